@@ -1,0 +1,41 @@
+# Everything a newcomer needs: `make demo` and `make test`.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+
+.PHONY: demo test test-slow lint check benchmark clean
+
+$(VENV)/.package: pyproject.toml
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "luce needs Python 3.11 or newer; set PYTHON=")'
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade "pip>=25.1"
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	touch $@
+
+$(VENV)/.tools: $(VENV)/.package
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --group test --group lint
+	touch $@
+
+demo: $(VENV)/.package  ## draw from the paper's posterior and print a summary
+	$(BIN)/luce demo
+
+test: $(VENV)/.tools  ## the default tests
+	$(BIN)/python -m pytest
+
+test-slow: $(VENV)/.tools  ## the default tests and the slow ones
+	$(BIN)/python -m pytest -m "slow or not slow"
+
+lint: $(VENV)/.tools  ## style and types
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+
+check: lint test  ## what CI runs
+
+benchmark: $(VENV)/.tools  ## measure the speed of structure and sampling
+	$(BIN)/python benchmarks/structure.py
+	$(BIN)/python benchmarks/paper.py
+
+clean:
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	find src tests -name __pycache__ -prune -exec rm -rf {} +

@@ -1,0 +1,18 @@
+"""Names for the array types that cross module borders."""
+
+from collections.abc import Hashable, Iterable, Mapping
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+FloatArray: TypeAlias = npt.NDArray[np.float64]
+IntArray: TypeAlias = npt.NDArray[np.int64]
+BoolArray: TypeAlias = npt.NDArray[np.bool_]
+WordArray: TypeAlias = npt.NDArray[np.uint64]
+
+Label: TypeAlias = Hashable
+Labels: TypeAlias = Iterable[Label]
+Concentration: TypeAlias = float | npt.ArrayLike | Mapping[Label, float]
+SeedLike: TypeAlias = int | np.random.SeedSequence | None
+Attributes: TypeAlias = dict[str, Any]

@@ -1,0 +1,519 @@
+"""Conditional counts: the one form in which luce holds data.
+
+The likelihood of probabilities p over the categories is
+
+    prod_i p_i^(n_i) * prod_S p(S)^(e_S),        p(S) = sum of p_i over i in S
+
+    n_i    category_counts: how often category i was seen
+    e_S    exponents: minus the number of outcomes recorded given that they lay in S,
+           plus the number of grouped outcomes "one of S"
+
+Everything that can be wrong with data is found here and nowhere later.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from luce._types import FloatArray, IntArray, Label, Labels
+from luce.errors import DataError
+from luce.set_family import SetFamily, canonical, single_sets
+
+
+class _Entry(NamedTuple):
+    """One validated addition: outcomes by category number, and a family of sets."""
+
+    outcomes: IntArray
+    counts: FloatArray
+    sets: SetFamily
+
+
+# Entries are kept as a linked list, newest first, so that observing in a loop costs the same
+# each time; they are merged once, when somebody looks.
+_Log = tuple["_Log", _Entry] | None
+
+
+class ConditionalCounts:
+    """Counts of outcomes, each recorded given that it lay in some set of categories.
+
+    Immutable: every method that adds data returns a new object.
+
+    Parameters
+    ----------
+    categories
+        The labels, any hashable ones, or a number n for the labels 0..n-1.
+
+    Examples
+    --------
+    Three candidates; twice b won when a was not in the race:
+
+    >>> counts = ConditionalCounts(["a", "b", "c"]).observe({"b": 2}, without=["a"])
+    >>> counts
+    ConditionalCounts(3 categories, 2 outcomes, 1 set)
+    >>> counts + counts == counts.observe({"b": 2}, within=["b", "c"])
+    True
+    """
+
+    def __init__(self, categories: int | Labels) -> None:
+        self._categories = _labels(categories)
+        self._log: _Log = None
+
+    # -- what it holds ------------------------------------------------------------------
+
+    @property
+    def categories(self) -> tuple[Label, ...] | range:
+        """The labels, in order."""
+        return self._categories
+
+    @property
+    def n_categories(self) -> int:
+        """How many categories there are."""
+        return len(self._categories)
+
+    @property
+    def category_counts(self) -> FloatArray:
+        """Shape (n_categories,): the exponent of each single category, never negative."""
+        return self._canonical[0]
+
+    @property
+    def sets(self) -> SetFamily:
+        """The sets of two or more categories that do not hold them all, with their exponents."""
+        return self._canonical[1]
+
+    @property
+    def digest(self) -> str:
+        """A fingerprint of labels and counts: equal data, however it was entered, share it."""
+        content = hashlib.sha256(repr(tuple(self._categories)).encode())
+        content.update(self.category_counts.tobytes())
+        content.update(self._sorted_sets[0].tobytes())
+        content.update(self._sorted_sets[1].tobytes())
+        return content.hexdigest()
+
+    def __len__(self) -> int:
+        """Return how many distinct sets stand in the likelihood besides single categories."""
+        return self.sets.n_sets
+
+    def __repr__(self) -> str:
+        outcomes = self.category_counts.sum() + self.sets.exponent.clip(min=0).sum()
+        return (
+            f"ConditionalCounts({_plural(self.n_categories, 'category', 'categories')}, "
+            f"{_plural(outcomes, 'outcome')}, {_plural(len(self), 'set')})"
+        )
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, ConditionalCounts):
+            return NotImplemented
+        return (
+            self.n_categories == other.n_categories
+            and tuple(self._categories) == tuple(other._categories)
+            and np.array_equal(self.category_counts, other.category_counts)
+            and np.array_equal(self._sorted_sets[0], other._sorted_sets[0])
+            and np.array_equal(self._sorted_sets[1], other._sorted_sets[1])
+        )
+
+    __hash__ = None  # type: ignore[assignment]  # equality is by content, which may be large
+
+    def summary(self, most: int = 10) -> str:
+        """Describe the data in words: its size, then the `most` heaviest sets.
+
+        Examples
+        --------
+        >>> print(ConditionalCounts(["a", "b", "c"]).observe({"b": 2}, without=["a"]).summary())
+        3 categories, 2 outcomes, 1 set (1 stored member)
+          2 outcomes given all but {a}
+        """
+        family = self.sets
+        outcomes = self.category_counts.sum() + family.exponent.clip(min=0).sum()
+        lines = [
+            f"{_plural(self.n_categories, 'category', 'categories')}, "
+            f"{_plural(outcomes, 'outcome')}, {_plural(len(self), 'set')} "
+            f"({_plural(len(family.members), 'stored member')})"
+        ]
+        heaviest = np.argsort(-np.abs(family.exponent), kind="stable")[:most]
+        lines += [f"  {self._describe_set(t)}" for t in heaviest]
+        if family.n_sets > most:
+            lines.append(f"  ... and {family.n_sets - most:,} more")
+        return "\n".join(lines)
+
+    # -- adding data --------------------------------------------------------------------
+
+    def observe(
+        self,
+        counts: Mapping[Label, float],
+        *,
+        within: Labels | None = None,
+        without: Labels | None = None,
+    ) -> ConditionalCounts:
+        """Add outcomes that were recorded given that they lay in one set.
+
+        Parameters
+        ----------
+        counts
+            How often each category was seen; any non-negative numbers.
+        within
+            The categories that could occur.
+        without
+            The categories that could not. Give one of the two, or neither: all could.
+
+        Examples
+        --------
+        >>> ConditionalCounts(3).observe({0: 4, 2: 1}, within=[0, 2])
+        ConditionalCounts(3 categories, 5 outcomes, 1 set)
+        """
+        if not isinstance(counts, Mapping):
+            raise DataError(
+                f"counts must map labels to numbers, as in {{'a': 2}}; {_given(counts)} was given."
+            )
+        members, excluded = self._conditioning_set(within, without)
+        outcomes = self._numbers(counts, "counts")
+        self._check_inside(outcomes, members, excluded, "outcome")
+        values = np.asarray([_count(v, label) for label, v in counts.items()], np.float64)
+        conditioned = self._family([members], [excluded], [-values.sum()])
+        return self._add(_Entry(outcomes, values, conditioned))
+
+    def observe_group(
+        self,
+        members: Labels,
+        count: float,
+        *,
+        within: Labels | None = None,
+        without: Labels | None = None,
+    ) -> ConditionalCounts:
+        """Add grouped outcomes: `count` times, the outcome was one of `members`.
+
+        Parameters
+        ----------
+        members
+            The categories it may have been: a team, a coarse answer.
+        count
+            How often, a whole number.
+        within, without
+            What could occur, as in `observe`.
+
+        Examples
+        --------
+        >>> ConditionalCounts("wxyz").observe_group(["w", "x"], 3, without=["z"])
+        ConditionalCounts(4 categories, 3 outcomes, 2 sets)
+        """
+        group = self._numbers(members, "members")
+        if len(group) == 0:
+            raise DataError("members is empty: a grouped outcome needs at least one category.")
+        number = _count(count, "the group")
+        if not number.is_integer():
+            raise DataError(
+                f"count = {count!r}: grouped outcomes must be whole numbers, because each of "
+                "them is one outcome whose category is unknown."
+            )
+        allowed, excluded = self._conditioning_set(within, without)
+        self._check_inside(group, allowed, excluded, "grouped outcome")
+        nothing = np.empty(0, np.int64)
+        sets = self._family([group, allowed], [False, excluded], [number, -number])
+        return self._add(_Entry(nothing, np.empty(0), sets))
+
+    def observe_ranking(self, order: Labels, count: float = 1.0) -> ConditionalCounts:
+        """Add `count` rankings of these categories, best first.
+
+        Each place is an outcome among those not yet placed (Plackett-Luce); categories that
+        are not listed took no part. Costs one stored member per place.
+
+        Examples
+        --------
+        >>> ConditionalCounts("abcd").observe_ranking("dba").sets.n_sets
+        2
+        """
+        ranked = self._numbers(order, "order")
+        weight = _count(count, "the ranking")
+        k = len(ranked)
+        places = np.arange(1, k + 1)
+        chain = SetFamily(
+            self.n_categories,
+            ranked[::-1].copy(),
+            np.asarray([0, k]),
+            np.zeros(1, np.bool_),
+            np.asarray([0, k]),
+            places,
+            np.full(k, -weight),
+        )
+        return self._add(_Entry(ranked, np.full(k, weight), chain))
+
+    def __add__(self, other: ConditionalCounts) -> ConditionalCounts:
+        if not isinstance(other, ConditionalCounts):
+            return NotImplemented
+        place = self._index
+        missing = [c for c in other._categories if c not in place]
+        if missing or self.n_categories != other.n_categories:
+            raise DataError(
+                "counts can be added only over the same categories, because 'all categories' "
+                f"means something else otherwise: {self.n_categories} and {other.n_categories} "
+                f"were given{f', {missing[0]!r} being in one only' if missing else ''}."
+            )
+        where = np.fromiter((place[c] for c in other._categories), np.int64, self.n_categories)
+        theirs = other.sets
+        sets = SetFamily(
+            self.n_categories,
+            where[theirs.members],
+            theirs.chain_start,
+            theirs.complement,
+            theirs.set_start,
+            theirs.set_end,
+            theirs.exponent,
+        )
+        return self._add(_Entry(where, other.category_counts, sets))
+
+    @classmethod
+    def from_exponents(
+        cls, categories: int | Labels, exponents: Mapping[object, float]
+    ) -> ConditionalCounts:
+        """Build counts from the canonical form itself: a power for each set.
+
+        Parameters
+        ----------
+        categories
+            As in the constructor.
+        exponents
+            Maps sets of labels (tuples, frozensets, or a bare label for a single category)
+            to the power of their total probability: positive for outcomes, negative for
+            sets conditioned on, as in the brackets of R's hyper2.
+
+        Raises
+        ------
+        DataError
+            When no real data could have produced these exponents: every set conditioned on
+            needs an outcome of its own inside it.
+
+        Examples
+        --------
+        >>> abc = ConditionalCounts.from_exponents("abc", {"a": 3, "b": 1, ("a", "b"): -4})
+        >>> abc == ConditionalCounts("abc").observe({"a": 3, "b": 1}, within="ab")
+        True
+        """
+        from luce.attainable import check_attainable
+
+        empty = cls(categories)
+        members = [empty._numbers(_as_set(empty._index, key), "members") for key in exponents]
+        powers = [_power(value, key) for key, value in exponents.items()]
+        if any(len(m) == 0 for m in members):
+            raise DataError("an exponent is given for the empty set, whose probability is 0.")
+        none = np.empty(0, np.int64)
+        sets = empty._family(members, [False] * len(members), powers)
+        counts = empty._add(_Entry(none, np.empty(0), sets))
+        check_attainable(counts.category_counts, counts.sets, counts._describe_set)
+        return counts
+
+    @classmethod
+    def from_chains(
+        cls, categories: int | Labels, category_counts: FloatArray, chains: SetFamily
+    ) -> ConditionalCounts:
+        """Build counts from arrays that are known to be right: the door for readers.
+
+        Nothing is checked but the shapes; equal sets are merged as ever.
+        """
+        empty = cls(categories)
+        if chains.n != empty.n_categories or len(category_counts) != empty.n_categories:
+            raise DataError(
+                f"{empty.n_categories} categories, but chains over {chains.n} and "
+                f"{len(category_counts)} category counts."
+            )
+        everywhere = np.arange(empty.n_categories)
+        counts = empty._add(_Entry(everywhere, np.asarray(category_counts, np.float64), chains))
+        _ = counts._canonical  # merge now: readers build once and hand on
+        return counts
+
+    # -- inside -------------------------------------------------------------------------
+
+    @cached_property
+    def _index(self) -> Mapping[Label, int]:
+        return {label: i for i, label in enumerate(self._categories)}
+
+    @cached_property
+    def _canonical(self) -> tuple[FloatArray, SetFamily]:
+        entries = []
+        log = self._log
+        while log is not None:
+            log, entry = log
+            entries.append(entry)
+        counts = np.zeros(self.n_categories)
+        for entry in reversed(entries):
+            np.add.at(counts, entry.outcomes, entry.counts)
+        family, singletons = canonical(self.n_categories, [e.sets for e in reversed(entries)])
+        # A singleton's net exponent is a count minus itself at worst; what is left is rounding.
+        counts = (counts + singletons).clip(min=0) if len(entries) and singletons.min() >= 0 else (
+            _fold(counts, singletons)
+        )
+        counts.setflags(write=False)
+        return counts, family
+
+    @cached_property
+    def _sorted_sets(self) -> tuple[np.ndarray, FloatArray]:
+        signatures = self.sets.signatures
+        order = np.lexsort((signatures[:, 1], signatures[:, 0]))
+        return signatures[order], self.sets.exponent[order]
+
+    def _add(self, entry: _Entry) -> ConditionalCounts:
+        new = object.__new__(ConditionalCounts)
+        new._categories = self._categories
+        new._log = (self._log, entry)
+        if "_index" in self.__dict__:
+            new.__dict__["_index"] = self._index
+        return new
+
+    def _numbers(self, labels: Labels, what: str) -> IntArray:
+        """Turn labels into category numbers, or say which label is unknown or repeated."""
+        try:
+            given = list(labels)
+        except TypeError:
+            raise DataError(f"{what} must be a list of labels; {_given(labels)} was given.") from None
+        index = self._index
+        for label in given:
+            if not _hashable(label) or label not in index:
+                hint = " (a string is read as its characters)" if isinstance(labels, str) else ""
+                raise DataError(
+                    f"{label!r} in {what} is not a category{hint}; "
+                    f"the categories are {_some(self._categories)}."
+                )
+        numbers = np.fromiter((index[label] for label in given), np.int64, len(given))
+        if len(set(given)) < len(given):
+            twice = next(x for i, x in enumerate(given) if x in given[:i])
+            raise DataError(f"{twice!r} appears twice in {what}; name each category once.")
+        return numbers
+
+    def _conditioning_set(
+        self, within: Labels | None, without: Labels | None
+    ) -> tuple[IntArray, bool]:
+        """Category numbers of a set, and whether they are the excluded ones."""
+        if within is not None and without is not None:
+            raise DataError("give `within` or `without`, not both: each says which set it was.")
+        if within is not None:
+            members = self._numbers(within, "within")
+            if len(members) == 0:
+                raise DataError("within is empty: some category must be able to occur.")
+            return members, False
+        members = self._numbers(without if without is not None else (), "without")
+        if len(members) == self.n_categories:
+            raise DataError("without names every category: some category must be able to occur.")
+        return members, True
+
+    def _check_inside(
+        self, outcomes: IntArray, members: IntArray, excluded: bool, what: str
+    ) -> None:
+        outside = np.isin(outcomes, members, invert=not excluded)
+        if outside.any():
+            label = self._categories[int(outcomes[outside][0])]
+            raise DataError(
+                f"{what} {label!r} lies outside the set it was recorded in "
+                f"({'excluded by `without`' if excluded else 'not in `within`'})."
+            )
+
+    def _family(
+        self, sets: list[IntArray], complement: list[bool], exponents: list[float]
+    ) -> SetFamily:
+        """Lone sets, each by its smaller side, so that neighbours that nest can be found."""
+        n = self.n_categories
+        sides = []
+        for i, members in enumerate(sets):
+            if 2 * len(members) > n - complement[i]:
+                members = np.setdiff1d(np.arange(n), members)
+                complement[i] = not complement[i]
+            sides.append(members)
+        return single_sets(n, sides, complement, exponents)
+
+    def _describe_set(self, t: int) -> str:
+        family = self.sets
+        k = int(family.chain_of_set[t])
+        listed = family.members[family.chain_start[k] : family.set_end[t]]
+        names = _some([self._categories[int(i)] for i in listed], quote=False)
+        where = f"all but {{{names}}}" if family.complement[k] else f"{{{names}}}"
+        e = float(family.exponent[t])
+        if e < 0:
+            return f"{_plural(-e, 'outcome')} given {where}"
+        return f"{_plural(e, 'grouped outcome')} in {where}"
+
+
+def _fold(counts: FloatArray, singletons: FloatArray) -> FloatArray:
+    folded = counts + singletons
+    # (1e15 outcomes, all of them given the singleton) leaves 0, never a negative remainder.
+    tiny = np.abs(folded) <= 1e-12 * (np.abs(counts) + np.abs(singletons))
+    return np.where(tiny, 0.0, folded)
+
+
+def _labels(categories: int | Labels) -> tuple[Label, ...] | range:
+    if isinstance(categories, (int, np.integer)) and not isinstance(categories, bool):
+        if categories < 1:
+            raise DataError(f"{categories} categories were asked for; at least 1 is needed.")
+        return range(int(categories))
+    if isinstance(categories, range) and categories == range(len(categories)) and len(categories):
+        return categories
+    try:
+        labels = tuple(categories)  # type: ignore[arg-type]
+    except TypeError:
+        raise DataError(
+            f"categories must be a list of labels or a number of them; {_given(categories)} was given."
+        ) from None
+    if not labels:
+        raise DataError("no categories were given; at least 1 is needed.")
+    seen: set[Label] = set()
+    for label in labels:
+        if not _hashable(label):
+            raise DataError(f"{label!r} cannot be a label: labels must be hashable.")
+        if label != label:
+            raise DataError(f"{label!r} cannot be a label: it does not equal itself.")
+        if label in seen:
+            raise DataError(f"{label!r} appears twice in categories; every label must be different.")
+        seen.add(label)
+    return labels
+
+
+def _hashable(label: object) -> bool:
+    try:
+        hash(label)
+    except TypeError:
+        return False
+    return True
+
+
+def _count(value: object, what: object) -> float:
+    number = _number(value, what)
+    if number < 0:
+        raise DataError(f"the count of {what!r} is {value!r}; counts cannot be negative.")
+    return number
+
+
+def _power(value: object, key: object) -> float:
+    return _number(value, key)
+
+
+def _number(value: object, what: object) -> float:
+    try:
+        number = float(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        raise DataError(f"the count of {what!r} is {value!r}; a number is needed.") from None
+    if not np.isfinite(number):
+        raise DataError(f"the count of {what!r} is {value!r}; counts must be finite.")
+    return number
+
+
+def _as_set(index: Mapping[Label, int], key: object) -> Iterable[Label]:
+    """Read a key of an exponent mapping: a label stands for its own category."""
+    if _hashable(key) and key in index:
+        return [key]
+    if isinstance(key, (tuple, frozenset)):
+        return key
+    raise DataError(f"{key!r} is neither a category nor a tuple or frozenset of categories.")
+
+
+def _some(labels: Iterable[Label], most: int = 6, quote: bool = True) -> str:
+    names = [repr(x) if quote else str(x) for _, x in zip(range(most + 1), labels, strict=False)]
+    return ", ".join(names[:most]) + (", ..." if len(names) > most else "")
+
+
+def _given(value: object) -> str:
+    return f"{value!r} ({type(value).__name__})"
+
+
+def _plural(number: float, one: str, many: str | None = None) -> str:
+    return f"{number:,.10g} {one if number == 1 else many or one + 's'}"

@@ -1,0 +1,80 @@
+"""The hidden-count Gibbs sampler: how many outcomes were truncated, then a Dirichlet.
+
+Before an outcome lay in S_t, others fell outside and were not recorded.  Over the m_t
+outcomes of a term they number NegBin(m_t, p(S_t)) and spread over the complement of S_t in
+proportion to p; written as a gamma mixture of Poissons the terms add up per category,
+
+    Z_t ~ Gamma(m_t) / p(S_t),   h_i ~ Poisson(p_i Σ_{t ∌ i} Z_t),   p ~ Dir(c + h + k)
+
+with k_i the grouped outcomes that fell on i.
+"""
+
+import math
+
+import numpy as np
+from numpy.random import Generator
+
+from luce.kernels.gammas import normalise, poisson_draw, scaled_gamma_draw
+from luce.kernels.grouped import split_groups, split_space
+from luce.kernels.jit import compiled
+from luce.kernels.problem import FloatArray, Problem
+from luce.kernels.set_sums import member_sums, set_sums, zero
+
+# exp of this is the largest mean ever asked for; all means together still add up to a double.
+_LARGEST_LOG = 680.0
+
+
+@compiled
+def advance(
+    rng: Generator,
+    problem: Problem,
+    state: FloatArray,
+    tuning: FloatArray,
+    adapt: bool,
+    out: FloatArray,
+    stat: FloatArray,
+) -> None:
+    """Z_t ~ Gamma(m_t) / p(S_t), h_i ~ Poisson(p_i Σ_{t ∌ i} Z_t), p ~ Dir(c + h + k).
+
+    Parameters
+    ----------
+    rng
+        Generator of this chain alone.
+    problem
+        c, m, n and the sets S_t.
+    state
+        p, or log p in a wide problem; replaced by the last sweep's.
+    tuning, adapt
+        Unused.
+    out
+        Shape (draws, n): the state after each sweep.
+    stat
+        Shape (draws,): Σ_i h_i.
+    """
+    wide, waits, shape, n = problem.wide, problem.waits, problem.shape, len(state)
+    space = split_space(problem)
+    mixing = np.empty(len(waits))
+    means, counts = np.empty(n), np.empty(n)
+    for d in range(len(out)):
+        set_sums(problem, state, mixing)
+        for t in range(len(mixing)):
+            if waits[t] > 0.0:
+                mixing[t] = scaled_gamma_draw(rng, waits[t], mixing[t], wide)
+            else:
+                mixing[t] = zero(wide)
+        member_sums(problem, mixing, True, means)
+        hidden = 0.0
+        for i in range(n):
+            if wide:
+                mean = math.exp(min(state[i] + means[i], _LARGEST_LOG))
+            else:
+                mean = state[i] * means[i]
+            counts[i] = poisson_draw(rng, mean)
+            hidden += counts[i]
+        split_groups(rng, problem, state, space, counts)
+        for i in range(n):
+            state[i] = scaled_gamma_draw(rng, shape[i] + counts[i], 0.0 if wide else 1.0, wide)
+        normalise(state, wide)
+        for i in range(n):
+            out[d, i] = state[i]
+        stat[d] = hidden

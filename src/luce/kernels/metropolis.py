@@ -1,0 +1,113 @@
+"""Metropolis-Hastings with Dirichlet proposals centred at the current probabilities.
+
+    q ~ Dir(β p),   accept with probability min(1, r)
+
+    log r = Σ_i c_i (log q_i - log p_i) + Σ_t (n_t - m_t) (log q(S_t) - log p(S_t))
+            + Σ_i (β q_i log p_i - log Γ(β q_i)) - Σ_i (β p_i log q_i - log Γ(β p_i))
+
+The exponents c_i - 1 of the target and β p_i - 1, β q_i - 1 of the two proposals share a -1
+that cancels, which matters where log p_i is huge.
+"""
+
+import math
+
+import numpy as np
+from numpy.random import Generator
+
+from luce.kernels.gammas import log_gamma_draw, normalise
+from luce.kernels.jit import compiled, internal
+from luce.kernels.problem import FloatArray, Problem
+from luce.kernels.set_sums import set_sums
+
+_ACCEPTANCE = 0.24
+_LOG_BETA_MIN, _LOG_BETA_MAX = math.log(1e-2), math.log(1e12)
+
+# Step s of the adaptation moves log β by up to 4 / (1 + s)^0.6.  The acceptance falls by about
+# a quarter per unit of -log β, so a factor of 4 corrects a small error in one early step.
+_GAIN, _DECAY = 4.0, 0.6
+
+
+@compiled
+def advance(
+    rng: Generator,
+    problem: Problem,
+    state: FloatArray,
+    tuning: FloatArray,
+    adapt: bool,
+    out: FloatArray,
+    stat: FloatArray,
+) -> None:
+    """q ~ Dir(β p), accepted with probability min(1, r).
+
+    Parameters
+    ----------
+    rng
+        Generator of this chain alone.
+    problem
+        c, m, n and the sets S_t.
+    state
+        p, or log p in a wide problem; replaced by the last step's.
+    tuning
+        log β, and the number of adaptation steps made so far.
+    adapt
+        Move log β towards an acceptance of 0.24 (Robbins and Monro)?
+    out
+        Shape (draws, n): the state after each step.
+    stat
+        Shape (draws,): 1 if the proposal was accepted, else 0.
+    """
+    n, wide = len(state), problem.wide
+    here, there, plain = np.empty(n), np.empty(n), np.empty(n)
+    for i in range(n):
+        here[i] = state[i] if wide else math.log(state[i])
+    here_sets, there_sets = np.empty(len(problem.waits)), np.empty(len(problem.waits))
+    _log_set_sums(problem, here, plain, here_sets)
+    for d in range(len(out)):
+        log_beta = tuning[0]
+        for i in range(n):
+            there[i] = log_gamma_draw(rng, math.exp(log_beta + here[i]))
+        normalise(there, True)
+        _log_set_sums(problem, there, plain, there_sets)
+        log_ratio = 0.0
+        for t in range(len(there_sets)):
+            net = problem.groups[t] - problem.waits[t]
+            log_ratio += net * (there_sets[t] - here_sets[t])
+        for i in range(n):
+            log_ratio += problem.shape[i] * (there[i] - here[i])
+            log_ratio += _log_proposal(log_beta + there[i], here[i])
+            log_ratio -= _log_proposal(log_beta + here[i], there[i])
+        # A proposal that left the range of a double, in whatever way, is not accepted.
+        probability = min(1.0, math.exp(log_ratio)) if math.isfinite(log_ratio) else 0.0
+        accepted = rng.random() < probability
+        if accepted:
+            here, there, here_sets, there_sets = there, here, there_sets, here_sets
+        if adapt:
+            gain = _GAIN / (1.0 + tuning[1]) ** _DECAY
+            log_beta += gain * (_ACCEPTANCE - probability)
+            tuning[0] = min(max(log_beta, _LOG_BETA_MIN), _LOG_BETA_MAX)
+            tuning[1] += 1.0
+        for i in range(n):
+            out[d, i] = here[i] if wide else math.exp(here[i])
+        stat[d] = 1.0 if accepted else 0.0
+    for i in range(n):
+        state[i] = here[i] if wide else math.exp(here[i])
+
+
+@internal
+def _log_set_sums(problem: Problem, log_p: FloatArray, plain: FloatArray, out: FloatArray) -> None:
+    """log p(S_t), through plain sums where those cannot underflow: they are much cheaper."""
+    if problem.wide:
+        set_sums(problem, log_p, out)
+    else:
+        for i in range(len(log_p)):
+            plain[i] = math.exp(log_p[i])
+        set_sums(problem, plain, out)
+        for t in range(len(out)):
+            out[t] = math.log(out[t])
+
+
+@internal
+def _log_proposal(log_shape: float, log_x: float) -> float:
+    """a log x - log Γ(a), from log a; log Γ(a) ≈ -log a for a too small to be a double."""
+    a = math.exp(log_shape)
+    return a * log_x + log_shape if a < 1e-300 else a * log_x - math.lgamma(a)

@@ -1,0 +1,143 @@
+"""Sums over the members of every set, and over the sets of every member.
+
+Both are written once for two arithmetics: numbers under (0, +), or their logarithms under
+(-inf, log(exp + exp)) when the problem is wide.  Both cost the stored length of the chains.
+A difference that keeps less than a thousandth of what it was taken from has lost digits;
+what is left is then added up afresh.
+"""
+
+import math
+
+import numpy as np
+
+from luce.kernels.jit import compiled, inlined, internal
+from luce.kernels.problem import FloatArray, Problem
+
+_CANCELLED = 1e-3
+_LOG_CANCELLED = math.log(_CANCELLED)
+
+
+@internal
+def zero(wide: bool) -> float:
+    return -np.inf if wide else 0.0
+
+
+@internal
+def plus(a: float, b: float, wide: bool) -> float:
+    if not wide:
+        return a + b
+    high, low = max(a, b), min(a, b)
+    return high if low == -np.inf else high + math.log1p(math.exp(low - high))
+
+
+@internal
+def minus(total: float, part: float, wide: bool) -> float:
+    if not wide:
+        return total - part
+    if part == -np.inf:
+        return total
+    return -np.inf if part >= total else total + math.log1p(-math.exp(part - total))
+
+
+@internal
+def cancelled(rest: float, total: float, wide: bool) -> bool:
+    return rest < total + _LOG_CANCELLED if wide else rest < total * _CANCELLED
+
+
+@compiled
+def set_sums(problem: Problem, x: FloatArray, out: FloatArray) -> None:
+    """out_t = Σ_{i ∈ S_t} x_i."""
+    # One function on purpose: a call with the problem, even one never made, takes and drops a
+    # reference to each of its arrays every time, which is what six categories cost to add up.
+    wide, members, complement = problem.wide, problem.members, problem.complement
+    chain_start, set_start, set_end = problem.chain_start, problem.set_start, problem.set_end
+    listed_start, listed_chain = problem.listed_start, problem.listed_chain
+    listed_position = problem.listed_position
+    total = zero(wide)
+    for i in range(len(x)):
+        total = plus(total, x[i], wide)
+    for k in range(len(complement)):
+        first, last = set_start[k], set_start[k + 1] - 1
+        running, start = zero(wide), chain_start[k]
+        for t in range(first, last + 1):
+            for position in range(start, set_end[t]):
+                running = plus(running, x[members[position]], wide)
+            start = set_end[t]
+            out[t] = minus(total, running, wide) if complement[k] else running
+        # The last set of a complement chain is its smallest.
+        if complement[k] and cancelled(out[last], total, wide):
+            running = zero(wide)
+            for i in range(len(x)):
+                low, high = listed_start[i], listed_start[i + 1]
+                while low < high:  # bisection for k among the chains that list i
+                    middle = (low + high) // 2
+                    if listed_chain[middle] < k:
+                        low = middle + 1
+                    else:
+                        high = middle
+                excluded = low < listed_start[i + 1] and listed_chain[low] == k
+                if not (excluded and listed_position[low] < set_end[last]):
+                    running = plus(running, x[i], wide)
+            out[last] = running
+            for t in range(last - 1, first - 1, -1):
+                for position in range(set_end[t], set_end[t + 1]):
+                    running = plus(running, x[members[position]], wide)
+                out[t] = running
+
+
+@compiled
+def member_sums(problem: Problem, w: FloatArray, outside: bool, out: FloatArray) -> None:
+    """out_i = Σ_{t: i ∈ S_t} w_t, or over the t with i ∉ S_t if `outside`."""
+    wide = problem.wide
+    for i in range(len(out)):
+        out[i] = zero(wide)
+    # Some chains count for whom they do not list: everybody gets all of w there, less what
+    # the chain's own members lose.
+    base = _add_along(problem, w, not outside, out)
+    if base > zero(wide):
+        for i in range(len(out)):
+            out[i] = minus(base, out[i], wide)
+            if cancelled(out[i], base, wide):
+                out[i] = _sum_unlisted(problem, w, i, not outside)
+    _add_along(problem, w, outside, out)
+
+
+@inlined
+def _add_along(problem: Problem, w: FloatArray, complement: bool, out: FloatArray) -> float:
+    """Add to each member of each chain of one kind the w_t of the prefixes that hold it.
+
+    Returns the sum of w over those chains.
+    """
+    wide, members, kind = problem.wide, problem.members, problem.complement
+    chain_start, set_start, set_end = problem.chain_start, problem.set_start, problem.set_end
+    total = zero(wide)
+    for k in range(len(kind)):
+        if kind[k] == complement:
+            running, first = zero(wide), set_start[k]
+            for t in range(set_start[k + 1] - 1, first - 1, -1):
+                running = plus(running, w[t], wide)
+                start = set_end[t - 1] if t > first else chain_start[k]
+                for position in range(start, set_end[t]):
+                    i = members[position]
+                    out[i] = plus(out[i], running, wide)
+            total = plus(total, running, wide)
+    return total
+
+
+@inlined
+def _sum_unlisted(problem: Problem, w: FloatArray, i: int, complement: bool) -> float:
+    """Σ w_t over the prefixes, in chains of one kind, that do not hold category i."""
+    set_start, set_end, kind = problem.set_start, problem.set_end, problem.complement
+    place, end = problem.listed_start[i], problem.listed_start[i + 1]
+    total = zero(problem.wide)
+    for k in range(len(kind)):
+        position = len(problem.members)
+        if place < end and problem.listed_chain[place] == k:
+            position = problem.listed_position[place]
+            place += 1
+        if kind[k] == complement:
+            for t in range(set_start[k], set_start[k + 1]):
+                if set_end[t] > position:
+                    break
+                total = plus(total, w[t], problem.wide)
+    return total

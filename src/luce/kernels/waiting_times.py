@@ -1,0 +1,75 @@
+"""The waiting-time Gibbs sampler (Caron and Doucet 2012), with its total redrawn.
+
+With λ_i independent gammas and p = λ / Λ, Λ = Σ λ_i, one sweep is
+
+    u'_t ~ Gamma(m_t) / λ(S_t),   λ_i ~ Gamma(c_i + k_i) / (1 + Σ_{t ∋ i} u'_t),   Λ ~ Gamma(A)
+
+k_i being the grouped outcomes that fell on i.  Given the data Λ is independent of p, and is
+redrawn at no cost if it enters only here: in u_t = Λ u'_t and λ_i / Λ the sweep reads
+
+    Λ ~ Gamma(A),   u_t ~ Gamma(m_t) / p(S_t),   p_i ∝ Gamma(c_i + k_i) / (Λ + Σ_{t ∋ i} u_t)
+"""
+
+import numpy as np
+from numpy.random import Generator
+
+from luce.kernels.gammas import normalise, scaled_gamma_draw
+from luce.kernels.grouped import split_groups, split_space
+from luce.kernels.jit import compiled
+from luce.kernels.problem import FloatArray, Problem
+from luce.kernels.set_sums import member_sums, plus, set_sums, zero
+
+
+@compiled
+def advance(
+    rng: Generator,
+    problem: Problem,
+    state: FloatArray,
+    tuning: FloatArray,
+    adapt: bool,
+    out: FloatArray,
+    stat: FloatArray,
+) -> None:
+    """Λ ~ Gamma(A), u_t ~ Gamma(m_t) / p(S_t), p_i ∝ Gamma(c_i + k_i) / (Λ + Σ_{t ∋ i} u_t).
+
+    Parameters
+    ----------
+    rng
+        Generator of this chain alone.
+    problem
+        c, A, m, n and the sets S_t.
+    state
+        p, or log p in a wide problem; replaced by the last sweep's.
+    tuning, adapt
+        Unused.
+    out
+        Shape (draws, n): the state after each sweep.
+    stat
+        Shape (draws,): Σ_t u_t, or its logarithm.
+    """
+    wide, waits, shape, n = problem.wide, problem.waits, problem.shape, len(state)
+    space = split_space(problem)
+    times = np.empty(len(waits))
+    rates, extra = np.empty(n), np.zeros(n)
+    for d in range(len(out)):
+        set_sums(problem, state, times)
+        waited = zero(wide)
+        for t in range(len(times)):
+            if waits[t] > 0.0:
+                times[t] = scaled_gamma_draw(rng, waits[t], times[t], wide)
+                waited = plus(waited, times[t], wide)
+            else:
+                times[t] = zero(wide)
+        if len(space.chains) > 0:
+            for i in range(n):
+                extra[i] = 0.0
+            split_groups(rng, problem, state, space, extra)
+        member_sums(problem, times, False, rates)
+        total = scaled_gamma_draw(rng, problem.total_shape, 0.0 if wide else 1.0, wide)
+        for i in range(n):
+            rate = plus(total, rates[i], wide)
+            state[i] = scaled_gamma_draw(rng, shape[i] + extra[i], rate, wide)
+        normalise(state, wide)
+        for i in range(n):
+            out[d, i] = state[i]
+        stat[d] = waited

@@ -1,0 +1,101 @@
+"""From data and prior to the numbers on the module tree.
+
+With module A, a_A the sum of its concentrations and k_A the sum of its counts plus the exponents
+of the sets inside it, the mass of A behaves as that of one category with shape a_A + k_A.
+The two are summed apart and added last: (1e-3 + 1e15) - 1e15 would lose the prior.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from luce._types import FloatArray, IntArray
+from luce.conditional_counts import ConditionalCounts
+from luce.structure import Structure
+
+if TYPE_CHECKING:
+    from luce.kernels.dirichlet_tree import SplitPlan
+    from luce.kernels.problem import Problem
+
+# Gammas of smaller shape may underflow (see kernels.problem).
+_TINY = 0.05
+
+
+@dataclass(frozen=True, eq=False)
+class ModuleShapes:
+    """Dirichlet splits and core problems of a posterior.
+
+    Parameters
+    ----------
+    start, target, shape
+        Owner o shares its mass among items ``start[o]:start[o + 1]`` in proportions
+        Dirichlet(`shape`); an item is category ``target[i]``, or module ``-1 - target[i]``.
+    total
+        Per module: its shape as one category, a_A + k_A.
+    prior
+        Per module: a_A alone.
+    """
+
+    structure: Structure
+    start: IntArray
+    target: IntArray
+    shape: FloatArray
+    total: FloatArray
+    prior: FloatArray
+
+    @property
+    def owner(self) -> IntArray:
+        """The module that each item takes its mass from."""
+        return np.repeat(np.arange(len(self.start) - 1), np.diff(self.start))
+
+    def split_plan(self) -> SplitPlan:
+        """The splits as the drawing kernel wants them."""
+        from luce.kernels.dirichlet_tree import SplitPlan
+
+        tree = self.structure.tree
+        tiny = np.zeros(len(self.start) - 1, np.bool_)
+        tiny[self.owner[self.shape < _TINY]] = True
+        union = np.repeat(tree.union, np.diff(tree.cell_start))
+        return SplitPlan(self.start, self.target, self.shape, tiny, tree.cells.copy(), union)
+
+    def core_problem(self, q: int) -> Problem:
+        """Core q as the sampling kernels want it."""
+        from luce.kernels.problem import make_problem
+
+        core = self.structure.cores[q]
+        f = core.sets
+        return make_problem(
+            f.members, f.chain_start, f.complement, f.set_start, f.set_end, f.exponent,
+            self.total[core.cells], float(self.total[core.union]),
+        )  # fmt: skip
+
+
+def shapes_of(
+    structure: Structure, counts: ConditionalCounts, concentration: FloatArray
+) -> ModuleShapes:
+    """Put counts and prior on the module tree."""
+    from luce.kernels.dirichlet_tree import add_up
+
+    tree = structure.tree
+    n_modules = len(tree.parent)
+    prior = np.bincount(tree.holder, concentration, n_modules)
+    net = np.bincount(tree.holder, counts.category_counts, n_modules)
+    alone = tree.set >= 0
+    net[alone] += counts.sets.exponent[tree.set[alone]]
+    for core in structure.cores:
+        net[core.union] += core.sets.exponent.sum()
+    add_up(tree.parent, prior)
+    add_up(tree.parent, net)
+    # Outcomes inside a module number at least the outcomes conditioned on sets inside it.
+    total = prior + net.clip(min=0)
+
+    modules = np.flatnonzero(tree.core[1:] < 0) + 1
+    owner = np.r_[tree.holder, tree.parent[modules]]
+    order = np.argsort(owner, kind="stable")
+    target = np.r_[np.arange(counts.n_categories), -1 - modules][order]
+    shape = np.r_[concentration + counts.category_counts, total[modules]][order]
+    start = np.r_[0, np.cumsum(np.bincount(owner, minlength=n_modules))]
+    return ModuleShapes(structure, start, target, shape, total, prior)

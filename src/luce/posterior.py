@@ -1,0 +1,214 @@
+"""The posterior: data, prior, and what can be asked of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from luce import density, exact
+from luce._types import Concentration, FloatArray, SeedLike
+from luce.conditional_counts import ConditionalCounts
+from luce.errors import DataError
+from luce.exact import LogEvidence
+from luce.module_shapes import ModuleShapes, shapes_of
+from luce.structure import Structure, structure_of
+
+if TYPE_CHECKING:
+    from xarray import DataTree
+
+
+class Posterior:
+    """The posterior of category probabilities under a Dirichlet prior and conditional counts.
+
+        density(p)  proportional to  prod_i p_i^(a_i + n_i - 1) * prod_S p(S)^(e_S)
+
+    Parameters
+    ----------
+    counts
+        The data: n_i and e_S.
+    concentration
+        The prior's a_i: one positive number for all categories, one for each, or a mapping
+        from labels to numbers.
+
+    Examples
+    --------
+    >>> counts = ConditionalCounts(["a", "b", "c"]).observe({"b": 2}, without=["a"])
+    >>> posterior = Posterior(counts, concentration=2.0)
+    >>> posterior.structure
+    3 categories in 2 atoms: the sets nest, so every draw is exact and independent.
+    >>> posterior.mean().round(3)
+    array([0.333, 0.444, 0.222])
+    """
+
+    def __init__(self, counts: ConditionalCounts, concentration: Concentration = 1.0) -> None:
+        if not isinstance(counts, ConditionalCounts):
+            raise DataError(
+                f"counts must be ConditionalCounts; {type(counts).__name__} was given. "
+                "Start with luce.ConditionalCounts(categories).observe(...)."
+            )
+        self._counts = counts
+        self._concentration = _concentration(counts, concentration)
+
+    @property
+    def counts(self) -> ConditionalCounts:
+        """The data."""
+        return self._counts
+
+    @property
+    def concentration(self) -> FloatArray:
+        """The prior's parameter, shape (n_categories,)."""
+        return self._concentration
+
+    @cached_property
+    def structure(self) -> Structure:
+        """Which parts are exact, and which must be simulated."""
+        return structure_of(self._counts.sets)
+
+    @cached_property
+    def _shapes(self) -> ModuleShapes:
+        return shapes_of(self.structure, self._counts, self._concentration)
+
+    def __repr__(self) -> str:
+        a = self._concentration
+        prior = f"{a[0]:g}" if (a == a[0]).all() else f"{a.min():g} to {a.max():g}"
+        return f"Posterior({self._counts!r}, concentration {prior})"
+
+    def log_density(self, probabilities: ArrayLike) -> FloatArray:
+        """Log prior plus log likelihood, up to the evidence.
+
+        Parameters
+        ----------
+        probabilities
+            Shape (..., n_categories), each row on the simplex.
+
+        Examples
+        --------
+        >>> posterior = Posterior(ConditionalCounts(2).observe({0: 3}))
+        >>> float(posterior.log_density([0.5, 0.5]).round(4))
+        -2.0794
+        """
+        return density.log_posterior(probabilities, self._counts, self._concentration)
+
+    def mean(self) -> FloatArray:
+        """Posterior mean in closed form, shape (n_categories,), where the sets nest."""
+        exact.require_exact(self.structure, "the posterior mean")
+        return exact.mean_and_variance(self._shapes)[0]
+
+    def variance(self) -> FloatArray:
+        """Posterior variance in closed form, shape (n_categories,), where the sets nest."""
+        exact.require_exact(self.structure, "the posterior variance")
+        return exact.mean_and_variance(self._shapes)[1]
+
+    def log_evidence(self) -> LogEvidence:
+        """Log of the evidence in closed form, where the sets nest.
+
+        The likelihood is taken without multinomial coefficients, the prior normalised.
+
+        Examples
+        --------
+        One outcome out of two, uniform prior: probability 1/2.
+
+        >>> float(np.exp(Posterior(ConditionalCounts(2).observe({0: 1})).log_evidence()).round(6))
+        0.5
+        """
+        exact.require_exact(self.structure, "the evidence")
+        return exact.log_evidence(self._shapes, self._concentration)
+
+    def sample(
+        self,
+        draws: int = 1000,
+        *,
+        chains: int = 4,
+        warmup: int | None = None,
+        seed: SeedLike = None,
+        method: str = "auto",
+        reduce: bool = True,
+        initial: ArrayLike | str = "prior",
+        threads: int | None = None,
+        progress: bool = True,
+        log_probabilities: bool | None = None,
+        proposal_concentration: float | None = None,
+    ) -> DataTree:
+        """Draw from the posterior.
+
+        Parameters
+        ----------
+        draws
+            Draws to keep from each chain.
+        chains
+            Independent chains.
+        warmup
+            Sweeps to discard first; half the draws, at least 100 and at most 1000, unless given.
+            Exact draws need none.
+        seed
+            The same seed gives the same draws, for any number of threads.
+        method
+            "auto", "exact" (where the sets nest), "waiting-times", "hidden-counts" (the paper's)
+            or "metropolis" (the paper's baseline).
+        reduce
+            Simulate only the irreducible cores and split exactly around them; False runs the
+            method on the raw categories.
+        initial
+            "prior" starts every chain at a draw of the prior; or starting probabilities, shape
+            (n_categories,) or (chains, n_categories).
+        threads
+            Chains run at the same time; as many as there are processors unless given.
+        progress
+            Show a bar for anything longer than two seconds?
+        log_probabilities
+            Keep logarithms too, at twice the memory?  Unless given: where some shape below 0.5
+            makes probabilities so small that they are wanted.
+        proposal_concentration
+            "metropolis" only: the proposal's parameter; tuned to accept 0.24 unless given.
+
+        Returns
+        -------
+        DataTree
+            ``posterior["probabilities"]`` with dimensions (chain, draw, category); statistics of
+            the chains, prior and counts in the other groups; the settings as attributes.
+        """
+        from luce.draws import as_datatree
+        from luce.sampling import Settings, draw
+
+        settings = Settings(
+            draws, chains, warmup, seed, method, reduce, initial, threads, progress,
+            log_probabilities, proposal_concentration,
+        )  # fmt: skip
+        result = draw(self._counts, self._concentration, self.structure, self._shapes, settings)
+        return as_datatree(result, self._counts, self._concentration)
+
+
+def _concentration(counts: ConditionalCounts, given: Concentration) -> FloatArray:
+    n = counts.n_categories
+    if isinstance(given, Mapping):
+        missing = [c for c in counts.categories if c not in given]
+        extra = len(given) - (n - len(missing))
+        if missing or extra:
+            raise DataError(
+                f"concentration must name each category once; {len(missing)} are missing"
+                + (f" ({missing[0]!r} first)" if missing else "")
+                + f" and {extra} are not categories."
+            )
+        given = [given[c] for c in counts.categories]
+    try:
+        a = np.asarray(given, np.float64)
+    except (TypeError, ValueError):
+        raise DataError(f"concentration must be numbers; {given!r} was given.") from None
+    if a.ndim > 1 or (a.ndim == 1 and len(a) != n):
+        raise DataError(
+            f"concentration has shape {a.shape}; one number, or {n} of them, one for each "
+            "category, are needed."
+        )
+    a = np.array(np.broadcast_to(a, n))
+    if not (np.isfinite(a) & (a > 0)).all():
+        i = int(np.argmin(np.isfinite(a) & (a > 0)))
+        raise DataError(
+            f"the concentration of {counts.categories[i]!r} is {a[i]:g}; it must be positive "
+            "and finite."
+        )
+    a.setflags(write=False)
+    return a

@@ -1,0 +1,67 @@
+"""What a user sees while waiting."""
+
+from __future__ import annotations
+
+import sys
+import time
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+_PATIENCE = 2.0  # seconds before a bar appears
+
+_announced = False
+
+
+class ProgressBar:
+    """A bar on standard error that appears once the work has taken two seconds."""
+
+    def __init__(self, total: int, wanted: bool) -> None:
+        self._total = total
+        self._wanted = wanted
+        self._began = time.monotonic()
+        self._bar: Any = None
+
+    def __enter__(self) -> ProgressBar:
+        return self
+
+    def update(self, done: int) -> None:
+        """Show that `done` of the total has been done."""
+        if not self._wanted or time.monotonic() - self._began < _PATIENCE:
+            return
+        if self._bar is None:
+            from rich.console import Console
+            from rich.progress import BarColumn, Progress, TimeRemainingColumn
+
+            self._bar = Progress(
+                "{task.description}",
+                BarColumn(),
+                "{task.percentage:>3.0f}%",
+                TimeRemainingColumn(),
+                console=Console(stderr=True),
+            )
+            self._bar.start()
+            self._bar.add_task("sampling", total=self._total)
+        self._bar.update(0, completed=done)
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+
+
+def announce_compilation() -> None:
+    """Say, once per process, that the samplers are being compiled, if no cache of them exists."""
+    global _announced
+    if _announced:
+        return
+    _announced = True
+    from luce.kernels.dirichlet_tree import draw_splits
+
+    folder = Path(draw_splits.stats.cache_path)  # type: ignore[attr-defined]
+    if not any(folder.glob("*draw_splits*.nbi")):
+        print("luce: compiling the samplers; this happens once and takes some seconds", file=sys.stderr)

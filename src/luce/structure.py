@@ -1,0 +1,181 @@
+"""What can be drawn exactly, and what cannot.
+
+A *module* is a group of categories that every set holds, misses, or lies inside of; how its
+mass is shared out within is independent of everything else.  The sets fall into overlap classes
+(sets that meet without nesting, directly or through others).  A class of one set is a module
+whose split is an exact Dirichlet; a class of two or more is an irreducible *core* over its
+cells, and only cores need simulation.  docs/structure.md has the proof.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from luce.set_family import SetFamily
+
+if TYPE_CHECKING:
+    from luce.kernels.module_tree import ModuleTree
+    from luce.kernels.partition import Sets
+
+
+@dataclass(frozen=True, eq=False)
+class Core:
+    """A class of overlapping sets over its cells: what must be simulated.
+
+    Parameters
+    ----------
+    sets
+        Its sets, as chains over its cells 0..n_atoms-1.
+    cells
+        The modules that are its cells, in the order of those numbers.
+    union
+        The module that they make up.
+    """
+
+    sets: SetFamily
+    cells: np.ndarray
+    union: int
+
+    @property
+    def n_atoms(self) -> int:
+        """Number of cells."""
+        return len(self.cells)
+
+    @property
+    def n_sets(self) -> int:
+        """Number of sets."""
+        return self.sets.n_sets
+
+    def __repr__(self) -> str:
+        return f"Core(n_atoms={self.n_atoms}, n_sets={self.n_sets})"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Structure:
+    """The module tree of a family of sets.
+
+    Parameters
+    ----------
+    n_atoms
+        Number of groups of categories that lie in exactly the same sets.
+    cores
+        The irreducible cores; none means that everything is exact.
+    tree
+        The modules, as arrays.
+    """
+
+    n_categories: int
+    n_atoms: int
+    cores: tuple[Core, ...]
+    tree: ModuleTree
+
+    @property
+    def is_exact(self) -> bool:
+        """Are independent exact draws, and closed forms, available for the whole posterior?"""
+        return not self.cores
+
+    def __repr__(self) -> str:
+        atoms = f"{self.n_categories:,} categories in {self.n_atoms:,} atoms"
+        if self.n_categories == self.n_atoms == 1:
+            atoms = "1 category in 1 atom"
+        elif self.n_atoms == 1:
+            atoms = f"{self.n_categories:,} categories in 1 atom"
+        if self.is_exact:
+            return f"{atoms}: the sets nest, so every draw is exact and independent."
+        sizes = [f"{c.n_atoms:,} atoms and {c.n_sets:,} sets" for c in self.cores[:3]]
+        if len(self.cores) == 1:
+            return f"{atoms}: 1 core of {sizes[0]} must be simulated, the rest is exact."
+        more = ", ..." if len(self.cores) > 3 else ""
+        return (
+            f"{atoms}: {len(self.cores):,} cores ({'; '.join(sizes)}{more}) must be simulated, "
+            "the rest is exact."
+        )
+
+
+def structure_of(family: SetFamily) -> Structure:
+    """Find atoms, overlap classes and the module tree of a canonical family.
+
+    Near-linear time in the number of stored members.
+    """
+    from luce.kernels.module_tree import build_module_tree
+    from luce.kernels.overlap import first_splits, overlap_classes
+    from luce.kernels.partition import trie_by_size
+
+    sets = _set_by_set(family)
+    cells, trie = trie_by_size(sets)
+    node, some = first_splits(sets, cells, trie)
+    class_of = overlap_classes(sets, cells, trie, node)
+    by_class, class_start = _classes_by_largest_set(class_of, sets)
+    tree = build_module_tree(sets, class_of, by_class, class_start, some)
+    cores = tuple(_core(tree, family, q) for q in range(len(tree.union)))
+    return Structure(family.n, len(trie.leaf), cores, tree)
+
+
+def _set_by_set(family: SetFamily) -> Sets:
+    """Lay the family out set by set, with the ranks of the sets by decreasing size."""
+    from luce.kernels.overlap import rank_by_size
+    from luce.kernels.partition import Sets
+
+    chain, last = family.chain_of_set, family.set_start[1:] - 1
+    complement = family.complement[chain]
+    bottom = family.chain_start[chain]
+    end = family.set_end
+    begin = np.r_[0, end][:-1]
+    begin[family.set_start[:-1]] = family.chain_start[:-1]
+    number = np.arange(family.n_sets)
+    larger = np.where(complement, number - 1, number + 1)
+    larger[family.set_start[:-1][family.complement]] = -1
+    larger[last[~family.complement]] = -1
+    # The largest set of a direct chain is touched as a whole, any other by what it lacks.
+    touch_inside = ~complement & (larger < 0)
+    touched = np.where(complement | touch_inside, number, larger)
+    by_rank = rank_by_size(family.sizes, family.n)
+    rank = np.empty_like(by_rank)
+    rank[by_rank] = number
+    return Sets(
+        family.n,
+        family.members,
+        complement,
+        bottom,
+        begin,
+        end,
+        np.where(touch_inside, bottom, begin[touched]),
+        end[touched],
+        touch_inside,
+        larger,
+        chain,
+        family.set_start,
+        family.sizes,
+        rank,
+        by_rank,
+    )
+
+
+def _classes_by_largest_set(class_of: np.ndarray, sets: Sets) -> tuple[np.ndarray, np.ndarray]:
+    """Sets class by class, classes by their largest set, and where each class starts."""
+    n_sets = len(class_of)
+    top = np.full(n_sets, n_sets)
+    top[class_of[sets.by_rank[::-1]]] = np.arange(n_sets)[::-1]  # the last write is the least rank
+    order = np.argsort(top[class_of] * np.int64(n_sets) + sets.rank, kind="stable")
+    ordered = class_of[order]
+    starts = np.flatnonzero(np.r_[True, ordered[1:] != ordered[:-1]]) if n_sets else np.empty(0, int)
+    return order, np.r_[starts, n_sets].astype(np.int64)
+
+
+def _core(tree: ModuleTree, family: SetFamily, q: int) -> Core:
+    a, b = tree.core_chain[q], tree.core_chain[q + 1]
+    first, last = tree.set_start[a], tree.set_start[b]
+    cells = tree.cells[tree.cell_start[q] : tree.cell_start[q + 1]]
+    sets = SetFamily(
+        len(cells),
+        tree.members[tree.chain_start[a] : tree.chain_start[b]],
+        tree.chain_start[a : b + 1] - tree.chain_start[a],
+        family.complement[tree.chain_of[a:b]],
+        tree.set_start[a : b + 1] - first,
+        tree.set_end[first:last] - tree.chain_start[a],
+        family.exponent[tree.set_index[first:last]],
+    )
+    return Core(sets, cells, int(tree.union[q]))
