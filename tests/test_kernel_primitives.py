@@ -448,14 +448,14 @@ def test_kernel_meets_the_closed_form(kernel: str, data: str, stored: str, wide:
     chain = STORED[stored]._replace(exponents=(exponent,))
     problem = problem_of([chain], list(np.add(ALPHA, counts)), wide)
     seed = 300 + sorted(EXPONENTS).index(data)
-    draws, stat = run(kernel, problem, 60_000 if kernel == "metropolis" else 16_000, seed)
+    draws, stat = run(kernel, problem, 120_000 if kernel == "metropolis" else 60_000, seed)
     assert (np.abs(draws.sum(axis=1) - 1) < 1e-12).all()
     moments = np.hstack([draws, draws**2])
     expected = closed_form(ALPHA, exponent, counts)
     runs = len(KERNELS) * len(EXPONENTS) * len(STORED) * 2
     assert_mean(moments, expected, 7 * runs)
-    with pytest.raises(AssertionError):  # the same test does see an error of 4 per cent
-        assert_mean(moments, 1.04 * expected, 7 * runs)
+    with pytest.raises(AssertionError):  # the same test does see an error of 5 per cent
+        assert_mean(moments, 1.05 * expected, 7 * runs)
     if kernel == "hidden-counts" and data == "truncated":
         assert_mean(stat, 7 * ALPHA[0] / (ALPHA[1] + ALPHA[2] - 1), 7 * runs)
     if kernel == "waiting-times" and data == "truncated":

@@ -341,10 +341,7 @@ class ConditionalCounts:
         for entry in reversed(entries):
             np.add.at(counts, entry.outcomes, entry.counts)
         family, singletons = canonical(self.n_categories, [e.sets for e in reversed(entries)])
-        # A singleton's net exponent is a count minus itself at worst; what is left is rounding.
-        counts = (counts + singletons).clip(min=0) if len(entries) and singletons.min() >= 0 else (
-            _fold(counts, singletons)
-        )
+        counts = _fold(counts, singletons)
         counts.setflags(write=False)
         return counts, family
 
@@ -435,8 +432,8 @@ class ConditionalCounts:
 
 
 def _fold(counts: FloatArray, singletons: FloatArray) -> FloatArray:
+    """Add up outcomes and singleton sets, where 0.1 + 0.2 - 0.3 is to be 0."""
     folded = counts + singletons
-    # (1e15 outcomes, all of them given the singleton) leaves 0, never a negative remainder.
     tiny = np.abs(folded) <= 1e-12 * (np.abs(counts) + np.abs(singletons))
     return np.where(tiny, 0.0, folded)
 

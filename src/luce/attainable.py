@@ -1,0 +1,75 @@
+"""Could these exponents have come from data?
+
+Every outcome that was conditioned on a set needs an outcome of its own inside that set (a category
+in it, or a group within it); outcomes left over were conditioned on nothing.  Whether outcomes can
+be handed out that way is a transport problem.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from luce._types import FloatArray
+from luce.errors import DataError
+from luce.set_family import SetFamily
+
+
+def check_attainable(
+    category_counts: FloatArray, family: SetFamily, describe: Callable[[int], str]
+) -> None:
+    """Raise DataError unless some data has these counts and exponents.
+
+    Parameters
+    ----------
+    category_counts
+        Shape (n,), possibly negative: then no data has them.
+    family
+        Canonical sets with their exponents.
+    describe
+        Puts a set of the family into words.
+    """
+    from scipy.sparse import csr_array
+
+    from luce.kernels.max_flow import unmet_demands
+
+    if (category_counts < 0).any():
+        i = int(np.argmin(category_counts))
+        raise DataError(
+            f"no data has these exponents: category number {i} has the exponent "
+            f"{category_counts[i]:g}, but an outcome cannot be seen less than never."
+        )
+    # A fractional power of a group is a whole number of outcomes, less some conditioned on it.
+    grouped = np.ceil(family.exponent.clip(min=0))
+    conditioned = grouped - family.exponent
+    groups, sets = np.flatnonzero(grouped > 0), np.flatnonzero(conditioned > 0)
+    if len(sets) == 0:
+        return
+
+    def incidence(which: np.ndarray) -> csr_array:
+        members = [family.set_members(int(t)) for t in which]
+        start = np.r_[0, np.cumsum([len(m) for m in members])].astype(np.int64)
+        columns = np.concatenate([np.empty(0, np.int64), *members])
+        return csr_array((np.ones(len(columns)), columns, start), (len(which), family.n))
+
+    holds = incidence(sets)
+    common = (holds @ incidence(groups).T).tocoo()
+    inside = common.data == family.sizes[groups][common.col]
+    rows = np.r_[np.repeat(np.arange(len(sets)), np.diff(holds.indptr)), common.row[inside]]
+    columns = np.r_[holds.indices, family.n + common.col[inside]]
+    order = np.argsort(rows, kind="stable")
+    link_start = np.r_[0, np.cumsum(np.bincount(rows, minlength=len(sets)))]
+    unmet = unmet_demands(
+        np.r_[category_counts, grouped[groups]],
+        conditioned[sets],
+        link_start.astype(np.int64),
+        columns[order].astype(np.int64),
+    )
+    if unmet.any():
+        reached = np.unique(columns[np.isin(rows, np.flatnonzero(unmet))])
+        available = np.r_[category_counts, grouped[groups]][reached].sum()
+        named = "; ".join(describe(int(t)) for t in sets[unmet][:3])
+        more = f"; and {unmet.sum() - 3} more sets" if unmet.sum() > 3 else ""
+        raise DataError(
+            f"no data has these exponents: they say {named}{more}, but only {available:g} outcomes "
+            "lie inside. Every outcome conditioned on a set must be inside it."
+        )
