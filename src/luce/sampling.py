@@ -202,7 +202,7 @@ def draw(
     )  # fmt: skip
     _run(states, method, result, settings)
     if method.kernel is not None and method.kernel.tuned:
-        result.tuning = np.asarray([[t[0] for t in c.tunings] for c in states])
+        result.tuning = np.asarray([[t[2] for t in c.tunings] for c in states])
     result.seconds = time.perf_counter() - began
     return result
 
@@ -311,7 +311,7 @@ def _new_chain(
         generators,
         np.random.default_rng(split_seed),
         states,
-        [np.asarray([np.log(beta), 0.0]) for _ in method.problems],
+        [np.asarray([np.log(beta), 0.0, np.log(beta)]) for _ in method.problems],
         left_to_warm=warmup,
     )
 
