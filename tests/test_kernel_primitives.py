@@ -18,6 +18,7 @@ from luce.kernels import KERNELS
 from luce.kernels.gammas import binomial_draw, gamma_draw, log_gamma_draw, poisson_draw
 from luce.kernels.grouped import split_groups, split_space
 from luce.kernels.jit import compiled
+from luce.kernels.metropolis import _log_proposal
 from luce.kernels.problem import Problem, make_problem
 from luce.kernels.set_sums import member_sums, set_sums
 
@@ -495,6 +496,19 @@ def test_logs_stay_finite_far_below_the_smallest_double(kernel: str) -> None:
     assert np.isfinite(out).all() and out.min() < -1000
     ratio = 1 / (1 + np.exp(out[:, 2] - out[:, 1]))
     assert_mean(ratio, 4.001 / 6.002, 2)
+
+
+@compiled
+def log_proposal(log_shape: float, log_x: float) -> float:
+    return _log_proposal(log_shape, log_x)
+
+
+@pytest.mark.parametrize("log_shape", [-2000.0, -691.0, -690.0, -20.0, 0.5, 12.0])
+def test_log_proposal_density_for_any_shape(log_shape: float) -> None:
+    with mpmath.workdps(60):
+        a = mpmath.exp(log_shape)
+        expected = float(a * mpmath.mpf(-3.5) - mpmath.loggamma(a))
+    assert log_proposal(log_shape, -3.5) == pytest.approx(expected, rel=1e-12)
 
 
 def test_proposals_adapt_over_decades_and_then_freeze() -> None:

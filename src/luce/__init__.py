@@ -1,7 +1,19 @@
 """Exact and fast posterior draws of probabilities seen only through subsets."""
 
 from luce.conditional_counts import ConditionalCounts
+from luce.diagnostics import summary
+from luce.errors import ConvergenceWarning, DataError, LuceError, MethodError, NotExactError
 from luce.posterior import Posterior
 from luce.version import __version__
 
-__all__ = ["ConditionalCounts", "Posterior", "__version__"]
+__all__ = [
+    "ConditionalCounts",
+    "ConvergenceWarning",
+    "DataError",
+    "LuceError",
+    "MethodError",
+    "NotExactError",
+    "Posterior",
+    "__version__",
+    "summary",
+]

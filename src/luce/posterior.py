@@ -171,6 +171,7 @@ class Posterior:
             ``posterior["probabilities"]`` with dimensions (chain, draw, category); statistics of
             the chains, prior and counts in the other groups; the settings as attributes.
         """
+        from luce.convergence import warn_if_not_converged
         from luce.draws import as_datatree
         from luce.sampling import Settings, draw
 
@@ -179,6 +180,8 @@ class Posterior:
             log_probabilities, proposal_concentration,
         )  # fmt: skip
         result = draw(self._counts, self._concentration, self.structure, self._shapes, settings)
+        if not result.method.independent:
+            warn_if_not_converged(result.probabilities)
         return as_datatree(result, self._counts, self._concentration)
 
 

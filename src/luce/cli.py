@@ -1,0 +1,48 @@
+"""The command line: no statistics here, only words."""
+
+import argparse
+import sys
+import time
+from collections.abc import Sequence
+
+from luce.errors import LuceError
+from luce.version import __version__
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run a command; returns the exit code (0 done, 1 refused by luce, 2 wrong usage)."""
+    arguments = _parser().parse_args(argv)
+    try:
+        arguments.run(arguments)
+    except LuceError as error:
+        print(f"luce: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="luce", description="Draws of probabilities seen through subsets.")
+    parser.add_argument("--version", action="version", version=f"luce {__version__}")
+    commands = parser.add_subparsers(dest="command", required=True)
+    demo = commands.add_parser("demo", help="draw from the paper's posterior and print a summary")
+    demo.add_argument("--draws", type=int, default=1000, help="draws a chain (default %(default)s)")
+    demo.add_argument("--seed", type=int, default=1, help="random seed (default %(default)s)")
+    demo.set_defaults(run=_demo)
+    return parser
+
+
+def _demo(arguments: argparse.Namespace) -> None:
+    from luce.diagnostics import summary
+    from luce.examples import paper_posterior
+
+    posterior = paper_posterior(10)
+    print("Johnson & Willsky's posterior with n = 10: five truncated terms of ten outcomes each.\n")
+    print(posterior.counts.summary())
+    print(f"\n{posterior.structure}\n")
+    began = time.perf_counter()
+    draws = posterior.sample(arguments.draws, seed=arguments.seed)
+    seconds = time.perf_counter() - began
+    chains = draws.posterior.sizes["chain"]
+    print(f"{chains} chains of {arguments.draws:,} draws in {seconds:.2f} s, "
+          f"method {draws.attrs['method']}: {draws.attrs['reason']}.\n")  # fmt: skip
+    print(summary(draws))

@@ -1,0 +1,109 @@
+"""A quick look at whether chains have met and moved: ranks, split R-hat, effective sample size.
+
+The same quantities as arviz-stats computes, on ranks scaled to (0, 1) instead of normal scores, for
+all categories at once.  It exists because importing arviz-stats takes longer than most runs;
+`luce.summary` reports arviz-stats' own.
+"""
+
+import warnings
+
+import numpy as np
+
+from luce._types import FloatArray
+from luce.errors import ConvergenceWarning
+
+# The check looks at so many draws a chain and categories at most, so that it costs next to nothing.
+_CHECKED_DRAWS = 2000
+_CHECKED_CATEGORIES = 100
+
+# Vehtari, Gelman, Simpson, Carpenter and Bürkner (2021) ask for an effective sample size of 400.
+# R-hat of four chains that agree stays below 1.05 at that size; more means they have not met.
+_ENOUGH_ESS = 400.0
+_LARGEST_RHAT = 1.05
+
+
+def warn_if_not_converged(probabilities: FloatArray) -> None:
+    """Warn when R-hat or the effective sample size says that draws should not be trusted.
+
+    Parameters
+    ----------
+    probabilities
+        Shape (chain, draw, category).
+    """
+    _, draws, n = probabilities.shape
+    thin = -(-draws // _CHECKED_DRAWS)
+    chosen = np.unique(np.linspace(0, n - 1, min(n, _CHECKED_CATEGORIES)).astype(np.int64))
+    looked_at = probabilities[:, ::thin][:, :, chosen]
+    # A category that never moves (the only one there is, say) has no R-hat; that is no failure.
+    looked_at = looked_at[:, :, np.ptp(looked_at, axis=(0, 1)) > 0]
+    if looked_at.size == 0:
+        return
+    if draws < 4:
+        problem = f"{draws} draws a chain are too few to judge"
+        rhat = ess = float("nan")
+    else:
+        rhat, ess = (float(x) for x in worst_rhat_and_ess(looked_at))
+        if rhat <= _LARGEST_RHAT and ess >= _ENOUGH_ESS:
+            return
+        thinned = f" among every {thin}th draw" if thin > 1 else ""
+        problem = (
+            f"the largest R-hat is {rhat:.3f} (at most {_LARGEST_RHAT} is wanted) and the smallest "
+            f"effective sample size {ess:.0f}{thinned} (at least {_ENOUGH_ESS:.0f})"
+        )
+    message = f"do not trust these draws yet: {problem}. Take more draws, or another method."
+    warnings.warn(ConvergenceWarning(message, rhat, ess), stacklevel=3)
+
+
+def worst_rhat_and_ess(x: FloatArray) -> tuple[float, float]:
+    """Largest split R-hat and smallest effective sample size over the last axis.
+
+    With chains split in halves, W the mean variance within and B the variance of the means,
+
+        R-hat^2 = (N - 1) / N + B / W,     ESS = M N / (1 + 2 sum of autocorrelations),
+
+    the sum cut where pairs of autocorrelations stop being positive and decreasing (Geyer 1992).
+    Ranks are of |x - median| too, so that unequal spreads show in R-hat.
+
+    Parameters
+    ----------
+    x
+        Shape (chain, draw, variable), at least 4 draws.
+    """
+    half = x.shape[1] // 2
+    halves = np.concatenate([x[:, :half], x[:, -half:]])
+    folded = np.abs(halves - np.median(halves, axis=(0, 1)))
+    ranks, folded_ranks = _ranks(halves), _ranks(folded)
+    rhat = max(_rhat(ranks).max(), _rhat(folded_ranks).max())
+    return float(rhat), float(_ess(ranks).min())
+
+
+def _ranks(x: FloatArray) -> FloatArray:
+    """Ranks over the first two axes, equal values sharing one, scaled to (0, 1)."""
+    flat = x.reshape(-1, x.shape[2])
+    out = np.empty_like(flat)
+    for j in range(flat.shape[1]):
+        _, place, count = np.unique(flat[:, j], return_inverse=True, return_counts=True)
+        out[:, j] = (np.cumsum(count) - (count - 1) / 2)[place]
+    return ((out - 0.5) / len(flat)).reshape(x.shape)
+
+
+def _rhat(x: FloatArray) -> FloatArray:
+    n = x.shape[1]
+    within = x.var(axis=1, ddof=1).mean(axis=0)
+    between = x.mean(axis=1).var(axis=0, ddof=1)
+    return np.sqrt((n - 1) / n + between / within)
+
+
+def _ess(x: FloatArray) -> FloatArray:
+    m, n, _ = x.shape
+    centred = x - x.mean(axis=1, keepdims=True)
+    power = np.abs(np.fft.rfft(centred, 2 * n, axis=1)) ** 2
+    covariance = np.fft.irfft(power, axis=1)[:, :n].mean(axis=0) / n
+    within = covariance[0] * n / (n - 1)
+    total = within * (n - 1) / n + x.mean(axis=1).var(axis=0, ddof=1)
+    correlation = 1 - (within - covariance * n / (n - 1)) / total
+    pairs = correlation[: n // 2 * 2].reshape(n // 2, 2, -1).sum(axis=1)
+    positive = np.cumprod(pairs > 0, axis=0)
+    decreasing = np.minimum.accumulate(np.where(positive, pairs, 0.0), axis=0)
+    time = np.maximum(2 * decreasing.sum(axis=0) - 1, 1 / np.log10(m * n))
+    return np.asarray(m * n / time)

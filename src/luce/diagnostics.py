@@ -1,0 +1,103 @@
+"""What the draws say.
+
+Rank-normalised R-hat, effective sample sizes and Monte Carlo standard errors come from arviz-stats
+(Vehtari, Gelman, Simpson, Carpenter, Bürkner 2021).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from luce._types import FloatArray, Label
+from luce.errors import DataError
+
+if TYPE_CHECKING:
+    from xarray import DataTree
+
+class Summary:
+    """One row per category: mean, sd, 90 % interval, effective sample size, R-hat and MCSE.
+
+    Attributes
+    ----------
+    categories
+        The labels.
+    columns
+        Maps a column's name to its values, shape (n_categories,).
+    """
+
+    def __init__(self, categories: list[Label], columns: dict[str, FloatArray]) -> None:
+        self.categories = categories
+        self.columns = columns
+
+    def __getitem__(self, column: str) -> FloatArray:
+        return self.columns[column]
+
+    def __str__(self) -> str:
+        return self.to_text()
+
+    __repr__ = __str__
+
+    def to_text(self, most: int = 40) -> str:
+        """Lay the table out as text, at most `most` rows of it."""
+        head = ["category", *self.columns]
+        rows = [
+            [str(label), *(_number(name, float(v[i])) for name, v in self.columns.items())]
+            for i, label in enumerate(self.categories[:most])
+        ]
+        widths = [max(len(r[j]) for r in [head, *rows]) for j in range(len(head))]
+        lines = [
+            "  ".join([r[0].ljust(widths[0]), *(x.rjust(w) for x, w in zip(r[1:], widths[1:], strict=True))])
+            for r in [head, *rows]
+        ]
+        if len(self.categories) > most:
+            lines.append(f"... and {len(self.categories) - most:,} more categories")
+        return "\n".join(lines)
+
+
+def summary(draws: DataTree) -> Summary:
+    """Summarise draws category by category.
+
+    Parameters
+    ----------
+    draws
+        What `Posterior.sample` returned, or any DataTree with
+        ``posterior["probabilities"]`` of dimensions (chain, draw, category).
+
+    Examples
+    --------
+    >>> import luce
+    >>> counts = luce.ConditionalCounts(["a", "b", "c"]).observe({"b": 2}, without=["a"])
+    >>> table = luce.summary(luce.Posterior(counts, 2.0).sample(2000, seed=1))
+    >>> table["mean"].round(2)
+    array([0.33, 0.44, 0.22])
+    """
+    from arviz_stats.base import array_stats
+
+    try:
+        variable = draws["posterior"]["probabilities"]
+    except (KeyError, TypeError):
+        raise DataError(
+            "these are not draws: a DataTree with posterior['probabilities'] is needed, as "
+            "Posterior.sample returns it."
+        ) from None
+    p = np.asarray(variable.transpose("chain", "draw", "category"), np.float64)
+    low, high = np.quantile(p, [0.05, 0.95], axis=(0, 1))
+    where = {"chain_axis": 0, "draw_axis": 1}
+    columns = {
+        "mean": p.mean(axis=(0, 1)),
+        "sd": p.std(axis=(0, 1)),
+        "5%": low,
+        "95%": high,
+        "ess": np.asarray(array_stats.ess(p, **where)),
+        "rhat": np.asarray(array_stats.rhat(p, **where)),
+        "mcse": np.asarray(array_stats.mcse(p, **where)),
+    }
+    return Summary(variable["category"].values.tolist(), columns)
+
+
+def _number(column: str, value: float) -> str:
+    if column == "ess":
+        return f"{value:,.0f}"
+    return f"{value:.3f}" if column == "rhat" else f"{value:.4g}"
