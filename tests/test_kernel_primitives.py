@@ -6,7 +6,7 @@ the number of comparisons it makes.  LUCE_TEST_SEED is added to every seed.
 
 import itertools
 import os
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import mpmath
 import numpy as np
@@ -47,7 +47,9 @@ def problem_of(chains: list[Chain], shape: list[float], wide: bool | None = None
         starts,
         np.array([c.complement for c in chains], bool),
         np.cumsum([0] + [len(c.ends) for c in chains]),
-        np.array([s + e for s, c in zip(starts[:-1], chains, strict=True) for e in c.ends], np.int64),
+        np.array(
+            [s + e for s, c in zip(starts[:-1], chains, strict=True) for e in c.ends], np.int64
+        ),
         np.array(exponents),
         np.array(shape, float),
         sum(shape) + sum(exponents),
@@ -97,7 +99,9 @@ def assert_sums(
             assert abs(a / e - 1) < tolerance
 
 
-def check_all_sums(chains: list[Chain], x: list[mpmath.mpf], w: list[mpmath.mpf], wide: bool) -> None:
+def check_all_sums(
+    chains: list[Chain], x: list[mpmath.mpf], w: list[mpmath.mpf], wide: bool
+) -> None:
     problem = problem_of(chains, [1.0] * len(x), wide)
     table = expand(chains, len(x))
 
@@ -231,9 +235,9 @@ def assert_uniform(u: np.ndarray, comparisons: int) -> None:
     assert statistic < stats.chi2(49).isf(FALSE_ALARM / comparisons)
 
 
-def randomised_cdf(distribution, draws: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+def randomised_cdf(distribution: Any, draws: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     below, upto = distribution.cdf(draws - 1), distribution.cdf(draws)
-    return below + rng.random(len(draws)) * (upto - below)
+    return np.asarray(below + rng.random(len(draws)) * (upto - below))
 
 
 @pytest.mark.parametrize("mean", [0.0, 0.3, 7.0, 250.0, 3e6, 9e8, 5e9, 1e12])
@@ -260,7 +264,7 @@ BINOMIALS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("n, p", BINOMIALS)
+@pytest.mark.parametrize(("n", "p"), BINOMIALS)
 def test_binomial(n: float, p: float) -> None:
     rng, out = generator(103), np.empty(40_000)
     many_binomial(rng, n, p, out)
@@ -359,7 +363,8 @@ def test_groups_split_multinomially(name: str, wide: bool) -> None:
         q = row * x / (row @ x)
         mean += max(e, 0) * q
         covariance += max(e, 0) * (np.diag(q) - np.outer(q, q))
-    assert (counts == np.rint(counts)).all() and (counts >= 0).all()
+    assert (counts == np.rint(counts)).all()
+    assert (counts >= 0).all()
     assert (counts.sum(axis=1) == sum(max(e, 0) for e in exponents)).all()
     assert (counts[:, mean == 0] == 0).all()
     pairs = [(i, j) for i, j in itertools.combinations_with_replacement(range(n), 2) if mean[i] > 0]
@@ -378,7 +383,8 @@ def test_splitting_huge_and_tiny() -> None:
     x = np.array([0.5, 1e-200, 0.25, 0.25 - 1e-200])
     counts = np.zeros((200, 4))
     many_splits(generator(202), problem_of(chains, [5.0] * 4), x, counts)
-    assert (counts.sum(axis=1) == 2e15).all() and (counts[:, [1, 3]] == 0).all()
+    assert (counts.sum(axis=1) == 2e15).all()
+    assert (counts[:, [1, 3]] == 0).all()
     assert (np.abs(counts[:, 2] - 1e15 / 3) < 8 * np.sqrt(1e15 * 2 / 9)).all()
 
 
@@ -399,7 +405,7 @@ def run(name: str, problem: Problem, draws: int, seed: int) -> tuple[np.ndarray,
     return (np.exp(out) if problem.wide else out), stat
 
 
-def assert_mean(draws: np.ndarray, expected: np.ndarray, comparisons: int) -> None:
+def assert_mean(draws: np.ndarray, expected: np.ndarray | float, comparisons: int) -> None:
     """Batch means: Student t with 39 degrees of freedom."""
     batches = draws[: len(draws) // 40 * 40].reshape(40, -1, *draws.shape[1:]).mean(axis=1)
     error = batches.std(axis=0, ddof=1) / np.sqrt(40)
@@ -493,7 +499,8 @@ def test_logs_stay_finite_far_below_the_smallest_double(kernel: str) -> None:
     assert problem.wide
     state, out, stat = np.full(3, -np.log(3.0)), np.empty((20_000, 3)), np.empty(20_000)
     KERNELS[kernel].advance(generator(500), problem, state, np.zeros(3), False, out, stat)
-    assert np.isfinite(out).all() and out.min() < -1000
+    assert np.isfinite(out).all()
+    assert out.min() < -1000
     ratio = 1 / (1 + np.exp(out[:, 2] - out[:, 1]))
     assert_mean(ratio, 4.001 / 6.002, 2)
 
@@ -515,10 +522,12 @@ def test_proposals_adapt_over_decades_and_then_freeze() -> None:
     shape = list(np.linspace(500.0, 5000.0, 6))
     problem = problem_of([Chain((0,), (1,), (-10.0,), True)], shape)
     state = np.array(shape) / sum(shape)
-    tuning, out, stat = np.array([np.log(160.0), 0.0, np.log(160.0)]), np.empty((1000, 6)), np.empty(1000)
+    tuning = np.array([np.log(160.0), 0.0, np.log(160.0)])
+    out, stat = np.empty((1000, 6)), np.empty(1000)
     metropolis = KERNELS["metropolis"].advance
     metropolis(generator(600), problem, state, tuning, True, out, stat)
-    assert tuning[1] == 1000 and tuning[0] > np.log(2000.0)
+    assert tuning[1] == 1000
+    assert tuning[0] > np.log(2000.0)
     frozen, out, stat = tuning.copy(), np.empty((20_000, 6)), np.empty(20_000)
     metropolis(generator(601), problem, state, tuning, False, out, stat)
     np.testing.assert_array_equal(tuning, frozen)

@@ -21,7 +21,9 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="luce", description="Draws of probabilities seen through subsets.")
+    parser = argparse.ArgumentParser(
+        prog="luce", description="Draws of probabilities seen through subsets."
+    )
     parser.add_argument("--version", action="version", version=f"luce {__version__}")
     commands = parser.add_subparsers(dest="command", required=True)
     demo = commands.add_parser("demo", help="draw from the paper's posterior and print a summary")

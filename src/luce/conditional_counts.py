@@ -14,15 +14,17 @@ Everything that can be wrong with data is found here and nowhere later.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 
 from luce._types import FloatArray, IntArray, Label, Labels
+from luce.canonical import canonical
 from luce.errors import DataError
-from luce.set_family import SetFamily, canonical, single_sets
+from luce.labels import Categories, describe, plural, read_count, read_number, some
+from luce.set_family import SetFamily, single_sets
 
 
 class _Entry(NamedTuple):
@@ -60,7 +62,7 @@ class ConditionalCounts:
     """
 
     def __init__(self, categories: int | Labels) -> None:
-        self._categories = _labels(categories)
+        self._categories = Categories(categories)
         self._log: _Log = None
 
     # -- what it holds ------------------------------------------------------------------
@@ -68,7 +70,7 @@ class ConditionalCounts:
     @property
     def categories(self) -> tuple[Label, ...] | range:
         """The labels, in order."""
-        return self._categories
+        return self._categories.labels
 
     @property
     def n_categories(self) -> int:
@@ -88,7 +90,7 @@ class ConditionalCounts:
     @property
     def digest(self) -> str:
         """A fingerprint of labels and counts: equal data, however it was entered, share it."""
-        content = hashlib.sha256(repr(tuple(self._categories)).encode())
+        content = hashlib.sha256(repr(tuple(self.categories)).encode())
         content.update(self.category_counts.tobytes())
         content.update(self._sorted_sets[0].tobytes())
         content.update(self._sorted_sets[1].tobytes())
@@ -101,16 +103,15 @@ class ConditionalCounts:
     def __repr__(self) -> str:
         outcomes = self.category_counts.sum() + self.sets.exponent.clip(min=0).sum()
         return (
-            f"ConditionalCounts({_plural(self.n_categories, 'category', 'categories')}, "
-            f"{_plural(outcomes, 'outcome')}, {_plural(len(self), 'set')})"
+            f"ConditionalCounts({plural(self.n_categories, 'category', 'categories')}, "
+            f"{plural(outcomes, 'outcome')}, {plural(len(self), 'set')})"
         )
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, ConditionalCounts):
             return NotImplemented
         return (
-            self.n_categories == other.n_categories
-            and tuple(self._categories) == tuple(other._categories)
+            self._categories == other._categories
             and np.array_equal(self.category_counts, other.category_counts)
             and np.array_equal(self._sorted_sets[0], other._sorted_sets[0])
             and np.array_equal(self._sorted_sets[1], other._sorted_sets[1])
@@ -130,9 +131,9 @@ class ConditionalCounts:
         family = self.sets
         outcomes = self.category_counts.sum() + family.exponent.clip(min=0).sum()
         lines = [
-            f"{_plural(self.n_categories, 'category', 'categories')}, "
-            f"{_plural(outcomes, 'outcome')}, {_plural(len(self), 'set')} "
-            f"({_plural(len(family.members), 'stored member')})"
+            f"{plural(self.n_categories, 'category', 'categories')}, "
+            f"{plural(outcomes, 'outcome')}, {plural(len(self), 'set')} "
+            f"({plural(len(family.members), 'stored member')})"
         ]
         heaviest = np.argsort(-np.abs(family.exponent), kind="stable")[:most]
         lines += [f"  {self._describe_set(t)}" for t in heaviest]
@@ -167,12 +168,13 @@ class ConditionalCounts:
         """
         if not isinstance(counts, Mapping):
             raise DataError(
-                f"counts must map labels to numbers, as in {{'a': 2}}; {_given(counts)} was given."
+                f"counts must map labels to numbers, as {{'a': 2}} does; "
+                f"{describe(counts)} was given."
             )
         members, excluded = self._conditioning_set(within, without)
-        outcomes = self._numbers(counts, "counts")
+        outcomes = self._categories.numbers(counts, "counts")
         self._check_inside(outcomes, members, excluded, "outcome")
-        values = np.asarray([_count(v, label) for label, v in counts.items()], np.float64)
+        values = np.asarray([read_count(v, label) for label, v in counts.items()], np.float64)
         conditioned = self._family([members], [excluded], [-values.sum()])
         return self._add(_Entry(outcomes, values, conditioned))
 
@@ -200,10 +202,10 @@ class ConditionalCounts:
         >>> ConditionalCounts("wxyz").observe_group(["w", "x"], 3, without=["z"])
         ConditionalCounts(4 categories, 3 outcomes, 2 sets)
         """
-        group = self._numbers(members, "members")
+        group = self._categories.numbers(members, "members")
         if len(group) == 0:
             raise DataError("members is empty: a grouped outcome needs at least one category.")
-        number = _count(count, "the group")
+        number = read_count(count, "the group")
         if not number.is_integer():
             raise DataError(
                 f"count = {count!r}: grouped outcomes must be whole numbers, because each of "
@@ -226,8 +228,8 @@ class ConditionalCounts:
         >>> ConditionalCounts("abcd").observe_ranking("dba").sets.n_sets
         2
         """
-        ranked = self._numbers(order, "order")
-        weight = _count(count, "the ranking")
+        ranked = self._categories.numbers(order, "order")
+        weight = read_count(count, "the ranking")
         k = len(ranked)
         places = np.arange(1, k + 1)
         chain = SetFamily(
@@ -244,7 +246,7 @@ class ConditionalCounts:
     def __add__(self, other: ConditionalCounts) -> ConditionalCounts:
         if not isinstance(other, ConditionalCounts):
             return NotImplemented
-        place = self._index
+        place = self._categories.index
         missing = [c for c in other._categories if c not in place]
         if missing or self.n_categories != other.n_categories:
             raise DataError(
@@ -295,8 +297,10 @@ class ConditionalCounts:
         from luce.attainable import check_attainable
 
         empty = cls(categories)
-        members = [empty._numbers(_as_set(empty._index, key), "members") for key in exponents]
-        powers = [_power(value, key) for key, value in exponents.items()]
+        members = [
+            empty._categories.numbers(empty._categories.as_set(key), "members") for key in exponents
+        ]
+        powers = [read_number(value, key) for key, value in exponents.items()]
         if any(len(m) == 0 for m in members):
             raise DataError("an exponent is given for the empty set, whose probability is 0.")
         none = np.empty(0, np.int64)
@@ -327,10 +331,6 @@ class ConditionalCounts:
     # -- inside -------------------------------------------------------------------------
 
     @cached_property
-    def _index(self) -> Mapping[Label, int]:
-        return {label: i for i, label in enumerate(self._categories)}
-
-    @cached_property
     def _canonical(self) -> tuple[FloatArray, SetFamily]:
         entries = []
         log = self._log
@@ -355,29 +355,7 @@ class ConditionalCounts:
         new = object.__new__(ConditionalCounts)
         new._categories = self._categories
         new._log = (self._log, entry)
-        if "_index" in self.__dict__:
-            new.__dict__["_index"] = self._index
         return new
-
-    def _numbers(self, labels: Labels, what: str) -> IntArray:
-        """Turn labels into category numbers, or say which label is unknown or repeated."""
-        try:
-            given = list(labels)
-        except TypeError:
-            raise DataError(f"{what} must be a list of labels; {_given(labels)} was given.") from None
-        index = self._index
-        for label in given:
-            if not _hashable(label) or label not in index:
-                hint = " (a string is read as its characters)" if isinstance(labels, str) else ""
-                raise DataError(
-                    f"{label!r} in {what} is not a category{hint}; "
-                    f"the categories are {_some(self._categories)}."
-                )
-        numbers = np.fromiter((index[label] for label in given), np.int64, len(given))
-        if len(set(given)) < len(given):
-            twice = next(x for i, x in enumerate(given) if x in given[:i])
-            raise DataError(f"{twice!r} appears twice in {what}; name each category once.")
-        return numbers
 
     def _conditioning_set(
         self, within: Labels | None, without: Labels | None
@@ -386,11 +364,11 @@ class ConditionalCounts:
         if within is not None and without is not None:
             raise DataError("give `within` or `without`, not both: each says which set it was.")
         if within is not None:
-            members = self._numbers(within, "within")
+            members = self._categories.numbers(within, "within")
             if len(members) == 0:
                 raise DataError("within is empty: some category must be able to occur.")
             return members, False
-        members = self._numbers(without if without is not None else (), "without")
+        members = self._categories.numbers(without if without is not None else (), "without")
         if len(members) == self.n_categories:
             raise DataError("without names every category: some category must be able to occur.")
         return members, True
@@ -423,12 +401,12 @@ class ConditionalCounts:
         family = self.sets
         k = int(family.chain_of_set[t])
         listed = family.members[family.chain_start[k] : family.set_end[t]]
-        names = _some([self._categories[int(i)] for i in listed], quote=False)
+        names = some([self._categories[int(i)] for i in listed], quote=False)
         where = f"all but {{{names}}}" if family.complement[k] else f"{{{names}}}"
         e = float(family.exponent[t])
         if e < 0:
-            return f"{_plural(-e, 'outcome')} given {where}"
-        return f"{_plural(e, 'grouped outcome')} in {where}"
+            return f"{plural(-e, 'outcome')} given {where}"
+        return f"{plural(e, 'grouped outcome')} in {where}"
 
 
 def _fold(counts: FloatArray, singletons: FloatArray) -> FloatArray:
@@ -436,81 +414,3 @@ def _fold(counts: FloatArray, singletons: FloatArray) -> FloatArray:
     folded = counts + singletons
     tiny = np.abs(folded) <= 1e-12 * (np.abs(counts) + np.abs(singletons))
     return np.where(tiny, 0.0, folded)
-
-
-def _labels(categories: int | Labels) -> tuple[Label, ...] | range:
-    if isinstance(categories, (int, np.integer)) and not isinstance(categories, bool):
-        if categories < 1:
-            raise DataError(f"{categories} categories were asked for; at least 1 is needed.")
-        return range(int(categories))
-    if isinstance(categories, range) and categories == range(len(categories)) and len(categories):
-        return categories
-    try:
-        labels = tuple(categories)  # type: ignore[arg-type]
-    except TypeError:
-        raise DataError(
-            f"categories must be a list of labels or a number of them; {_given(categories)} was given."
-        ) from None
-    if not labels:
-        raise DataError("no categories were given; at least 1 is needed.")
-    seen: set[Label] = set()
-    for label in labels:
-        if not _hashable(label):
-            raise DataError(f"{label!r} cannot be a label: labels must be hashable.")
-        if label != label:
-            raise DataError(f"{label!r} cannot be a label: it does not equal itself.")
-        if label in seen:
-            raise DataError(f"{label!r} appears twice in categories; every label must be different.")
-        seen.add(label)
-    return labels
-
-
-def _hashable(label: object) -> bool:
-    try:
-        hash(label)
-    except TypeError:
-        return False
-    return True
-
-
-def _count(value: object, what: object) -> float:
-    number = _number(value, what)
-    if number < 0:
-        raise DataError(f"the count of {what!r} is {value!r}; counts cannot be negative.")
-    return number
-
-
-def _power(value: object, key: object) -> float:
-    return _number(value, key)
-
-
-def _number(value: object, what: object) -> float:
-    try:
-        number = float(value)  # type: ignore[arg-type]
-    except (TypeError, ValueError):
-        raise DataError(f"the count of {what!r} is {value!r}; a number is needed.") from None
-    if not np.isfinite(number):
-        raise DataError(f"the count of {what!r} is {value!r}; counts must be finite.")
-    return number
-
-
-def _as_set(index: Mapping[Label, int], key: object) -> Iterable[Label]:
-    """Read a key of an exponent mapping: a label stands for its own category."""
-    if _hashable(key) and key in index:
-        return [key]
-    if isinstance(key, (tuple, frozenset)):
-        return key
-    raise DataError(f"{key!r} is neither a category nor a tuple or frozenset of categories.")
-
-
-def _some(labels: Iterable[Label], most: int = 6, quote: bool = True) -> str:
-    names = [repr(x) if quote else str(x) for _, x in zip(range(most + 1), labels, strict=False)]
-    return ", ".join(names[:most]) + (", ..." if len(names) > most else "")
-
-
-def _given(value: object) -> str:
-    return f"{value!r} ({type(value).__name__})"
-
-
-def _plural(number: float, one: str, many: str | None = None) -> str:
-    return f"{number:,.10g} {one if number == 1 else many or one + 's'}"

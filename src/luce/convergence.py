@@ -91,7 +91,7 @@ def _rhat(x: FloatArray) -> FloatArray:
     n = x.shape[1]
     within = x.var(axis=1, ddof=1).mean(axis=0)
     between = x.mean(axis=1).var(axis=0, ddof=1)
-    return np.sqrt((n - 1) / n + between / within)
+    return np.asarray(np.sqrt((n - 1) / n + between / within))
 
 
 def _ess(x: FloatArray) -> FloatArray:

@@ -12,11 +12,8 @@ from numpy.typing import ArrayLike
 
 from luce._types import FloatArray
 from luce.conditional_counts import ConditionalCounts
-from luce.errors import DataError
 from luce.set_family import SetFamily
-
-# Probabilities that were normalised in double precision add up to 1 within this.
-_SIMPLEX_TOLERANCE = 1e-8
+from luce.simplex import read_probabilities
 
 # 1 - (excluded mass) has lost four digits when it is this small; then the rest is summed.
 _CANCELLED = 1e-4
@@ -34,7 +31,7 @@ def log_prior(probabilities: ArrayLike, concentration: FloatArray) -> FloatArray
     """
     from scipy.special import gammaln, xlogy
 
-    p = _on_simplex(probabilities, len(concentration))
+    p = read_probabilities(probabilities, len(concentration))
     constant = gammaln(concentration.sum()) - gammaln(concentration).sum()
     return np.asarray(constant + xlogy(concentration - 1, p).sum(axis=-1))
 
@@ -51,7 +48,7 @@ def log_likelihood(probabilities: ArrayLike, counts: ConditionalCounts) -> Float
     """
     from scipy.special import xlogy
 
-    p = _on_simplex(probabilities, counts.n_categories)
+    p = read_probabilities(probabilities, counts.n_categories)
     single = xlogy(counts.category_counts, p).sum(axis=-1)
     family = counts.sets
     if family.n_sets == 0:
@@ -80,18 +77,3 @@ def set_probabilities(p: FloatArray, family: SetFamily) -> FloatArray:
     for t in excluded[(out[..., excluded] < _CANCELLED).reshape(-1, len(excluded)).any(axis=0)]:
         out[..., t] = p[..., family.set_members(int(t))].sum(axis=-1)
     return np.asarray(out)
-
-
-def _on_simplex(probabilities: ArrayLike, n: int) -> FloatArray:
-    p = np.asarray(probabilities, np.float64)
-    if p.ndim == 0 or p.shape[-1] != n:
-        raise DataError(f"probabilities of shape {p.shape} were given; (..., {n}) is needed.")
-    bad = ~(np.isfinite(p) & (p >= 0)).all(axis=-1)
-    total = p.sum(axis=-1)
-    if bad.any() or (np.abs(total - 1) > _SIMPLEX_TOLERANCE).any():
-        worst = p.reshape(-1, n)[int(np.argmax((bad | (np.abs(total - 1) > _SIMPLEX_TOLERANCE)).ravel()))]
-        raise DataError(
-            "probabilities must be non-negative and add up to 1; some add up to "
-            f"{worst.sum():.10g} with a least entry of {worst.min():.3g}. Divide by their sum first."
-        )
-    return p

@@ -16,6 +16,7 @@ from luce.errors import DataError
 if TYPE_CHECKING:
     from xarray import DataTree
 
+
 class Summary:
     """One row per category: mean, sd, 90 % interval, effective sample size, R-hat and MCSE.
 
@@ -48,7 +49,12 @@ class Summary:
         ]
         widths = [max(len(r[j]) for r in [head, *rows]) for j in range(len(head))]
         lines = [
-            "  ".join([r[0].ljust(widths[0]), *(x.rjust(w) for x, w in zip(r[1:], widths[1:], strict=True))])
+            "  ".join(
+                [
+                    r[0].ljust(widths[0]),
+                    *(x.rjust(w) for x, w in zip(r[1:], widths[1:], strict=True)),
+                ]
+            )
             for r in [head, *rows]
         ]
         if len(self.categories) > most:
@@ -73,7 +79,7 @@ def summary(draws: DataTree) -> Summary:
     >>> table["mean"].round(2)
     array([0.33, 0.44, 0.22])
     """
-    from arviz_stats.base import array_stats
+    from arviz_stats.base import array_stats  # type: ignore[attr-defined]
 
     try:
         variable = draws["posterior"]["probabilities"]
@@ -94,7 +100,7 @@ def summary(draws: DataTree) -> Summary:
         "rhat": np.asarray(array_stats.rhat(p, **where)),
         "mcse": np.asarray(array_stats.mcse(p, **where)),
     }
-    return Summary(variable["category"].values.tolist(), columns)
+    return Summary(list(variable["category"].to_numpy().tolist()), columns)
 
 
 def _number(column: str, value: float) -> str:

@@ -27,7 +27,9 @@ def as_datatree(result: Draws, counts: ConditionalCounts, concentration: FloatAr
     posterior = {"probabilities": ((*sample, "category"), result.probabilities)}
     if result.log_probabilities is not None:
         posterior["log_probabilities"] = ((*sample, "category"), result.log_probabilities)
-    statistics = {k: ((*sample, "core"), v) for k, v in result.statistics.items()}
+    statistics = {}
+    if result.method.kernel is not None:
+        statistics[result.method.kernel.statistic] = ((*sample, "core"), result.statistics)
     attributes = _attributes(result, counts, concentration)
     return xr.DataTree.from_dict(
         {
@@ -60,8 +62,8 @@ def _attributes(result: Draws, counts: ConditionalCounts, concentration: FloatAr
         "sampling_time": result.seconds,
         "interrupted": int(result.interrupted),
     }
-    if result.tuning is not None:
-        attributes["proposal_concentration"] = np.exp(result.tuning).ravel().tolist()
+    if result.method.kernel is not None and result.method.kernel.tuned:
+        attributes["proposal_concentration"] = np.exp(result.log_proposal).ravel().tolist()
     return attributes
 
 

@@ -7,9 +7,8 @@ of different owners are independent.  With s the shape of an item and S the tota
 """
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from luce._types import FloatArray
+from luce._types import FloatArray, IntArray
 from luce.errors import NotExactError
 from luce.module_shapes import ModuleShapes
 from luce.structure import Structure
@@ -34,7 +33,7 @@ class LogEvidence(float):
     def __repr__(self) -> str:
         return f"LogEvidence({float(self)!r}, standard_error={self.standard_error!r})"
 
-    def __getnewargs__(self) -> tuple[float, float]:
+    def __getnewargs__(self) -> tuple[float, float]:  # type: ignore[override]
         return float(self), self.standard_error
 
 
@@ -66,12 +65,14 @@ def log_evidence(shapes: ModuleShapes, concentration: FloatArray) -> LogEvidence
     """
     from scipy.special import gammaln
 
-    def log_beta(shape: FloatArray, start: ArrayLike) -> float:
+    def log_beta(shape: FloatArray, start: IntArray) -> float:
         totals = np.add.reduceat(shape, start)
         return float(gammaln(shape).sum() - gammaln(totals).sum())
 
     owners = shapes.start[:-1][np.diff(shapes.start) > 0]
-    return LogEvidence(log_beta(shapes.shape, owners) - log_beta(concentration, [0]), 0.0)
+    return LogEvidence(
+        log_beta(shapes.shape, owners) - log_beta(concentration, np.zeros(1, np.int64)), 0.0
+    )
 
 
 def _rest_of_owner(shapes: ModuleShapes) -> FloatArray:

@@ -61,6 +61,15 @@ class ModuleShapes:
         union = np.repeat(tree.union, np.diff(tree.cell_start))
         return SplitPlan(self.start, self.target, self.shape, tiny, tree.cells.copy(), union)
 
+    def core_masses(self, probabilities: FloatArray, q: int) -> FloatArray:
+        """Add up category probabilities over the cells of core q."""
+        from luce.kernels.dirichlet_tree import add_up
+
+        tree = self.structure.tree
+        mass = _sum_by(tree.holder, probabilities, len(tree.parent))
+        add_up(tree.parent, mass)
+        return np.asarray(mass[self.structure.cores[q].cells])
+
     def core_problem(self, q: int) -> Problem:
         """Core q as the sampling kernels want it."""
         from luce.kernels.problem import make_problem
@@ -81,8 +90,8 @@ def shapes_of(
 
     tree = structure.tree
     n_modules = len(tree.parent)
-    prior = np.bincount(tree.holder, concentration, n_modules)
-    net = np.bincount(tree.holder, counts.category_counts, n_modules)
+    prior = _sum_by(tree.holder, concentration, n_modules)
+    net = _sum_by(tree.holder, counts.category_counts, n_modules)
     alone = tree.set >= 0
     net[alone] += counts.sets.exponent[tree.set[alone]]
     for core in structure.cores:
@@ -99,3 +108,7 @@ def shapes_of(
     shape = np.r_[concentration + counts.category_counts, total[modules]][order]
     start = np.r_[0, np.cumsum(np.bincount(owner, minlength=n_modules))]
     return ModuleShapes(structure, start, target, shape, total, prior)
+
+
+def _sum_by(holder: IntArray, values: FloatArray, n: int) -> FloatArray:
+    return np.bincount(holder, values, n).astype(np.float64, copy=False)

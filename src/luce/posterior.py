@@ -15,6 +15,7 @@ from luce.conditional_counts import ConditionalCounts
 from luce.errors import DataError
 from luce.exact import LogEvidence
 from luce.module_shapes import ModuleShapes, shapes_of
+from luce.progress import announce_compilation
 from luce.structure import Structure, structure_of
 
 if TYPE_CHECKING:
@@ -66,6 +67,7 @@ class Posterior:
     @cached_property
     def structure(self) -> Structure:
         """Which parts are exact, and which must be simulated."""
+        announce_compilation()
         return structure_of(self._counts.sets)
 
     @cached_property
@@ -173,13 +175,14 @@ class Posterior:
         """
         from luce.convergence import warn_if_not_converged
         from luce.draws import as_datatree
-        from luce.sampling import Settings, draw
+        from luce.sampling import draw
+        from luce.settings import Settings
 
         settings = Settings(
             draws, chains, warmup, seed, method, reduce, initial, threads, progress,
             log_probabilities, proposal_concentration,
         )  # fmt: skip
-        result = draw(self._counts, self._concentration, self.structure, self._shapes, settings)
+        result = draw(self._counts, self._concentration, self._shapes, settings)
         if not result.method.independent:
             warn_if_not_converged(result.probabilities)
         return as_datatree(result, self._counts, self._concentration)

@@ -64,4 +64,7 @@ def announce_compilation() -> None:
 
     folder = Path(draw_splits.stats.cache_path)  # type: ignore[attr-defined]
     if not any(folder.glob("*draw_splits*.nbi")):
-        print("luce: compiling the samplers; this happens once and takes some seconds", file=sys.stderr)
+        print(
+            "luce: compiling the samplers; this happens once and takes some seconds",
+            file=sys.stderr,
+        )

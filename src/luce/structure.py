@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from luce._types import IntArray
 from luce.set_family import SetFamily
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ class Core:
     """
 
     sets: SetFamily
-    cells: np.ndarray
+    cells: IntArray
     union: int
 
     @property
@@ -108,8 +109,8 @@ def structure_of(family: SetFamily) -> Structure:
     cells, trie = trie_by_size(sets)
     node, some = first_splits(sets, cells, trie)
     class_of = overlap_classes(sets, cells, trie, node)
-    by_class, class_start = _classes_by_largest_set(class_of, sets)
-    tree = build_module_tree(sets, class_of, by_class, class_start, some)
+    by_class, in_chain_order, class_start = _classes_by_largest_set(class_of, sets)
+    tree = build_module_tree(sets, class_of, by_class, in_chain_order, class_start, some)
     cores = tuple(_core(tree, family, q) for q in range(len(tree.union)))
     return Structure(family.n, len(trie.leaf), cores, tree)
 
@@ -154,15 +155,21 @@ def _set_by_set(family: SetFamily) -> Sets:
     )
 
 
-def _classes_by_largest_set(class_of: np.ndarray, sets: Sets) -> tuple[np.ndarray, np.ndarray]:
-    """Sets class by class, classes by their largest set, and where each class starts."""
+def _classes_by_largest_set(class_of: IntArray, sets: Sets) -> tuple[IntArray, IntArray, IntArray]:
+    """Sets class by class, classes by their largest set.
+
+    Returns them with the largest first in each class, then in order of number, and where each
+    class starts.
+    """
     n_sets = len(class_of)
     top = np.full(n_sets, n_sets)
     top[class_of[sets.by_rank[::-1]]] = np.arange(n_sets)[::-1]  # the last write is the least rank
-    order = np.argsort(top[class_of] * np.int64(n_sets) + sets.rank, kind="stable")
-    ordered = class_of[order]
-    starts = np.flatnonzero(np.r_[True, ordered[1:] != ordered[:-1]]) if n_sets else np.empty(0, int)
-    return order, np.r_[starts, n_sets].astype(np.int64)
+    place = top[class_of]
+    by_class = sets.by_rank[np.argsort(place[sets.by_rank], kind="stable")]
+    in_chain_order = np.argsort(place, kind="stable")
+    ordered = place[by_class]
+    starts = np.flatnonzero(np.r_[True, ordered[1:] != ordered[:-1]][:n_sets])
+    return by_class, in_chain_order, np.r_[starts, n_sets]
 
 
 def _core(tree: ModuleTree, family: SetFamily, q: int) -> Core:

@@ -14,7 +14,7 @@ import numpy as np
 
 from luce._types import BoolArray, FloatArray, IntArray
 from luce.kernels.gammas import gamma_draw, log_gamma_draw
-from luce.kernels.jit import compiled
+from luce.kernels.jit import compiled, internal
 
 
 class SplitPlan(NamedTuple):
@@ -85,7 +85,9 @@ def draw_splits(
                 for i in range(a, b):
                     share = gammas[i - a] - log_total
                     m = mass[o] * np.exp(share)
-                    _give(target[i], m, log_mass[o] + share, mass, log_mass, out[d], log_out, d, logs)
+                    _give(
+                        target[i], m, log_mass[o] + share, mass, log_mass, out[d], log_out, d, logs
+                    )
             else:
                 total = 0.0
                 for i in range(a, b):
@@ -100,7 +102,7 @@ def draw_splits(
                     _give(target[i], m, share, mass, log_mass, out[d], log_out, d, logs)
 
 
-@compiled
+@internal
 def _give(
     target: int,
     m: float,

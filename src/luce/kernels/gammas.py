@@ -32,7 +32,7 @@ def gamma_draw(rng: Generator, shape: float) -> float:
 
 @compiled
 def log_gamma_draw(rng: Generator, shape: float) -> float:
-    """log G(a) = log G(a + 1) + log(U) / a: finite where G(a) underflows."""
+    """Logarithm of a gamma variate, log G(a) = log G(a + 1) + log(U) / a: it cannot underflow."""
     if shape >= 1.0:
         return math.log(gamma_draw(rng, shape))
     return math.log(rng.standard_gamma(shape + 1.0)) + math.log(1.0 - rng.random()) / shape

@@ -35,6 +35,7 @@ class SplitSpace(NamedTuple):
 
 @compiled
 def split_space(problem: Problem) -> SplitSpace:
+    """Scratch for this problem, to be made once before many sweeps."""
     n, chains = len(problem.shape), np.empty(len(problem.complement), np.int64)
     count, nodes = 0, 0
     for k in range(len(problem.complement)):

@@ -65,11 +65,8 @@ def advance(
         member_sums(problem, mixing, True, means)
         hidden = 0.0
         for i in range(n):
-            if wide:
-                mean = math.exp(min(state[i] + means[i], _LARGEST_LOG))
-            else:
-                mean = state[i] * means[i]
-            counts[i] = poisson_draw(rng, mean)
+            log_mean = min(state[i] + means[i], _LARGEST_LOG)
+            counts[i] = poisson_draw(rng, math.exp(log_mean) if wide else state[i] * means[i])
             hidden += counts[i]
         split_groups(rng, problem, state, space, counts)
         for i in range(n):

@@ -1,4 +1,4 @@
-"""Can every demand be met from the supplies it is linked to?  A transport problem, by Dinic's method.
+"""Can every demand be met from the supplies it is linked to?  Dinic's method for transport.
 
 Links join supply nodes and demand nodes; the flow on each is as large as the two ends allow.  In
 every phase a breadth-first search from the unmet demands finds how many times flow must be
@@ -9,7 +9,7 @@ for real capacities as for whole ones.
 import numpy as np
 
 from luce._types import BoolArray, FloatArray, IntArray
-from luce.kernels.jit import compiled
+from luce.kernels.jit import compiled, internal
 
 
 @compiled
@@ -48,7 +48,7 @@ def unmet_demands(
                     break
 
 
-@compiled
+@internal
 def _turn_around(
     n_supply: int, link_start: IntArray, link_to: IntArray
 ) -> tuple[IntArray, IntArray, IntArray]:
@@ -69,7 +69,7 @@ def _turn_around(
     return back_start, back_link, link_from
 
 
-@compiled
+@internal
 def _levels(
     left: FloatArray,
     unmet: FloatArray,
@@ -116,7 +116,7 @@ def _levels(
     return found
 
 
-@compiled
+@internal
 def _push(
     j: int,
     left: FloatArray,
@@ -181,4 +181,4 @@ def _push(
     unmet[j] -= amount
     for d in range(depth):
         flow[path[d]] += amount if d % 2 == 0 else -amount
-    return amount
+    return float(amount)

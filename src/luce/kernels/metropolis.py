@@ -38,7 +38,7 @@ def advance(
     out: FloatArray,
     stat: FloatArray,
 ) -> None:
-    """q ~ Dir(β p), accepted with probability min(1, r).
+    """Propose q ~ Dir(β p), accept it with probability min(1, r).
 
     Parameters
     ----------
@@ -98,7 +98,7 @@ def advance(
 
 @internal
 def _log_set_sums(problem: Problem, log_p: FloatArray, plain: FloatArray, out: FloatArray) -> None:
-    """log p(S_t), through plain sums where those cannot underflow: they are much cheaper."""
+    """Logarithms of p(S_t), through plain sums where those do not underflow: much cheaper."""
     if problem.wide:
         set_sums(problem, log_p, out)
     else:
@@ -111,6 +111,6 @@ def _log_set_sums(problem: Problem, log_p: FloatArray, plain: FloatArray, out: F
 
 @internal
 def _log_proposal(log_shape: float, log_x: float) -> float:
-    """a log x - log Γ(a), from log a; log Γ(a) ≈ -log a for a too small to be a double."""
+    """Evaluate a log x - log Γ(a) from log a; log Γ(a) ≈ -log a if a is too small for a double."""
     a = math.exp(log_shape)
     return a * log_x + log_shape if a < 1e-300 else a * log_x - math.lgamma(a)

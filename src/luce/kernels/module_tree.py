@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from luce._types import IntArray
-from luce.kernels.jit import compiled
+from luce.kernels.jit import compiled, internal
 from luce.kernels.partition import CELL, TOUCHED, Sets, new_cells, split, touch
 
 
@@ -46,13 +46,18 @@ class ModuleTree(NamedTuple):
 
 @compiled
 def build_module_tree(
-    sets: Sets, class_of: IntArray, by_class: IntArray, class_start: IntArray, some: IntArray
+    sets: Sets,
+    class_of: IntArray,
+    by_class: IntArray,
+    in_chain_order: IntArray,
+    class_start: IntArray,
+    some: IntArray,
 ) -> ModuleTree:
     """Build the tree.
 
-    `class_of` names the class of each set, `by_class` lists the sets class by class (class c at ``class_start[c]:class_start[c + 1]``),
-    classes by their largest set, and within a class by rank; `some` holds one category of each
-    set.
+    `class_of` names the class of each set.  `by_class` lists the sets class by class, class c at
+    ``class_start[c]:class_start[c + 1]``, classes by their largest set and within a class by rank;
+    `in_chain_order` the same, but within a class by number.  `some` holds one category of each set.
     """
     n_classes = len(class_start) - 1
     cells = new_cells(sets.n)
@@ -118,14 +123,17 @@ def build_module_tree(
             n_modules += 1
             n_cells += 1
         cell_start[n_cores + 1] = first + n_cells
+        mine = in_chain_order[class_start[c] : class_start[c + 1]]
         _reduce(sets, cells, mine, number, stamp, out)
         for i in range(n_region):
             number[region[i]] = -1
         n_cores += 1
-        core_chain[n_cores] = out.count[1]
+        core_chain[n_cores] = out.filled[1]
 
-    holder = module_of_cell[cells[CELL]]
-    n_out = out.count
+    holder = np.empty(sets.n, np.int64)
+    for x in range(sets.n):
+        holder[x] = module_of_cell[cells[CELL, x]]
+    n_out = out.filled
     return ModuleTree(
         parent[:n_modules],
         core[:n_modules],
@@ -144,7 +152,7 @@ def build_module_tree(
     )
 
 
-@compiled
+@internal
 def _cut(
     sets: Sets, cells: IntArray, n_used: int, class_of: IntArray, mine: IntArray, region: IntArray
 ) -> tuple[int, int]:
@@ -172,16 +180,14 @@ def _cut(
                 n_region += 1
             if s == rest and not within_own:
                 # Inside: what was not touched is still not reached.  Outside: what was touched.
-                if inside:
-                    rest_now = s if is_cut else -1
-                else:
-                    rest_now = new if is_cut else s
+                reached_all = inside and not is_cut
+                rest_now = -1 if reached_all else new if is_cut and not inside else s
         rest = rest_now
     return n_region, rest
 
 
 class _Reduced(NamedTuple):
-    """Chains over the cells of cores, filled core by core; `count`: members, chains, sets."""
+    """Chains over the cells of cores, filled core by core; `filled`: members, chains, sets."""
 
     members: IntArray
     chain_start: IntArray
@@ -189,10 +195,10 @@ class _Reduced(NamedTuple):
     set_start: IntArray
     set_end: IntArray
     set_index: IntArray
-    count: IntArray
+    filled: IntArray
 
 
-@compiled
+@internal
 def _reduce(
     sets: Sets,
     cells: IntArray,
@@ -209,11 +215,10 @@ def _reduce(
     members, begin, end, bottom = sets.members, sets.begin, sets.end, sets.bottom
     out_members, set_end, set_index = out.members, out.set_end, out.set_index
     chain_start, set_start = out.chain_start, out.set_start
-    n_members, n_chains, n_sets = out.count
-    in_order = np.sort(mine)
-    for i in range(len(in_order)):
-        t = in_order[i]
-        if i == 0 or in_order[i - 1] != t - 1 or bottom[t - 1] != bottom[t]:
+    n_members, n_chains, n_sets = out.filled[0], out.filled[1], out.filled[2]
+    for i in range(len(mine)):
+        t = mine[i]
+        if i == 0 or mine[i - 1] != t - 1 or bottom[t - 1] != bottom[t]:
             out.chain_of[n_chains] = sets.chain_of_set[t]
             n_chains += 1
             if not sets.complement[t] and begin[t] > bottom[t]:
@@ -232,4 +237,4 @@ def _reduce(
         n_sets += 1
         chain_start[n_chains] = n_members
         set_start[n_chains] = n_sets
-    out.count[:] = n_members, n_chains, n_sets
+    out.filled[0], out.filled[1], out.filled[2] = n_members, n_chains, n_sets

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from luce._types import IntArray
-from luce.kernels.jit import compiled
+from luce.kernels.jit import compiled, internal
 from luce.kernels.partition import ORDER, START, Sets, Trie
 from luce.kernels.passing_sets import find_passing_sets
 
@@ -34,7 +34,7 @@ class Stations(NamedTuple):
     last: IntArray
 
 
-@compiled
+@internal
 def find(root: IntArray, i: int) -> int:
     """Representative of i, halving the path to it."""
     while root[i] != i:
@@ -43,7 +43,7 @@ def find(root: IntArray, i: int) -> int:
     return i
 
 
-@compiled
+@internal
 def join(root: IntArray, i: int, j: int) -> None:
     """Put i and j in one class."""
     a, b = find(root, i), find(root, j)
@@ -108,7 +108,7 @@ def first_splits(sets: Sets, cells: IntArray, trie: Trie) -> tuple[IntArray, Int
     return node, some
 
 
-@compiled
+@internal
 def _range_minimum_table(rank: IntArray, parting: IntArray) -> IntArray:
     """Sparse table: entry [j, i] is the node of least rank among ``parting[i:i + 2**j]``."""
     n = len(parting)
@@ -116,7 +116,8 @@ def _range_minimum_table(rank: IntArray, parting: IntArray) -> IntArray:
     while (1 << levels) < n:
         levels += 1
     table = np.empty((levels, n), np.int64)
-    table[0] = parting
+    for i in range(n):
+        table[0, i] = parting[i]
     for j in range(1, levels):
         half = 1 << (j - 1)
         for i in range(1, n - 2 * half + 1):
@@ -125,7 +126,7 @@ def _range_minimum_table(rank: IntArray, parting: IntArray) -> IntArray:
     return table
 
 
-@compiled
+@internal
 def _parting_node(rank: IntArray, table: IntArray, lo: int, hi: int) -> int:
     """Return the node of least rank that parts leaves lo..hi."""
     j = 0
@@ -140,8 +141,9 @@ def overlap_classes(sets: Sets, cells: IntArray, trie: Trie, node: IntArray) -> 
     """Class of each set, named by one of its sets."""
     n_sets = len(sets.end)
     root = np.arange(n_sets)
-    first = trie.rank[node]  # rank of the first set that splits each set
+    first = np.empty(n_sets, np.int64)  # rank of the first set that splits each set
     for t in range(n_sets):
+        first[t] = trie.rank[node[t]]
         if first[t] < sets.rank[t]:
             join(root, t, sets.by_rank[first[t]])
     _join_large(sets, first, root)
@@ -163,7 +165,7 @@ def overlap_classes(sets: Sets, cells: IntArray, trie: Trie, node: IntArray) -> 
     return root
 
 
-@compiled
+@internal
 def _join_large(sets: Sets, first: IntArray, root: IntArray) -> None:
     """Sets of more than half the categories all meet: ranks alone tell who is joined."""
     n_sets = len(sets.end)
@@ -179,7 +181,7 @@ def _join_large(sets: Sets, first: IntArray, root: IntArray) -> None:
             join(root, sets.by_rank[r], sets.by_rank[r + 1])
 
 
-@compiled
+@internal
 def _place_stations(
     sets: Sets, cells: IntArray, trie: Trie, node: IntArray, first: IntArray
 ) -> Stations:
@@ -215,14 +217,14 @@ def _place_stations(
     return Stations(delegate, above, np.arange(2 * n_nodes), rank, last)
 
 
-@compiled
+@internal
 def _stand(delegate: IntArray, c: int, t: int) -> None:
     """Let set t stand for the edge into node c, unless one does: t will join it in its climb."""
     if delegate[2 * c] < 0:
         delegate[2 * c] = t
 
 
-@compiled
+@internal
 def _climb(stations: Stations, root: IntArray, t: int, station: int, upto: int) -> None:
     """Join set t with every station from this one up to the node of rank `upto`."""
     s = station

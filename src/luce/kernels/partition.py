@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from luce._types import BoolArray, IntArray
-from luce.kernels.jit import compiled
+from luce.kernels.jit import compiled, internal
 
 
 class Sets(NamedTuple):
@@ -70,17 +70,18 @@ class Trie(NamedTuple):
     leaf: IntArray
 
 
-@compiled
+@internal
 def new_cells(n: int) -> IntArray:
     """All categories in one cell."""
     cells = np.zeros((7, n), np.int64)
-    cells[ORDER] = np.arange(n)
-    cells[PLACE] = np.arange(n)
+    for x in range(n):  # assigning whole rows takes seconds to compile
+        cells[ORDER, x] = x
+        cells[PLACE, x] = x
     cells[STOP, 0] = n
     return cells
 
 
-@compiled
+@internal
 def touch(cells: IntArray, members: IntArray, begin: int, end: int, inside: bool) -> int:
     """Gather some members at the left (inside) or right end of their cells.
 
@@ -104,7 +105,7 @@ def touch(cells: IntArray, members: IntArray, begin: int, end: int, inside: bool
     return n_touched
 
 
-@compiled
+@internal
 def split(cells: IntArray, s: int, new: int, inside: bool) -> bool:
     """Make the touched part of cell s the cell `new`; False if that is all of s."""
     hits = cells[HITS, s]

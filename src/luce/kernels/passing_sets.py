@@ -9,11 +9,11 @@ taken from the smaller child of c, so that no category is asked more than log2(n
 import numpy as np
 
 from luce._types import IntArray
-from luce.kernels.jit import compiled
+from luce.kernels.jit import internal
 from luce.kernels.partition import ORDER, Sets, Trie
 
 
-@compiled
+@internal
 def find_passing_sets(sets: Sets, cells: IntArray, trie: Trie, delegate: IntArray) -> None:
     """Enter a set into ``delegate[2 * c]`` where one larger than node c passes the edge into c."""
     n_nodes = len(trie.parent)
@@ -24,7 +24,9 @@ def find_passing_sets(sets: Sets, cells: IntArray, trie: Trie, delegate: IntArra
         if sibling < 0 or trie.stop[c] - trie.start[c] < trie.stop[sibling] - trie.start[sibling]:
             smaller_child[p] = c
     listed_start, listed_at = _where_listed(sets)
-    n_large = sets.complement.sum()
+    n_large = 0
+    for t in range(len(sets.end)):
+        n_large += sets.complement[t]
     for c in range(1, n_nodes):
         low, high = trie.rank[trie.parent[c]] + 1, trie.rank[c]
         # Inside its parent's splitter a node has that splitter, unless it equals it: then
@@ -41,7 +43,7 @@ def find_passing_sets(sets: Sets, cells: IntArray, trie: Trie, delegate: IntArra
             delegate[2 * c] = t
 
 
-@compiled
+@internal
 def _where_listed(sets: Sets) -> tuple[IntArray, IntArray]:
     """Return, category by category, the set that adds it in each chain that lists it."""
     start = np.zeros(sets.n + 1, np.int64)
@@ -59,14 +61,17 @@ def _where_listed(sets: Sets) -> tuple[IntArray, IntArray]:
     return start, at
 
 
-@compiled
+@internal
 def _first_small(sets: Sets, listed: IntArray, low: int, high: int) -> int:
     """Return the set of least rank in [low, high) among direct chains, or -1."""
     best, best_rank = -1, high
     for t in listed:
         if sets.complement[t] or sets.rank[t] < low:
             continue
-        below, beyond = t, sets.set_start[sets.chain_of_set[t] + 1]  # ranks fall from t on; those >= low come first
+        below, beyond = (
+            t,
+            sets.set_start[sets.chain_of_set[t] + 1],
+        )  # ranks fall from t on; those >= low come first
         while beyond - below > 1:
             middle = (below + beyond) // 2
             if sets.rank[middle] >= low:
@@ -78,7 +83,7 @@ def _first_small(sets: Sets, listed: IntArray, low: int, high: int) -> int:
     return best
 
 
-@compiled
+@internal
 def _first_large(sets: Sets, listed: IntArray, low: int, high: int) -> int:
     """Return the set of least rank in [low, high) among complement chains, or -1.
 
@@ -100,20 +105,32 @@ def _first_large(sets: Sets, listed: IntArray, low: int, high: int) -> int:
     return int(sets.by_rank[below])
 
 
-@compiled
+@internal
 def _excluding(sets: Sets, listed: IntArray, low: int, high: int) -> int:
     """How many large sets of rank in [low, high) exclude the category listed there?"""
     number = 0
     for t in listed:
         if sets.complement[t]:
-            ranks = sets.rank[t : sets.set_start[sets.chain_of_set[t] + 1]]
-            number += np.searchsorted(ranks, high) - np.searchsorted(ranks, low)
-    return int(number)
+            end = sets.set_start[sets.chain_of_set[t] + 1]
+            number += _first_from(sets.rank, t, end, high) - _first_from(sets.rank, t, end, low)
+    return number
 
 
-@compiled
+@internal
 def _excludes(sets: Sets, listed: IntArray, t: int) -> bool:
     """Does large set t exclude the category that is listed there?"""
     k = sets.chain_of_set[t]
-    i = np.searchsorted(listed, sets.set_start[k])
+    i = _first_from(listed, 0, len(listed), sets.set_start[k])
     return bool(i < len(listed) and listed[i] <= t)
+
+
+@internal
+def _first_from(rising: IntArray, begin: int, end: int, bound: int) -> int:
+    """Return the first place in ``rising[begin:end]`` whose value is at least `bound`, or `end`."""
+    while begin < end:
+        middle = (begin + end) // 2
+        if rising[middle] < bound:
+            begin = middle + 1
+        else:
+            end = middle
+    return begin

@@ -74,8 +74,10 @@ def make_problem(
     shape: FloatArray,
     total_shape: float,
 ) -> Problem:
-    """Exponents e_t = n_t - m_t with n_t = ⌈max(e_t, 0)⌉: a fractional power of a group is
-    a whole number of grouped outcomes, of which the excess is conditioned away again.
+    """Exponents e_t = n_t - m_t, with n_t = ⌈max(e_t, 0)⌉ grouped outcomes.
+
+    A fractional power of a group is a whole number of grouped outcomes, of which the excess
+    is conditioned away again.
 
     Parameters
     ----------
@@ -109,7 +111,7 @@ def make_problem(
 
 @compiled
 def _least_set_shape(problem: Problem) -> float:
-    """min over conditioned sets of c(S_t) - Σ_{s ≤ t} (m_s - n_s), s ≤ t: S_s ⊆ S_t in its chain.
+    """Least c(S_t) - Σ_{s: S_s ⊆ S_t} (m_s - n_s) over sets with m_t > 0, s in the chain of t.
 
     p(S_t) is about as small as a gamma of that shape: the outcomes observed inside S_t say
     nothing about the probability of S_t itself.

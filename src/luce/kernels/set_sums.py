@@ -19,11 +19,13 @@ _LOG_CANCELLED = math.log(_CANCELLED)
 
 @internal
 def zero(wide: bool) -> float:
+    """0, or log 0."""
     return -np.inf if wide else 0.0
 
 
 @internal
 def plus(a: float, b: float, wide: bool) -> float:
+    """Sum a + b, or log(exp a + exp b)."""
     if not wide:
         return a + b
     high, low = max(a, b), min(a, b)
@@ -32,6 +34,7 @@ def plus(a: float, b: float, wide: bool) -> float:
 
 @internal
 def minus(total: float, part: float, wide: bool) -> float:
+    """Difference total - part, or log(exp total - exp part)."""
     if not wide:
         return total - part
     if part == -np.inf:
@@ -41,6 +44,7 @@ def minus(total: float, part: float, wide: bool) -> float:
 
 @internal
 def cancelled(rest: float, total: float, wide: bool) -> bool:
+    """Whether `rest`, a difference from `total`, is short of digits."""
     return rest < total + _LOG_CANCELLED if wide else rest < total * _CANCELLED
 
 

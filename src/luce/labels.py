@@ -1,0 +1,151 @@
+"""Labels and numbers as people give them, checked at the door."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cached_property
+
+import numpy as np
+
+from luce._types import IntArray, Label, Labels
+from luce.errors import DataError
+
+
+class Categories:
+    """The categories: distinct hashable labels, each with a number from 0 on.
+
+    Parameters
+    ----------
+    given
+        The labels, or how many there are: then 0..n-1.
+    """
+
+    def __init__(self, given: int | Labels) -> None:
+        self.labels = _read_labels(given)
+
+    @cached_property
+    def index(self) -> Mapping[Label, int]:
+        """Number of each label."""
+        return {label: i for i, label in enumerate(self.labels)}
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    def __getitem__(self, number: int) -> Label:
+        return self.labels[number]
+
+    def __iter__(self) -> Iterator[Label]:
+        return iter(self.labels)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Categories):
+            return NotImplemented
+        return len(self) == len(other) and tuple(self.labels) == tuple(other.labels)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def numbers(self, labels: Labels, what: str) -> IntArray:
+        """Turn labels into category numbers, or say which label is unknown or repeated."""
+        try:
+            given = list(labels)
+        except TypeError:
+            raise DataError(
+                f"{what} must be a list of labels; {describe(labels)} was given."
+            ) from None
+        try:
+            numbers = [self.index[label] for label in given]
+        except (KeyError, TypeError):
+            unknown = next(x for x in given if not is_hashable(x) or x not in self.index)
+            hint = " (a string is read as its characters)" if isinstance(labels, str) else ""
+            raise DataError(
+                f"{unknown!r} in {what} is not a category{hint}; "
+                f"the categories are {some(self.labels)}."
+            ) from None
+        if len(set(numbers)) < len(numbers):
+            twice = next(x for i, x in enumerate(given) if x in given[:i])
+            raise DataError(f"{twice!r} appears twice in {what}; name each category once.")
+        return np.asarray(numbers, np.int64)
+
+    def as_set(self, key: object) -> Iterable[Label]:
+        """Read the key of an exponent mapping: a label stands for its own category."""
+        if is_hashable(key) and key in self.index:
+            return [key]
+        if isinstance(key, (tuple, frozenset)):
+            return key
+        raise DataError(f"{key!r} is neither a category nor a tuple or frozenset of categories.")
+
+
+def _read_labels(given: int | Labels) -> tuple[Label, ...] | range:
+    if isinstance(given, (int, np.integer)) and not isinstance(given, bool):
+        if given < 1:
+            raise DataError(f"{given} categories were asked for; at least 1 is needed.")
+        return range(int(given))
+    if not isinstance(given, Iterable):
+        raise DataError(
+            f"categories must be a list of labels or a number of them; {describe(given)} was given."
+        )
+    labels = tuple(given)
+    if not labels:
+        raise DataError("no categories were given; at least 1 is needed.")
+    seen: set[Label] = set()
+    for label in labels:
+        if not is_hashable(label):
+            raise DataError(f"{label!r} cannot be a label: labels must be hashable.")
+        if label != label:
+            raise DataError(f"{label!r} cannot be a label: it does not equal itself.")
+        if label in seen:
+            raise DataError(
+                f"{label!r} appears twice in categories; every label must be different."
+            )
+        seen.add(label)
+    return labels
+
+
+def read_count(value: object, what: object) -> float:
+    """Read a non-negative finite number."""
+    number = read_number(value, what)
+    if number < 0:
+        raise DataError(f"the count of {what!r} is {value!r}; counts cannot be negative.")
+    return number
+
+
+def read_number(value: object, what: object) -> float:
+    """Read a finite number."""
+    try:
+        number = float(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError, OverflowError):
+        raise DataError(f"the count of {what!r} is {value!r}; a number is needed.") from None
+    if not np.isfinite(number):
+        raise DataError(f"the count of {what!r} is {value!r}; counts must be finite.")
+    return number
+
+
+def is_hashable(label: object) -> bool:
+    """Can this be a label?"""
+    try:
+        hash(label)
+    except TypeError:
+        return False
+    return True
+
+
+def some(labels: Iterable[Label], most: int = 6, quote: bool = True) -> str:
+    """Name the first few labels."""
+    names = [repr(x) if quote else str(x) for _, x in zip(range(most + 1), labels, strict=False)]
+    return ", ".join(names[:most]) + (", ..." if len(names) > most else "")
+
+
+def describe(value: object) -> str:
+    """Say what was given, and of which type."""
+    return f"{value!r} ({type(value).__name__})"
+
+
+def plural(number: float, one: str, many: str | None = None) -> str:
+    """Count things in words.
+
+    Examples
+    --------
+    >>> plural(1, "set"), plural(2500, "category", "categories")
+    ('1 set', '2,500 categories')
+    """
+    return f"{number:,.10g} {one if number == 1 else many or one + 's'}"

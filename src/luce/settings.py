@@ -1,0 +1,91 @@
+"""The arguments of `Posterior.sample`, checked."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from luce._types import FloatArray, SeedLike
+from luce.errors import DataError, MethodError
+from luce.simplex import read_probabilities
+
+METHODS = ("auto", "exact", "waiting-times", "hidden-counts", "metropolis")
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How many draws, from which chains, by which method; see `Posterior.sample`."""
+
+    draws: int
+    chains: int
+    warmup: int | None
+    seed: SeedLike
+    method: str
+    reduce: bool
+    initial: ArrayLike | str
+    threads: int | None
+    progress: bool
+    log_probabilities: bool | None
+    proposal_concentration: float | None
+
+    def __post_init__(self) -> None:
+        _check_whole("draws", self.draws, 1)
+        _check_whole("chains", self.chains, 1)
+        if self.warmup is not None:
+            _check_whole("warmup", self.warmup, 0)
+        if self.threads is not None:
+            _check_whole("threads", self.threads, 1)
+        if self.method not in METHODS:
+            raise MethodError(f"method = {self.method!r}; choose one of {', '.join(METHODS)}.")
+        beta = self.proposal_concentration
+        if beta is not None and self.method != "metropolis":
+            raise MethodError("proposal_concentration is for method='metropolis' only.")
+        if beta is not None and not (np.isfinite(beta) and beta > 0):
+            raise MethodError(f"proposal_concentration = {beta!r}; it must be positive and finite.")
+
+    @property
+    def sweeps_to_discard(self) -> int:
+        """Warm-up of a chain that needs one."""
+        if self.warmup is not None:
+            return int(self.warmup)
+        return min(max(self.draws // 2, 100), 1000)
+
+    def n_threads(self) -> int:
+        """Chains to run at the same time."""
+        if self.threads is not None:
+            return min(int(self.threads), self.chains)
+        here = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+        return min(here or 1, self.chains)
+
+    def seed_sequence(self) -> np.random.SeedSequence:
+        """Where all randomness of the run comes from."""
+        seed = self.seed
+        if isinstance(seed, np.random.SeedSequence):
+            # Spawning changes a SeedSequence; a copy keeps the caller's, and the draws, the same.
+            return np.random.SeedSequence(seed.entropy, spawn_key=seed.spawn_key)
+        if seed is not None:
+            _check_whole("seed", seed, 0)
+        return np.random.SeedSequence(None if seed is None else int(seed))
+
+    def starting_points(self, n: int) -> FloatArray | None:
+        """Probabilities to start from, shape (chains, n), or None for draws of the prior."""
+        if isinstance(self.initial, str):
+            if self.initial != "prior":
+                raise MethodError(
+                    f"initial = {self.initial!r}; give 'prior' or starting probabilities."
+                )
+            return None
+        p = read_probabilities(self.initial, n)
+        if p.shape not in ((n,), (self.chains, n)):
+            raise DataError(
+                f"initial has shape {p.shape}; ({n},) or ({self.chains}, {n}) is needed."
+            )
+        return np.array(np.broadcast_to(p, (self.chains, n)))
+
+
+def _check_whole(name: str, value: object, least: int) -> None:
+    if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or value < least:
+        raise MethodError(f"{name} = {value!r}; a whole number of at least {least} is needed.")
