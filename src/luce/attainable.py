@@ -70,6 +70,6 @@ def check_attainable(
         named = "; ".join(describe(int(t)) for t in sets[unmet][:3])
         more = f"; and {unmet.sum() - 3} more sets" if unmet.sum() > 3 else ""
         raise DataError(
-            f"no data has these exponents: they say {named}{more}, but only {available:g} outcomes "
-            "lie inside. Every outcome conditioned on a set must be inside it."
+            f"no data has these exponents: they say {named}{more}, but no more than "
+            f"{available:g} can have been inside. Every outcome conditioned on a set must be inside it."
         )

@@ -28,11 +28,12 @@ from luce.set_family import SetFamily, single_sets
 
 
 class _Entry(NamedTuple):
-    """One validated addition: outcomes by category number, and a family of sets."""
+    """One validated addition: outcomes by category number, a family of sets, and how many."""
 
     outcomes: IntArray
     counts: FloatArray
     sets: SetFamily
+    total: float
 
 
 # Entries are kept as a linked list, newest first, so that observing in a loop costs the same
@@ -64,6 +65,7 @@ class ConditionalCounts:
     def __init__(self, categories: int | Labels) -> None:
         self._categories = Categories(categories)
         self._log: _Log = None
+        self._n_outcomes = 0.0
 
     # -- what it holds ------------------------------------------------------------------
 
@@ -76,6 +78,11 @@ class ConditionalCounts:
     def n_categories(self) -> int:
         """How many categories there are."""
         return len(self._categories)
+
+    @property
+    def n_outcomes(self) -> float:
+        """How many outcomes were recorded, single or grouped, under whatever condition."""
+        return self._n_outcomes
 
     @property
     def category_counts(self) -> FloatArray:
@@ -101,10 +108,9 @@ class ConditionalCounts:
         return self.sets.n_sets
 
     def __repr__(self) -> str:
-        outcomes = self.category_counts.sum() + self.sets.exponent.clip(min=0).sum()
         return (
             f"ConditionalCounts({plural(self.n_categories, 'category', 'categories')}, "
-            f"{plural(outcomes, 'outcome')}, {plural(len(self), 'set')})"
+            f"{plural(self._n_outcomes, 'outcome')}, {plural(len(self), 'set')})"
         )
 
     def __eq__(self, other: object) -> bool:
@@ -129,10 +135,9 @@ class ConditionalCounts:
           2 outcomes given all but {a}
         """
         family = self.sets
-        outcomes = self.category_counts.sum() + family.exponent.clip(min=0).sum()
         lines = [
             f"{plural(self.n_categories, 'category', 'categories')}, "
-            f"{plural(outcomes, 'outcome')}, {plural(len(self), 'set')} "
+            f"{plural(self._n_outcomes, 'outcome')}, {plural(len(self), 'set')} "
             f"({plural(len(family.members), 'stored member')})"
         ]
         heaviest = np.argsort(-np.abs(family.exponent), kind="stable")[:most]
@@ -176,7 +181,7 @@ class ConditionalCounts:
         self._check_inside(outcomes, members, excluded, "outcome")
         values = np.asarray([read_count(v, label) for label, v in counts.items()], np.float64)
         conditioned = self._family([members], [excluded], [-values.sum()])
-        return self._add(_Entry(outcomes, values, conditioned))
+        return self._add(_Entry(outcomes, values, conditioned, float(values.sum())))
 
     def observe_group(
         self,
@@ -215,7 +220,7 @@ class ConditionalCounts:
         self._check_inside(group, allowed, excluded, "grouped outcome")
         nothing = np.empty(0, np.int64)
         sets = self._family([group, allowed], [False, excluded], [number, -number])
-        return self._add(_Entry(nothing, np.empty(0), sets))
+        return self._add(_Entry(nothing, np.empty(0), sets, number))
 
     def observe_ranking(self, order: Labels, count: float = 1.0) -> ConditionalCounts:
         """Add `count` rankings of these categories, best first.
@@ -241,7 +246,7 @@ class ConditionalCounts:
             places,
             np.full(k, -weight),
         )
-        return self._add(_Entry(ranked, np.full(k, weight), chain))
+        return self._add(_Entry(ranked, np.full(k, weight), chain, k * weight))
 
     def __add__(self, other: ConditionalCounts) -> ConditionalCounts:
         if not isinstance(other, ConditionalCounts):
@@ -265,7 +270,7 @@ class ConditionalCounts:
             theirs.set_end,
             theirs.exponent,
         )
-        return self._add(_Entry(where, other.category_counts, sets))
+        return self._add(_Entry(where, other.category_counts, sets, other._n_outcomes))
 
     @classmethod
     def from_exponents(
@@ -305,7 +310,7 @@ class ConditionalCounts:
             raise DataError("an exponent is given for the empty set, whose probability is 0.")
         none = np.empty(0, np.int64)
         sets = empty._family(members, [False] * len(members), powers)
-        counts = empty._add(_Entry(none, np.empty(0), sets))
+        counts = empty._add(_Entry(none, np.empty(0), sets, sum(max(p, 0.0) for p in powers)))
         check_attainable(counts.category_counts, counts.sets, counts._describe_set)
         return counts
 
@@ -324,7 +329,9 @@ class ConditionalCounts:
                 f"{len(category_counts)} category counts."
             )
         everywhere = np.arange(empty.n_categories)
-        counts = empty._add(_Entry(everywhere, np.asarray(category_counts, np.float64), chains))
+        outcomes = np.asarray(category_counts, np.float64)
+        total = float(outcomes.sum() + chains.exponent.clip(min=0).sum())
+        counts = empty._add(_Entry(everywhere, outcomes, chains, total))
         _ = counts._canonical  # merge now: readers build once and hand on
         return counts
 
@@ -355,6 +362,7 @@ class ConditionalCounts:
         new = object.__new__(ConditionalCounts)
         new._categories = self._categories
         new._log = (self._log, entry)
+        new._n_outcomes = self._n_outcomes + entry.total
         return new
 
     def _conditioning_set(

@@ -49,11 +49,13 @@ def log_likelihood(probabilities: ArrayLike, counts: ConditionalCounts) -> Float
     from scipy.special import xlogy
 
     p = read_probabilities(probabilities, counts.n_categories)
-    single = xlogy(counts.category_counts, p).sum(axis=-1)
+    total = xlogy(counts.category_counts, p).sum(axis=-1)
     family = counts.sets
-    if family.n_sets == 0:
-        return np.asarray(single)
-    return np.asarray(single + xlogy(family.exponent, set_probabilities(p, family)).sum(axis=-1))
+    if family.n_sets > 0:
+        sets = xlogy(family.exponent, set_probabilities(p, family)).sum(axis=-1)
+        # Where an outcome and the set it was seen in are both impossible, so is the outcome.
+        total = np.where(np.isneginf(total), total, total + sets)
+    return np.asarray(total)
 
 
 def log_posterior(
@@ -73,6 +75,8 @@ def set_probabilities(p: FloatArray, family: SetFamily) -> FloatArray:
         sets = np.flatnonzero(place == level)
         out[..., sets] += out[..., sets - 1]
     excluded = np.flatnonzero(family.complement[chain])
+    if len(excluded) == 0:
+        return np.asarray(out)
     out[..., excluded] = p.sum(axis=-1, keepdims=True) - out[..., excluded]
     for t in excluded[(out[..., excluded] < _CANCELLED).reshape(-1, len(excluded)).any(axis=0)]:
         out[..., t] = p[..., family.set_members(int(t))].sum(axis=-1)

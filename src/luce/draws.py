@@ -54,7 +54,7 @@ def _attributes(result: Draws, counts: ConditionalCounts, concentration: FloatAr
         "reason": result.method.reason,
         "independent_draws": int(result.method.independent),
         "reduced": int(result.method.plan is not None),
-        "seed": str(result.seed),
+        "seed": str(result.seed.entropy),
         "warmup": result.warmup,
         "prior": f"Dirichlet({concentration[0]:.17g})" if same else "Dirichlet, see constant_data",
         "data": repr(counts),
@@ -62,6 +62,8 @@ def _attributes(result: Draws, counts: ConditionalCounts, concentration: FloatAr
         "sampling_time": result.seconds,
         "interrupted": int(result.interrupted),
     }
+    if result.seed.spawn_key:
+        attributes["seed_spawn_key"] = list(result.seed.spawn_key)
     if result.method.kernel is not None and result.method.kernel.tuned:
         attributes["proposal_concentration"] = np.exp(result.log_proposal).ravel().tolist()
     return attributes

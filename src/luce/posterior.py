@@ -150,7 +150,8 @@ class Posterior:
             The same seed gives the same draws, for any number of threads.
         method
             "auto", "exact" (where the sets nest), "waiting-times", "hidden-counts" (the paper's)
-            or "metropolis" (the paper's baseline).
+            or "metropolis" (the paper's baseline).  Where the sets nest nothing is left to
+            simulate, and every method but one with ``reduce=False`` is exact.
         reduce
             Simulate only the irreducible cores and split exactly around them; False runs the
             method on the raw categories.

@@ -13,7 +13,7 @@ from threading import Event
 
 import numpy as np
 
-from luce._types import FloatArray
+from luce._types import FloatArray, WordArray
 from luce.conditional_counts import ConditionalCounts
 from luce.methods import Method, choose_method
 from luce.module_shapes import ModuleShapes
@@ -45,7 +45,7 @@ class Draws:
     log_proposal: FloatArray
     method: Method
     warmup: int
-    seed: int
+    seed: np.random.SeedSequence
     seconds: float = 0.0
     interrupted: bool = False
 
@@ -62,8 +62,8 @@ class _Chain:
     """One chain: where it writes, its generators and states, and how far it has come."""
 
     number: int
-    generators: list[np.random.Generator]
-    splitter: np.random.Generator
+    generators: list[WordArray]
+    splitter: WordArray
     states: list[FloatArray]
     tunings: list[FloatArray]
     to_warm: int
@@ -93,7 +93,7 @@ def draw(
         np.empty((settings.chains, n_problems)),
         method,
         warmup,
-        int(seeds.entropy),  # type: ignore[arg-type]
+        seeds,
     )
     chains = []
     for i, own in enumerate(seeds.spawn(settings.chains)):
@@ -118,15 +118,19 @@ def _new_chain(
     start: FloatArray | None,
 ) -> _Chain:
     """Give a chain its generators and starting points."""
+    from luce.kernels.random import new_bits
+
     *core_seeds, split_seed = seeds.spawn(len(method.problems) + 1)
-    generators = [np.random.default_rng(s) for s in core_seeds]
     log_proposal = np.log(settings.proposal_concentration or _PAPER_PROPOSAL)
     states = [
-        method.draw_start(rng, q) if start is None else method.start_at(start, shapes, q)
-        for q, rng in enumerate(generators)
+        method.draw_start(np.random.default_rng(own.spawn(1)[0]), q)
+        if start is None
+        else method.start_at(start, shapes, q)
+        for q, own in enumerate(core_seeds)
     ]
     tunings = [np.asarray([log_proposal, 0.0, log_proposal]) for _ in states]
-    splitter = np.random.default_rng(split_seed)
+    generators = [new_bits(own) for own in core_seeds]
+    splitter = new_bits(split_seed)
     return _Chain(number, generators, splitter, states, tunings, warmup, settings.draws)
 
 
@@ -155,7 +159,9 @@ def _run(chains: list[_Chain], result: Draws, settings: Settings) -> bool:
     with ThreadPoolExecutor(n_threads) as pool, ProgressBar(total, settings.progress) as bar:
         futures = [pool.submit(take_turns, chains[k::n_threads]) for k in range(n_threads)]
         try:
-            while wait(futures, timeout=0.1).not_done:
+            pending = True
+            while pending:
+                pending = bool(wait(futures, timeout=0.1).not_done)
                 bar.update(total - sum(c.to_warm + c.to_draw for c in chains))
         except KeyboardInterrupt:
             stop.set()

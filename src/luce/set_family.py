@@ -2,7 +2,7 @@
 
 A *chain* is a list of distinct members; the sets of a chain are prefixes of that list, or,
 for a complement chain, everything but such a prefix.  A lone set is a chain with one
-prefix, a ranking of k items is one chain with k - 1 of them, and "all but i" is a chain
+prefix, a ranking of k items one chain with k - 1 of them, and "all but i" is a chain
 that lists i alone.  Storage is the length of the chains, never the size of the sets.
 
 In a *canonical* family no two sets are equal, none is full or a singleton, every exponent

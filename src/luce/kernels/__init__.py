@@ -1,6 +1,6 @@
 """Markov chain samplers: arrays in, arrays out.
 
-Every kernel is called as ``advance(rng, problem, state, tuning, adapt, out, stat)``.  It makes
+Every kernel is called as ``advance(bits, problem, state, tuning, adapt, out, stat)``.  It makes
 ``len(out)`` sweeps from `state`, which it overwrites, and stores each new state in `out` and one
 number per sweep in `stat`.
 """
@@ -8,14 +8,11 @@ number per sweep in `stat`.
 from collections.abc import Callable
 from typing import NamedTuple
 
-import numpy as np
-
+from luce._types import FloatArray, WordArray
 from luce.kernels import hidden_counts, metropolis, waiting_times
-from luce.kernels.problem import FloatArray, Problem
+from luce.kernels.problem import Problem
 
-Advance = Callable[
-    [np.random.Generator, Problem, FloatArray, FloatArray, bool, FloatArray, FloatArray], None
-]
+Advance = Callable[[WordArray, Problem, FloatArray, FloatArray, bool, FloatArray, FloatArray], None]
 
 
 class Kernel(NamedTuple):
@@ -37,7 +34,7 @@ class Kernel(NamedTuple):
 
 
 KERNELS: dict[str, Kernel] = {
-    "waiting-times": Kernel(waiting_times.advance, "waiting_time", False),
+    "waiting-times": Kernel(waiting_times.advance, "log_waiting_time", False),
     "hidden-counts": Kernel(hidden_counts.advance, "hidden_count", False),
     "metropolis": Kernel(metropolis.advance, "accepted", True),
 }

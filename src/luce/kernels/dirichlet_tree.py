@@ -8,13 +8,14 @@ Items are categories and smaller modules, which own items in turn; owners come b
 own.  The cells of a core get their mass from the core's own draws instead.
 """
 
+import math
 from typing import NamedTuple
 
 import numpy as np
 
-from luce._types import BoolArray, FloatArray, IntArray
-from luce.kernels.gammas import gamma_draw, log_gamma_draw
+from luce._types import BoolArray, FloatArray, IntArray, WordArray
 from luce.kernels.jit import compiled, internal
+from luce.kernels.random import gamma, log_gamma
 
 
 class SplitPlan(NamedTuple):
@@ -36,7 +37,7 @@ class SplitPlan(NamedTuple):
 
 @compiled
 def draw_splits(
-    rng: np.random.Generator,
+    bits: WordArray,
     plan: SplitPlan,
     core_draws: FloatArray,
     core_logs: bool,
@@ -51,77 +52,68 @@ def draw_splits(
     start, target, shape, tiny = plan.start, plan.target, plan.shape, plan.tiny
     cell, union = plan.cell, plan.union
     n_modules = len(start) - 1
-    mass = np.ones(n_modules)
-    log_mass = np.zeros(n_modules)
-    most = 0
-    for o in range(n_modules):
-        most = max(most, start[o + 1] - start[o])
-    gammas = np.empty(most)
+    mass, log_mass = np.ones(n_modules), np.zeros(n_modules)
+    shares = np.empty(len(shape))
     logs = len(log_out) > 0
-    for d in range(out.shape[0]):
+    for d in range(len(out)):
         j = 0
         for o in range(n_modules):
             while j < len(cell) and union[j] == o:  # a core shares out this module's mass
-                if core_logs:
-                    log_mass[cell[j]] = log_mass[o] + core_draws[d, j]
-                    mass[cell[j]] = np.exp(log_mass[cell[j]])
-                else:
-                    mass[cell[j]] = mass[o] * core_draws[d, j]
-                    if logs:
-                        log_mass[cell[j]] = log_mass[o] + np.log(core_draws[d, j])
+                share = core_draws[d, j]
+                mass[cell[j]] = mass[o] * (math.exp(share) if core_logs else share)
+                if logs:
+                    log_mass[cell[j]] = log_mass[o] + (share if core_logs else math.log(share))
                 j += 1
             a, b = start[o], start[o + 1]
             if b - a == 1:
-                _give(target[a], mass[o], log_mass[o], mass, log_mass, out[d], log_out, d, logs)
+                shares[a], scale, log_scale = 1.0, 1.0, 0.0
             elif tiny[o]:
-                top = -np.inf
+                log_scale = -_draw_logs(bits, shape, a, b, shares)
                 for i in range(a, b):
-                    gammas[i - a] = log_gamma_draw(rng, shape[i])
-                    top = max(top, gammas[i - a])
-                total = 0.0
-                for i in range(b - a):
-                    total += np.exp(gammas[i] - top)
-                log_total = top + np.log(total)
-                for i in range(a, b):
-                    share = gammas[i - a] - log_total
-                    m = mass[o] * np.exp(share)
-                    _give(
-                        target[i], m, log_mass[o] + share, mass, log_mass, out[d], log_out, d, logs
-                    )
+                    if logs:
+                        _put_log(
+                            target[i], log_mass[o] + shares[i] + log_scale, log_mass, log_out, d
+                        )
+                    shares[i] = math.exp(shares[i] + log_scale)
+                scale = 1.0
             else:
                 total = 0.0
                 for i in range(a, b):
-                    gammas[i - a] = gamma_draw(rng, shape[i])
-                    total += gammas[i - a]
-                scale = mass[o] / total
-                log_total = np.log(total) if logs else 0.0
-                for i in range(a, b):
-                    g = gammas[i - a]
-                    m = g * scale
-                    share = log_mass[o] + np.log(g) - log_total if logs else 0.0
-                    _give(target[i], m, share, mass, log_mass, out[d], log_out, d, logs)
+                    shares[i] = gamma(bits, shape[i])
+                    total += shares[i]
+                scale = 1.0 / total
+                log_scale = math.log(scale) if logs else 0.0
+            scale *= mass[o]
+            for i in range(a, b):
+                if target[i] >= 0:
+                    out[d, target[i]] = shares[i] * scale
+                else:
+                    mass[-1 - target[i]] = shares[i] * scale
+                if logs and not (tiny[o] and b - a > 1):
+                    log_share = math.log(shares[i]) + log_scale
+                    _put_log(target[i], log_mass[o] + log_share, log_mass, log_out, d)
 
 
 @internal
-def _give(
-    target: int,
-    m: float,
-    log_m: float,
-    mass: FloatArray,
-    log_mass: FloatArray,
-    out: FloatArray,
-    log_out: FloatArray,
-    d: int,
-    logs: bool,
-) -> None:
-    """Hand mass to a category, into the output, or to a module."""
-    if target < 0:
-        mass[-1 - target] = m
-        log_mass[-1 - target] = log_m
+def _draw_logs(bits: WordArray, shape: FloatArray, a: int, b: int, out: FloatArray) -> float:
+    """Logarithms of gammas of shapes a..b-1; returns the logarithm of their sum."""
+    top = -np.inf
+    for i in range(a, b):
+        out[i] = log_gamma(bits, shape[i])
+        top = max(top, out[i])
+    total = 0.0
+    for i in range(a, b):
+        total += math.exp(out[i] - top)
+    return top + math.log(total)
+
+
+@internal
+def _put_log(target: int, value: float, log_mass: FloatArray, log_out: FloatArray, d: int) -> None:
+    """Hand log mass to a category, into the output, or to a module."""
+    if target >= 0:
+        log_out[d, target] = value
     else:
-        out[target] = m
-        if logs:
-            log_out[d, target] = log_m
+        log_mass[-1 - target] = value
 
 
 @compiled

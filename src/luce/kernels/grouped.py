@@ -3,11 +3,11 @@
 from typing import NamedTuple
 
 import numpy as np
-from numpy.random import Generator
 
-from luce.kernels.gammas import share_draw
+from luce._types import FloatArray, IntArray, WordArray
+from luce.kernels.binomial import share_draw
 from luce.kernels.jit import compiled, internal
-from luce.kernels.problem import FloatArray, IntArray, Problem
+from luce.kernels.problem import Problem
 from luce.kernels.set_sums import plus, zero
 
 
@@ -51,7 +51,7 @@ def split_space(problem: Problem) -> SplitSpace:
 
 @compiled
 def split_groups(
-    rng: Generator, problem: Problem, x: FloatArray, space: SplitSpace, counts: FloatArray
+    bits: WordArray, problem: Problem, x: FloatArray, space: SplitSpace, counts: FloatArray
 ) -> None:
     """counts_i += Σ_t k_ti,  (k_ti)_{i ∈ S_t} ~ Multinomial(n_t; x_i / x(S_t)).
 
@@ -66,14 +66,14 @@ def split_groups(
             tree[node] = plus(tree[2 * node], tree[2 * node + 1], problem.wide)
     for k in space.chains:
         if problem.complement[k]:
-            _split_kept(rng, problem, k, x, space, counts)
+            _split_kept(bits, problem, k, x, space, counts)
         else:
-            _split_prefixes(rng, problem, k, x, space, counts)
+            _split_prefixes(bits, problem, k, x, space, counts)
 
 
 @internal
 def _split_prefixes(
-    rng: Generator, problem: Problem, k: int, x: FloatArray, space: SplitSpace, counts: FloatArray
+    bits: WordArray, problem: Problem, k: int, x: FloatArray, space: SplitSpace, counts: FloatArray
 ) -> None:
     wide, members, beyond = problem.wide, problem.members, space.beyond
     start, t = problem.chain_start[k], problem.set_start[k + 1] - 1
@@ -87,14 +87,14 @@ def _split_prefixes(
             t -= 1
         if carried > 0.0:
             i = members[position]
-            here = share_draw(rng, carried, x[i], beyond[position - start], wide)
+            here = share_draw(bits, carried, x[i], beyond[position - start], wide)
             counts[i] += here
             carried -= here
 
 
 @internal
 def _split_kept(
-    rng: Generator, problem: Problem, k: int, x: FloatArray, space: SplitSpace, counts: FloatArray
+    bits: WordArray, problem: Problem, k: int, x: FloatArray, space: SplitSpace, counts: FloatArray
 ) -> None:
     wide, members, beyond, tree = problem.wide, problem.members, space.beyond, space.tree
     first, start = problem.set_start[k], problem.chain_start[k]
@@ -110,13 +110,13 @@ def _split_kept(
     for position in range(begin, stop):
         if carried > 0.0:
             i = members[position]
-            here = share_draw(rng, carried, x[i], beyond[position - start], wide)
+            here = share_draw(bits, carried, x[i], beyond[position - start], wide)
             counts[i] += here
             carried -= here
         if problem.set_end[t] == position + 1:
             carried += problem.groups[t]
             t += 1
-    _descend(rng, carried, tree, space.pending, wide, counts)
+    _descend(bits, carried, tree, space.pending, wide, counts)
     for position in range(start, stop):
         _set_leaf(tree, members[position], x[members[position]], wide)
 
@@ -132,7 +132,12 @@ def _set_leaf(tree: FloatArray, i: int, value: float, wide: bool) -> None:
 
 @internal
 def _descend(
-    rng: Generator, count: float, tree: FloatArray, pending: FloatArray, wide: bool, out: FloatArray
+    bits: WordArray,
+    count: float,
+    tree: FloatArray,
+    pending: FloatArray,
+    wide: bool,
+    out: FloatArray,
 ) -> None:
     """Pass outcomes from the root to the leaves; branches that get none are not entered."""
     n, height = len(out), 1
@@ -143,7 +148,7 @@ def _descend(
         if count > 0.0 and node >= n:
             out[node - n] += count
         elif count > 0.0:
-            left = share_draw(rng, count, tree[2 * node], tree[2 * node + 1], wide)
+            left = share_draw(bits, count, tree[2 * node], tree[2 * node + 1], wide)
             pending[height, 0], pending[height, 1] = 2.0 * node, left
             pending[height + 1, 0], pending[height + 1, 1] = 2.0 * node + 1.0, count - left
             height += 2

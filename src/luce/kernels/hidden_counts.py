@@ -12,13 +12,13 @@ with k_i the grouped outcomes that fell on i.
 import math
 
 import numpy as np
-from numpy.random import Generator
 
-from luce.kernels.gammas import normalise, poisson_draw, scaled_gamma_draw
+from luce._types import FloatArray, WordArray
 from luce.kernels.grouped import split_groups, split_space
 from luce.kernels.jit import compiled
-from luce.kernels.problem import FloatArray, Problem
-from luce.kernels.set_sums import member_sums, set_sums, zero
+from luce.kernels.problem import Problem
+from luce.kernels.random import poisson, scaled_gamma
+from luce.kernels.set_sums import member_sums, normalise, set_sums, zero
 
 # exp of this is the largest mean ever asked for; all means together still add up to a double.
 _LARGEST_LOG = 680.0
@@ -26,7 +26,7 @@ _LARGEST_LOG = 680.0
 
 @compiled
 def advance(
-    rng: Generator,
+    bits: WordArray,
     problem: Problem,
     state: FloatArray,
     tuning: FloatArray,
@@ -38,7 +38,7 @@ def advance(
 
     Parameters
     ----------
-    rng
+    bits
         Generator of this chain alone.
     problem
         c, m, n and the sets S_t.
@@ -59,18 +59,18 @@ def advance(
         set_sums(problem, state, mixing)
         for t in range(len(mixing)):
             if waits[t] > 0.0:
-                mixing[t] = scaled_gamma_draw(rng, waits[t], mixing[t], wide)
+                mixing[t] = scaled_gamma(bits, waits[t], mixing[t], wide)
             else:
                 mixing[t] = zero(wide)
         member_sums(problem, mixing, True, means)
         hidden = 0.0
         for i in range(n):
             log_mean = min(state[i] + means[i], _LARGEST_LOG)
-            counts[i] = poisson_draw(rng, math.exp(log_mean) if wide else state[i] * means[i])
+            counts[i] = poisson(bits, math.exp(log_mean) if wide else state[i] * means[i])
             hidden += counts[i]
-        split_groups(rng, problem, state, space, counts)
+        split_groups(bits, problem, state, space, counts)
         for i in range(n):
-            state[i] = scaled_gamma_draw(rng, shape[i] + counts[i], 0.0 if wide else 1.0, wide)
+            state[i] = scaled_gamma(bits, shape[i] + counts[i], 0.0 if wide else 1.0, wide)
         normalise(state, wide)
         for i in range(n):
             out[d, i] = state[i]

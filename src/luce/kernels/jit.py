@@ -30,6 +30,17 @@ def internal(function: _Function) -> _Function:
 
     No way in from Python is built: for a function of many arrays that is most of the code.
     """
-    no_entry: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
-    jit = numba.njit(cache=True, nogil=True, error_model="numpy", **no_entry)
+    return _without_wrappers(function, forceinline=False)
+
+
+def embedded(function: _Function) -> _Function:
+    """As `internal`, but always merged into its caller by the optimiser."""
+    return _without_wrappers(function, forceinline=True)
+
+
+def _without_wrappers(function: _Function, forceinline: bool) -> _Function:
+    options: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+    jit = numba.njit(
+        cache=True, nogil=True, error_model="numpy", forceinline=forceinline, **options
+    )
     return cast(_Function, jit(function))

@@ -12,12 +12,12 @@ that cancels, which matters where log p_i is huge.
 import math
 
 import numpy as np
-from numpy.random import Generator
 
-from luce.kernels.gammas import log_gamma_draw, normalise
+from luce._types import FloatArray, WordArray
 from luce.kernels.jit import compiled, internal
-from luce.kernels.problem import FloatArray, Problem
-from luce.kernels.set_sums import set_sums
+from luce.kernels.problem import Problem
+from luce.kernels.random import log_gamma, uniform
+from luce.kernels.set_sums import normalise, set_sums
 
 _ACCEPTANCE = 0.24
 _LOG_BETA_MIN, _LOG_BETA_MAX = math.log(1e-2), math.log(1e12)
@@ -30,7 +30,7 @@ _GAIN, _DECAY = 2.0, 0.6
 
 @compiled
 def advance(
-    rng: Generator,
+    bits: WordArray,
     problem: Problem,
     state: FloatArray,
     tuning: FloatArray,
@@ -42,7 +42,7 @@ def advance(
 
     Parameters
     ----------
-    rng
+    bits
         Generator of this chain alone.
     problem
         c, m, n and the sets S_t.
@@ -67,7 +67,7 @@ def advance(
     for d in range(len(out)):
         log_beta = tuning[0] if adapt else tuning[2]
         for i in range(n):
-            there[i] = log_gamma_draw(rng, math.exp(log_beta + here[i]))
+            there[i] = log_gamma(bits, math.exp(log_beta + here[i]))
         normalise(there, True)
         _log_set_sums(problem, there, plain, there_sets)
         log_ratio = 0.0
@@ -80,7 +80,7 @@ def advance(
             log_ratio -= _log_proposal(log_beta + here[i], there[i])
         # A proposal that left the range of a double, in whatever way, is not accepted.
         probability = min(1.0, math.exp(log_ratio)) if math.isfinite(log_ratio) else 0.0
-        accepted = rng.random() < probability
+        accepted = uniform(bits) < probability
         if accepted:
             here, there, here_sets, there_sets = there, here, there_sets, here_sets
         if adapt:

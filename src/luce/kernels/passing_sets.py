@@ -1,9 +1,10 @@
-"""Find sets that pass trie edges on which the climb of `overlap` met none.
+"""Find sets that pass trie edges without standing on them.
 
 A set that holds all categories of node c without adding any of them itself is not seen by
-walking what is stored.  On the edge into c all its categories are alike, so it is enough to
-ask one of them for a set of rank between the splits of c's parent and of c.  The one asked is
-taken from the smaller child of c, so that no category is asked more than log2(n) times.
+walking what is stored, and a large set never is.  On the edge into c all its categories are
+alike, so it is enough to ask one of them for a set of rank between the splits of c's parent and
+of c.  The one asked is taken from the smaller child of c, so that no category is asked more than
+log2(n) times.
 """
 
 import numpy as np

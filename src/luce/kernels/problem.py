@@ -3,13 +3,9 @@
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from luce._types import BoolArray, FloatArray, IntArray
 from luce.kernels.jit import compiled
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
-BoolArray = npt.NDArray[np.bool_]
 
 # A gamma variate of shape a falls below 1e-308, the smallest double, with probability about
 # 10^(-308 a): once in 10^15 draws for a = 0.05, almost every second draw for a = 0.001.

@@ -10,11 +10,16 @@ import math
 
 import numpy as np
 
+from luce._types import FloatArray
 from luce.kernels.jit import compiled, inlined, internal
-from luce.kernels.problem import FloatArray, Problem
+from luce.kernels.problem import Problem
 
 _CANCELLED = 1e-3
 _LOG_CANCELLED = math.log(_CANCELLED)
+
+# Smallest probability kept outside wide problems, where smaller ones all but never occur: no sum
+# over a set may be 0.  Its inverse, times any count, is still a double.
+_LEAST = 1e-290
 
 
 @internal
@@ -46,6 +51,26 @@ def minus(total: float, part: float, wide: bool) -> float:
 def cancelled(rest: float, total: float, wide: bool) -> bool:
     """Whether `rest`, a difference from `total`, is short of digits."""
     return rest < total + _LOG_CANCELLED if wide else rest < total * _CANCELLED
+
+
+@internal
+def normalise(x: FloatArray, wide: bool) -> None:
+    """x_i / Σ x, in place."""
+    if wide:
+        high, total = -np.inf, 0.0
+        for i in range(len(x)):
+            high = max(high, x[i])
+        for i in range(len(x)):
+            total += math.exp(x[i] - high)
+        high += math.log(total)
+        for i in range(len(x)):
+            x[i] -= high
+    else:
+        total = 0.0
+        for i in range(len(x)):
+            total += x[i]
+        for i in range(len(x)):
+            x[i] = max(x[i] / total, _LEAST)
 
 
 @compiled

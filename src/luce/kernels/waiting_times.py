@@ -10,19 +10,21 @@ redrawn at no cost if it enters only here: in u_t = Λ u'_t and λ_i / Λ the sw
     Λ ~ Gamma(A),   u_t ~ Gamma(m_t) / p(S_t),   p_i ∝ Gamma(c_i + k_i) / (Λ + Σ_{t ∋ i} u_t)
 """
 
-import numpy as np
-from numpy.random import Generator
+import math
 
-from luce.kernels.gammas import normalise, scaled_gamma_draw
+import numpy as np
+
+from luce._types import FloatArray, WordArray
 from luce.kernels.grouped import split_groups, split_space
 from luce.kernels.jit import compiled
-from luce.kernels.problem import FloatArray, Problem
-from luce.kernels.set_sums import member_sums, plus, set_sums, zero
+from luce.kernels.problem import Problem
+from luce.kernels.random import scaled_gamma
+from luce.kernels.set_sums import member_sums, normalise, plus, set_sums, zero
 
 
 @compiled
 def advance(
-    rng: Generator,
+    bits: WordArray,
     problem: Problem,
     state: FloatArray,
     tuning: FloatArray,
@@ -34,7 +36,7 @@ def advance(
 
     Parameters
     ----------
-    rng
+    bits
         Generator of this chain alone.
     problem
         c, A, m, n and the sets S_t.
@@ -45,7 +47,7 @@ def advance(
     out
         Shape (draws, n): the state after each sweep.
     stat
-        Shape (draws,): Σ_t u_t, or its logarithm.
+        Shape (draws,): log Σ_t u_t.
     """
     wide, waits, shape, n = problem.wide, problem.waits, problem.shape, len(state)
     space = split_space(problem)
@@ -56,20 +58,20 @@ def advance(
         waited = zero(wide)
         for t in range(len(times)):
             if waits[t] > 0.0:
-                times[t] = scaled_gamma_draw(rng, waits[t], times[t], wide)
+                times[t] = scaled_gamma(bits, waits[t], times[t], wide)
                 waited = plus(waited, times[t], wide)
             else:
                 times[t] = zero(wide)
         if len(space.chains) > 0:
             for i in range(n):
                 extra[i] = 0.0
-            split_groups(rng, problem, state, space, extra)
+            split_groups(bits, problem, state, space, extra)
         member_sums(problem, times, False, rates)
-        total = scaled_gamma_draw(rng, problem.total_shape, 0.0 if wide else 1.0, wide)
+        total = scaled_gamma(bits, problem.total_shape, 0.0 if wide else 1.0, wide)
         for i in range(n):
             rate = plus(total, rates[i], wide)
-            state[i] = scaled_gamma_draw(rng, shape[i] + extra[i], rate, wide)
+            state[i] = scaled_gamma(bits, shape[i] + extra[i], rate, wide)
         normalise(state, wide)
         for i in range(n):
             out[d, i] = state[i]
-        stat[d] = waited
+        stat[d] = waited if wide else math.log(waited)
