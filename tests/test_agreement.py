@@ -11,6 +11,7 @@ from collections.abc import Callable
 from functools import cache
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 from sampling_oracles import (
     Case,
@@ -281,7 +282,7 @@ def plain_hidden_counts(trials: bool = False, uniform: bool = False) -> Kernel:
     """A slow sweep of hidden counts; `trials` counts recorded outcomes too, as trials."""
 
     def advance(
-        rng: np.random.Generator,
+        bits: npt.NDArray[np.uint64],
         problem: Problem,
         state: Floats,
         tuning: Floats,
@@ -290,6 +291,7 @@ def plain_hidden_counts(trials: bool = False, uniform: bool = False) -> Kernel:
         stat: Floats,
     ) -> None:
         assert not problem.wide
+        rng = _generator(bits)
         inside, p, m = _expanded(problem), state.copy(), problem.waits
         for d in range(len(out)):
             h = rng.poisson(rng.standard_gamma(m) / (inside @ p) * (1 - inside @ p))
@@ -309,7 +311,7 @@ def plain_waiting_times(frozen: bool = False, uniform: bool = False) -> Kernel:
     """A slow sweep of waiting times; `frozen` leaves the total at 1, where normalising put it."""
 
     def advance(
-        rng: np.random.Generator,
+        bits: npt.NDArray[np.uint64],
         problem: Problem,
         state: Floats,
         tuning: Floats,
@@ -318,6 +320,7 @@ def plain_waiting_times(frozen: bool = False, uniform: bool = False) -> Kernel:
         stat: Floats,
     ) -> None:
         assert not problem.wide
+        rng = _generator(bits)
         inside, p = _expanded(problem), state.copy()
         for d in range(len(out)):
             total = 1.0 if frozen else rng.standard_gamma(problem.total_shape)
@@ -329,6 +332,13 @@ def plain_waiting_times(frozen: bool = False, uniform: bool = False) -> Kernel:
         state[:] = p
 
     return Kernel(advance, "waiting_time", False)
+
+
+def _generator(bits: npt.NDArray[np.uint64]) -> np.random.Generator:
+    """A generator seeded by a chain's bits, which move on so that the next call gets another."""
+    rng = np.random.default_rng(bits.copy())
+    bits[:] = rng.integers(0, 2**63, len(bits), np.uint64)
+    return rng
 
 
 def _expanded(problem: Problem) -> Floats:
@@ -355,8 +365,8 @@ def altered(method: str, alter: Callable[[Problem], Problem]) -> Kernel:
     """The real kernel on a problem that is not the one it was given."""
     kernel = KERNELS[method]
 
-    def advance(rng: np.random.Generator, problem: Problem, *rest: object) -> None:
-        kernel.advance(rng, alter(problem), *rest)  # type: ignore[arg-type]
+    def advance(bits: npt.NDArray[np.uint64], problem: Problem, *rest: object) -> None:
+        kernel.advance(bits, alter(problem), *rest)  # type: ignore[arg-type]
 
     return kernel._replace(advance=advance)
 

@@ -96,17 +96,17 @@ REFUSED_CATEGORIES: dict[str, tuple[Any, tuple[str, ...]]] = {
 }
 
 REFUSED_EXPONENTS: dict[str, tuple[dict[Any, Any], tuple[str, ...]]] = {
-    "no outcomes": ({("a", "b"): -1}, ("1 outcome given {a, b}", "only 0 outcomes")),
+    "no outcomes": ({("a", "b"): -1}, ("1 outcome given {a, b}", "no more than 0")),
     "too few": (
         {"a": 1, "b": 1, "c": 9, ("a", "b"): -3},
-        ("3 outcomes given {a, b}", "only 2 outcomes"),
+        ("3 outcomes given {a, b}", "no more than 2"),
     ),
     "negative single": ({"a": 5, "b": -1}, ("-1", "less than never")),
     "two sets share one outcome": (
         {"a": 1, "c": 4, ("a", "b"): -1, ("a", "d"): -1},
-        ("given {a, b}", "given {a, d}", "only 1 outcomes"),
+        ("given {a, b}", "given {a, d}", "no more than 1"),
     ),
-    "group too large": ({("a", "b", "c"): 5, ("a", "b"): -1}, ("given {a, b}", "only 0")),
+    "group too large": ({("a", "b", "c"): 5, ("a", "b"): -1}, ("given {a, b}", "no more than 0")),
     "unknown": ({("a", "x"): -1}, ("'x'", "'a', 'b', 'c', 'd'")),
     "unknown bare": ({"x": -1}, ("'x'", "neither", "tuple or frozenset")),
     "twice in a set": ({("a", "a"): -1}, ("'a'", "twice")),

@@ -48,14 +48,22 @@ def test_ess_of_autoregressive_chains(correlation: float, draws: int) -> None:
 
 @pytest.mark.parametrize("correlation", [-0.5, 0.0, 0.3, 0.7, 0.9, 0.97])
 def test_ranks_do_as_well_as_normal_scores(correlation: float) -> None:
-    """One comparison with ArviZ' normal scores has noise of its own; the median has little."""
+    """Against ArviZ' normal scores, in the median of 25 noisy comparisons.
+
+    Normal variates of correlation r have ranks of correlation (6 / pi) asin(r / 2), which moves
+    the effective sample size by -4 % to 3 % here.
+    """
+    powers = correlation ** np.arange(1, 1000)
+    of_ranks = 1 + 2 * (6 / np.pi * np.arcsin(powers / 2)).sum()
+    expected = (1 + correlation) / (1 - correlation) / of_ranks
+    assert expected == pytest.approx(1.0, abs=0.05)
     ess, rhat = [], []
     for seed in range(25):
         x = autoregressive(correlation, seed=100 + seed)
         ours = worst_rhat_and_ess(x)
         rhat.append(ours[0] - float(array_stats.rhat(x, **AXES)[0]))
         ess.append(ours[1] / float(array_stats.ess(x, **AXES)[0]))
-    assert np.median(ess) == pytest.approx(1.0, abs=0.05)
+    assert np.median(ess) == pytest.approx(expected, abs=0.03)
     assert np.abs(rhat).max() < 0.01
 
 

@@ -14,7 +14,7 @@ LAYERS = [
     ["_types", "errors", "version"],
     ["set_family", "labels", "simplex"],
     ["kernels"],
-    ["canonical", "attainable"],
+    ["canonical", "entries", "attainable"],
     ["conditional_counts"],
     ["density", "structure"],
     ["module_shapes"],

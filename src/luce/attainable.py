@@ -53,7 +53,10 @@ def check_attainable(
 
     holds = incidence(sets)
     common = (holds @ incidence(groups).T).tocoo()
-    inside = common.data == family.sizes[groups][common.col]
+    # Outcomes of a group given that very group say nothing, so they meet no demand of its own.
+    inside = (common.data == family.sizes[groups][common.col]) & (
+        sets[common.row] != groups[common.col]
+    )
     rows = np.r_[np.repeat(np.arange(len(sets)), np.diff(holds.indptr)), common.row[inside]]
     columns = np.r_[holds.indices, family.n + common.col[inside]]
     order = np.argsort(rows, kind="stable")
@@ -71,5 +74,5 @@ def check_attainable(
         more = f"; and {unmet.sum() - 3} more sets" if unmet.sum() > 3 else ""
         raise DataError(
             f"no data has these exponents: they say {named}{more}, but no more than "
-            f"{available:g} can have been inside. Every outcome conditioned on a set must be inside it."
+            f"{available:g} can be inside. Every outcome conditioned on a set must be inside it."
         )

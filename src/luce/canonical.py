@@ -6,7 +6,7 @@ from itertools import pairwise
 import numpy as np
 
 from luce._types import BoolArray, FloatArray, IntArray
-from luce.set_family import SetFamily
+from luce.set_family import SetFamily, single_sets
 
 # Two sums of the same set of real exponents may differ by rounding; what is this much
 # smaller than the terms that made it is a cancelled exponent.
@@ -51,9 +51,12 @@ def _concatenate(n: int, families: list[SetFamily]) -> SetFamily:
 def _merge_equal(family: SetFamily, singletons: FloatArray) -> SetFamily:
     """Add the exponents of equal sets; fold singletons away; drop full and cancelled sets."""
     if family.n_sets == 0:
-        return family
+        return single_sets(family.n, [], [], [])
     signatures = family.signatures
     order = np.argsort(signatures[:, 0], kind="stable")
+    if (family.exponent % 1 != 0).any():
+        # Fractions are added in order of size, so that the sum does not depend on who came first.
+        order = np.lexsort((family.exponent, signatures[:, 0]))
     ordered = signatures[order]
     first = np.flatnonzero(np.r_[True, (ordered[1:] != ordered[:-1]).any(axis=1)])
     total = np.add.reduceat(family.exponent[order], first)
@@ -74,7 +77,12 @@ def _only_member(family: SetFamily, t: int) -> int:
 
 def _keep_sets(family: SetFamily, keep: BoolArray, exponent: FloatArray) -> SetFamily:
     """Forget some sets, the members after the last set of a chain, and empty chains."""
-    if keep.all():
+    in_use = (np.diff(family.set_start) > 0).all()
+    if (
+        keep.all()
+        and in_use
+        and (family.set_end[family.set_start[1:] - 1] == family.chain_start[1:]).all()
+    ):
         return SetFamily(*_fields(family)[:-1], exponent)
     kept = np.flatnonzero(keep)
     chains, first = np.unique(family.chain_of_set[kept], return_index=True)

@@ -16,29 +16,19 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 from functools import cached_property
-from typing import NamedTuple
 
 import numpy as np
 
-from luce._types import FloatArray, IntArray, Label, Labels
+from luce._types import FloatArray, Label, Labels, WordArray
 from luce.canonical import canonical
+from luce.entries import Entry, grouped, observed, powers, ranked, renumbered
 from luce.errors import DataError
-from luce.labels import Categories, describe, plural, read_count, read_number, some
-from luce.set_family import SetFamily, single_sets
-
-
-class _Entry(NamedTuple):
-    """One validated addition: outcomes by category number, a family of sets, and how many."""
-
-    outcomes: IntArray
-    counts: FloatArray
-    sets: SetFamily
-    total: float
-
+from luce.labels import Categories, canonical_name, plural, some
+from luce.set_family import SetFamily
 
 # Entries are kept as a linked list, newest first, so that observing in a loop costs the same
 # each time; they are merged once, when somebody looks.
-_Log = tuple["_Log", _Entry] | None
+_Log = tuple["_Log", Entry] | None
 
 
 class ConditionalCounts:
@@ -97,7 +87,7 @@ class ConditionalCounts:
     @property
     def digest(self) -> str:
         """A fingerprint of labels and counts: equal data, however it was entered, share it."""
-        content = hashlib.sha256(repr(tuple(self.categories)).encode())
+        content = hashlib.sha256("\n".join(map(canonical_name, self.categories)).encode())
         content.update(self.category_counts.tobytes())
         content.update(self._sorted_sets[0].tobytes())
         content.update(self._sorted_sets[1].tobytes())
@@ -124,6 +114,11 @@ class ConditionalCounts:
         )
 
     __hash__ = None  # type: ignore[assignment]  # equality is by content, which may be large
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Pickle the merged data: the log of entries may be long."""
+        state = (self.categories, self.category_counts, self.sets, self._n_outcomes)
+        return _restore, state
 
     def summary(self, most: int = 10) -> str:
         """Describe the data in words: its size, then the `most` heaviest sets.
@@ -171,17 +166,7 @@ class ConditionalCounts:
         >>> ConditionalCounts(3).observe({0: 4, 2: 1}, within=[0, 2])
         ConditionalCounts(3 categories, 5 outcomes, 1 set)
         """
-        if not isinstance(counts, Mapping):
-            raise DataError(
-                f"counts must map labels to numbers, as {{'a': 2}} does; "
-                f"{describe(counts)} was given."
-            )
-        members, excluded = self._conditioning_set(within, without)
-        outcomes = self._categories.numbers(counts, "counts")
-        self._check_inside(outcomes, members, excluded, "outcome")
-        values = np.asarray([read_count(v, label) for label, v in counts.items()], np.float64)
-        conditioned = self._family([members], [excluded], [-values.sum()])
-        return self._add(_Entry(outcomes, values, conditioned, float(values.sum())))
+        return self._add(observed(self._categories, counts, within, without))
 
     def observe_group(
         self,
@@ -207,20 +192,7 @@ class ConditionalCounts:
         >>> ConditionalCounts("wxyz").observe_group(["w", "x"], 3, without=["z"])
         ConditionalCounts(4 categories, 3 outcomes, 2 sets)
         """
-        group = self._categories.numbers(members, "members")
-        if len(group) == 0:
-            raise DataError("members is empty: a grouped outcome needs at least one category.")
-        number = read_count(count, "the group")
-        if not number.is_integer():
-            raise DataError(
-                f"count = {count!r}: grouped outcomes must be whole numbers, because each of "
-                "them is one outcome whose category is unknown."
-            )
-        allowed, excluded = self._conditioning_set(within, without)
-        self._check_inside(group, allowed, excluded, "grouped outcome")
-        nothing = np.empty(0, np.int64)
-        sets = self._family([group, allowed], [False, excluded], [number, -number])
-        return self._add(_Entry(nothing, np.empty(0), sets, number))
+        return self._add(grouped(self._categories, members, count, within, without))
 
     def observe_ranking(self, order: Labels, count: float = 1.0) -> ConditionalCounts:
         """Add `count` rankings of these categories, best first.
@@ -233,20 +205,7 @@ class ConditionalCounts:
         >>> ConditionalCounts("abcd").observe_ranking("dba").sets.n_sets
         2
         """
-        ranked = self._categories.numbers(order, "order")
-        weight = read_count(count, "the ranking")
-        k = len(ranked)
-        places = np.arange(1, k + 1)
-        chain = SetFamily(
-            self.n_categories,
-            ranked[::-1].copy(),
-            np.asarray([0, k]),
-            np.zeros(1, np.bool_),
-            np.asarray([0, k]),
-            places,
-            np.full(k, -weight),
-        )
-        return self._add(_Entry(ranked, np.full(k, weight), chain, k * weight))
+        return self._add(ranked(self._categories, order, count))
 
     def __add__(self, other: ConditionalCounts) -> ConditionalCounts:
         if not isinstance(other, ConditionalCounts):
@@ -260,17 +219,8 @@ class ConditionalCounts:
                 f"were given{f', {missing[0]!r} being in one only' if missing else ''}."
             )
         where = np.fromiter((place[c] for c in other._categories), np.int64, self.n_categories)
-        theirs = other.sets
-        sets = SetFamily(
-            self.n_categories,
-            where[theirs.members],
-            theirs.chain_start,
-            theirs.complement,
-            theirs.set_start,
-            theirs.set_end,
-            theirs.exponent,
-        )
-        return self._add(_Entry(where, other.category_counts, sets, other._n_outcomes))
+        sets = renumbered(other.sets, where)
+        return self._add(Entry(where, other.category_counts, sets, other._n_outcomes))
 
     @classmethod
     def from_exponents(
@@ -302,15 +252,7 @@ class ConditionalCounts:
         from luce.attainable import check_attainable
 
         empty = cls(categories)
-        members = [
-            empty._categories.numbers(empty._categories.as_set(key), "members") for key in exponents
-        ]
-        powers = [read_number(value, key) for key, value in exponents.items()]
-        if any(len(m) == 0 for m in members):
-            raise DataError("an exponent is given for the empty set, whose probability is 0.")
-        none = np.empty(0, np.int64)
-        sets = empty._family(members, [False] * len(members), powers)
-        counts = empty._add(_Entry(none, np.empty(0), sets, sum(max(p, 0.0) for p in powers)))
+        counts = empty._add(powers(empty._categories, exponents))
         check_attainable(counts.category_counts, counts.sets, counts._describe_set)
         return counts
 
@@ -331,7 +273,7 @@ class ConditionalCounts:
         everywhere = np.arange(empty.n_categories)
         outcomes = np.asarray(category_counts, np.float64)
         total = float(outcomes.sum() + chains.exponent.clip(min=0).sum())
-        counts = empty._add(_Entry(everywhere, outcomes, chains, total))
+        counts = empty._add(Entry(everywhere, outcomes, chains, total))
         _ = counts._canonical  # merge now: readers build once and hand on
         return counts
 
@@ -344,66 +286,30 @@ class ConditionalCounts:
         while log is not None:
             log, entry = log
             entries.append(entry)
-        counts = np.zeros(self.n_categories)
-        for entry in reversed(entries):
-            np.add.at(counts, entry.outcomes, entry.counts)
-        family, singletons = canonical(self.n_categories, [e.sets for e in reversed(entries)])
-        counts = _fold(counts, singletons)
-        counts.setflags(write=False)
+        entries.reverse()
+        outcomes = np.concatenate([np.empty(0, np.int64), *(e.outcomes for e in entries)])
+        values = np.concatenate([np.empty(0), *(e.counts for e in entries)])
+        order = np.argsort(values, kind="stable")  # so that sums do not depend on who came first
+        summed = np.bincount(outcomes[order], values[order], self.n_categories)
+        family, singletons = canonical(self.n_categories, [e.sets for e in entries])
+        counts = _fold(summed.astype(np.float64), singletons)
+        for array in (counts, family.members, family.chain_start, family.complement,
+                      family.set_start, family.set_end, family.exponent):  # fmt: skip
+            array.setflags(write=False)
         return counts, family
 
     @cached_property
-    def _sorted_sets(self) -> tuple[np.ndarray, FloatArray]:
+    def _sorted_sets(self) -> tuple[WordArray, FloatArray]:
         signatures = self.sets.signatures
         order = np.lexsort((signatures[:, 1], signatures[:, 0]))
         return signatures[order], self.sets.exponent[order]
 
-    def _add(self, entry: _Entry) -> ConditionalCounts:
+    def _add(self, entry: Entry) -> ConditionalCounts:
         new = object.__new__(ConditionalCounts)
         new._categories = self._categories
         new._log = (self._log, entry)
         new._n_outcomes = self._n_outcomes + entry.total
         return new
-
-    def _conditioning_set(
-        self, within: Labels | None, without: Labels | None
-    ) -> tuple[IntArray, bool]:
-        """Category numbers of a set, and whether they are the excluded ones."""
-        if within is not None and without is not None:
-            raise DataError("give `within` or `without`, not both: each says which set it was.")
-        if within is not None:
-            members = self._categories.numbers(within, "within")
-            if len(members) == 0:
-                raise DataError("within is empty: some category must be able to occur.")
-            return members, False
-        members = self._categories.numbers(without if without is not None else (), "without")
-        if len(members) == self.n_categories:
-            raise DataError("without names every category: some category must be able to occur.")
-        return members, True
-
-    def _check_inside(
-        self, outcomes: IntArray, members: IntArray, excluded: bool, what: str
-    ) -> None:
-        outside = np.isin(outcomes, members, invert=not excluded)
-        if outside.any():
-            label = self._categories[int(outcomes[outside][0])]
-            raise DataError(
-                f"{what} {label!r} lies outside the set it was recorded in "
-                f"({'excluded by `without`' if excluded else 'not in `within`'})."
-            )
-
-    def _family(
-        self, sets: list[IntArray], complement: list[bool], exponents: list[float]
-    ) -> SetFamily:
-        """Lone sets, each by its smaller side, so that neighbours that nest can be found."""
-        n = self.n_categories
-        sides = []
-        for i, members in enumerate(sets):
-            if 2 * len(members) > n - complement[i]:
-                members = np.setdiff1d(np.arange(n), members)
-                complement[i] = not complement[i]
-            sides.append(members)
-        return single_sets(n, sides, complement, exponents)
 
     def _describe_set(self, t: int) -> str:
         family = self.sets
@@ -422,3 +328,11 @@ def _fold(counts: FloatArray, singletons: FloatArray) -> FloatArray:
     folded = counts + singletons
     tiny = np.abs(folded) <= 1e-12 * (np.abs(counts) + np.abs(singletons))
     return np.where(tiny, 0.0, folded)
+
+
+def _restore(
+    categories: tuple[Label, ...] | range, counts: FloatArray, sets: SetFamily, total: float
+) -> ConditionalCounts:
+    n = len(categories)
+    empty = ConditionalCounts(n if isinstance(categories, range) else categories)
+    return empty._add(Entry(np.arange(n), counts, sets, total))

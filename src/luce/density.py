@@ -53,8 +53,8 @@ def log_likelihood(probabilities: ArrayLike, counts: ConditionalCounts) -> Float
     family = counts.sets
     if family.n_sets > 0:
         sets = xlogy(family.exponent, set_probabilities(p, family)).sum(axis=-1)
-        # Where an outcome and the set it was seen in are both impossible, so is the outcome.
-        total = np.where(np.isneginf(total), total, total + sets)
+        # Where an outcome and the set it was seen in are both impossible, so is the data.
+        total = np.add(total, sets, where=~np.isneginf(total), out=np.asarray(total))
     return np.asarray(total)
 
 

@@ -75,7 +75,7 @@ def summary(draws: DataTree) -> Summary:
     --------
     >>> import luce
     >>> counts = luce.ConditionalCounts(["a", "b", "c"]).observe({"b": 2}, without=["a"])
-    >>> table = luce.summary(luce.Posterior(counts, 2.0).sample(2000, seed=1))
+    >>> table = luce.summary(luce.Posterior(counts, 2.0).sample(20_000, seed=1))
     >>> table["mean"].round(2)
     array([0.33, 0.44, 0.22])
     """

@@ -12,7 +12,7 @@ class DataError(LuceError):
 class NotExactError(LuceError):
     """A closed form was asked for where none exists; `cores` says how many stand in the way."""
 
-    def __init__(self, message: str, cores: int) -> None:
+    def __init__(self, message: str, cores: int = 0) -> None:
         super().__init__(message)
         self.cores = cores
 
@@ -24,7 +24,7 @@ class MethodError(LuceError):
 class ConvergenceWarning(UserWarning):
     """The draws should not be trusted yet; `rhat` and `ess` hold the worst values found."""
 
-    def __init__(self, message: str, rhat: float, ess: float) -> None:
+    def __init__(self, message: str, rhat: float = float("nan"), ess: float = float("nan")) -> None:
         super().__init__(message)
         self.rhat = rhat
         self.ess = ess

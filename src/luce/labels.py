@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
+from numbers import Number
 
 import numpy as np
 
@@ -112,6 +113,8 @@ def read_count(value: object, what: object) -> float:
 def read_number(value: object, what: object) -> float:
     """Read a finite number."""
     try:
+        if isinstance(value, (str, bytes)):
+            raise TypeError
         number = float(value)  # type: ignore[arg-type]
     except (TypeError, ValueError, OverflowError):
         raise DataError(f"the count of {what!r} is {value!r}; a number is needed.") from None
@@ -127,6 +130,25 @@ def is_hashable(label: object) -> bool:
     except TypeError:
         return False
     return True
+
+
+def canonical_name(label: Label) -> str:
+    """Name a label such that equal labels have equal names, in every process.
+
+    Examples
+    --------
+    >>> canonical_name(1) == canonical_name(np.float64(1))
+    True
+    """
+    if isinstance(label, Number) and not isinstance(label, complex):
+        real: object = float(label)  # type: ignore[arg-type]
+        return repr(real if real == label else label)
+    if isinstance(label, str):
+        return repr(str(label))
+    if isinstance(label, (tuple, frozenset)):
+        names = [canonical_name(part) for part in label]
+        return f"{type(label).__name__}{names if isinstance(label, tuple) else sorted(names)}"
+    return repr(label)
 
 
 def some(labels: Iterable[Label], most: int = 6, quote: bool = True) -> str:

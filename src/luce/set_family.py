@@ -13,10 +13,13 @@ is nonzero, and a set is stored by the smaller side: 2 <= |S| <= n/2 directly,
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any, TypeVar
 
 import numpy as np
 
 from luce._types import BoolArray, FloatArray, IntArray, WordArray
+
+_Array = TypeVar("_Array", bound=np.ndarray[Any, Any])
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,18 +66,18 @@ class SetFamily:
     @cached_property
     def chain_of_set(self) -> IntArray:
         """Chain of each set."""
-        return np.repeat(np.arange(self.n_chains), np.diff(self.set_start))
+        return _frozen(np.repeat(np.arange(self.n_chains), np.diff(self.set_start)))
 
     @cached_property
     def prefix_lengths(self) -> IntArray:
         """How many members of its chain each set's prefix has."""
-        return self.set_end - self.chain_start[self.chain_of_set]
+        return _frozen(self.set_end - self.chain_start[self.chain_of_set])
 
     @cached_property
     def sizes(self) -> IntArray:
         """Number of categories in each set."""
         excluded = self.complement[self.chain_of_set]
-        return np.where(excluded, self.n - self.prefix_lengths, self.prefix_lengths)
+        return _frozen(np.where(excluded, self.n - self.prefix_lengths, self.prefix_lengths))
 
     @cached_property
     def signatures(self) -> WordArray:
@@ -85,7 +88,7 @@ class SetFamily:
         np.cumsum(words[self.members], axis=0, out=running[1:])
         prefix = running[self.set_end] - running[self.chain_start[self.chain_of_set]]
         excluded = self.complement[self.chain_of_set, None]
-        return np.where(excluded, total - prefix, prefix)
+        return _frozen(np.where(excluded, total - prefix, prefix))
 
     def set_members(self, t: int) -> IntArray:
         """Category numbers in set t, expanded: for printing and for tests."""
@@ -122,3 +125,8 @@ def _words(n: int) -> WordArray:
     x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return (x ^ (x >> np.uint64(31))).reshape(n, 2)
+
+
+def _frozen(array: _Array) -> _Array:
+    array.setflags(write=False)
+    return array

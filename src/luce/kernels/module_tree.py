@@ -61,7 +61,8 @@ def build_module_tree(
     """
     n_classes = len(class_start) - 1
     cells = new_cells(sets.n)
-    most = 1 + n_classes + sets.n
+    # Classes cut out at most n - 1 + n_classes cells; add a union for each, and the root.
+    most = sets.n + 2 * n_classes
     parent = np.full(most, -1, np.int64)
     core = np.full(most, -1, np.int64)
     own_set = np.full(most, -1, np.int64)
