@@ -10,6 +10,7 @@ FloatArray: TypeAlias = npt.NDArray[np.float64]
 IntArray: TypeAlias = npt.NDArray[np.int64]
 BoolArray: TypeAlias = npt.NDArray[np.bool_]
 WordArray: TypeAlias = npt.NDArray[np.uint64]
+RecordArray: TypeAlias = npt.NDArray[Any]  # of records with named fields
 
 Label: TypeAlias = Hashable
 Labels: TypeAlias = Iterable[Label]

@@ -14,12 +14,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from luce._types import IntArray
+from luce._types import IntArray, RecordArray
 from luce.set_family import SetFamily
 
 if TYPE_CHECKING:
     from luce.kernels.module_tree import ModuleTree
-    from luce.kernels.partition import Sets
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,67 +104,61 @@ def structure_of(family: SetFamily) -> Structure:
     from luce.kernels.overlap import first_splits, overlap_classes
     from luce.kernels.partition import trie_by_size
 
-    sets = _set_by_set(family)
-    cells, trie = trie_by_size(sets)
-    node, some = first_splits(sets, cells, trie)
-    class_of = overlap_classes(sets, cells, trie, node)
+    sets, members = _set_by_set(family), family.members
+    cells, trie, home, separator, leaf = trie_by_size(family.n, members, sets)
+    first_splits(members, sets, cells, trie, separator, leaf)
+    class_of = overlap_classes(members, sets, cells, trie, home)
     by_class, in_chain_order, class_start = _classes_by_largest_set(class_of, sets)
-    tree = build_module_tree(sets, class_of, by_class, in_chain_order, class_start, some)
+    tree = build_module_tree(
+        family.n, members, sets, class_of, by_class, in_chain_order, class_start
+    )
     cores = tuple(_core(tree, family, q) for q in range(len(tree.union)))
-    return Structure(family.n, len(trie.leaf), cores, tree)
+    return Structure(family.n, len(leaf), cores, tree)
 
 
-def _set_by_set(family: SetFamily) -> Sets:
+def _set_by_set(family: SetFamily) -> RecordArray:
     """Lay the family out set by set, with the ranks of the sets by decreasing size."""
-    from luce.kernels.overlap import rank_by_size
-    from luce.kernels.partition import Sets
+    from luce.kernels.partition import SET_RECORD
 
     chain, last = family.chain_of_set, family.set_start[1:] - 1
-    complement = family.complement[chain]
-    bottom = family.chain_start[chain]
-    end = family.set_end
-    begin = np.r_[0, end][:-1]
-    begin[family.set_start[:-1]] = family.chain_start[:-1]
+    sets = np.zeros(family.n_sets, SET_RECORD)
     number = np.arange(family.n_sets)
+    complement = family.complement[chain]
+    begin = np.r_[0, family.set_end][:-1]
+    begin[family.set_start[:-1]] = family.chain_start[:-1]
     larger = np.where(complement, number - 1, number + 1)
     larger[family.set_start[:-1][family.complement]] = -1
     larger[last[~family.complement]] = -1
     # The largest set of a direct chain is touched as a whole, any other by what it lacks.
-    touch_inside = ~complement & (larger < 0)
-    touched = np.where(complement | touch_inside, number, larger)
-    by_rank = rank_by_size(family.sizes, family.n)
-    rank = np.empty_like(by_rank)
-    rank[by_rank] = number
-    return Sets(
-        family.n,
-        family.members,
-        complement,
-        bottom,
-        begin,
-        end,
-        np.where(touch_inside, bottom, begin[touched]),
-        end[touched],
-        touch_inside,
-        larger,
-        chain,
-        family.set_start,
-        family.sizes,
-        rank,
-        by_rank,
-    )
+    whole = ~complement & (larger < 0)
+    touched = np.where(complement | whole, number, larger)
+    sets["complement"] = complement
+    sets["bottom"] = family.chain_start[chain]
+    sets["begin"], sets["end"] = begin, family.set_end
+    sets["chain_first"] = family.set_start[chain]
+    sets["chain_stop"] = family.set_start[chain + 1]
+    sets["touch_begin"] = np.where(whole, sets["bottom"], begin[touched])
+    sets["touch_end"] = family.set_end[touched]
+    sets["touch_inside"], sets["larger"] = whole, larger
+    sets["size"] = family.sizes
+    sets["by_rank"] = np.argsort(-family.sizes, kind="stable")
+    sets["rank"][sets["by_rank"]] = number
+    return sets
 
 
-def _classes_by_largest_set(class_of: IntArray, sets: Sets) -> tuple[IntArray, IntArray, IntArray]:
+def _classes_by_largest_set(
+    class_of: IntArray, sets: RecordArray
+) -> tuple[IntArray, IntArray, IntArray]:
     """Sets class by class, classes by their largest set.
 
     Returns them with the largest first in each class, then in order of number, and where each
     class starts.
     """
-    n_sets = len(class_of)
+    n_sets, by_rank = len(class_of), sets["by_rank"]
     top = np.full(n_sets, n_sets)
-    top[class_of[sets.by_rank[::-1]]] = np.arange(n_sets)[::-1]  # the last write is the least rank
+    top[class_of[by_rank[::-1]]] = np.arange(n_sets)[::-1]  # the last write is the least rank
     place = top[class_of]
-    by_class = sets.by_rank[np.argsort(place[sets.by_rank], kind="stable")]
+    by_class = by_rank[np.argsort(place[by_rank], kind="stable")]
     in_chain_order = np.argsort(place, kind="stable")
     ordered = place[by_class]
     starts = np.flatnonzero(np.r_[True, ordered[1:] != ordered[:-1]][:n_sets])
@@ -180,7 +173,7 @@ def _core(tree: ModuleTree, family: SetFamily, q: int) -> Core:
         len(cells),
         tree.members[tree.chain_start[a] : tree.chain_start[b]],
         tree.chain_start[a : b + 1] - tree.chain_start[a],
-        family.complement[tree.chain_of[a:b]],
+        tree.complement[a:b] != 0,
         tree.set_start[a : b + 1] - first,
         tree.set_end[first:last] - tree.chain_start[a],
         family.exponent[tree.set_index[first:last]],

@@ -9,9 +9,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from luce._types import IntArray
+from luce._types import IntArray, RecordArray
 from luce.kernels.jit import compiled, internal
-from luce.kernels.partition import CELL, TOUCHED, Sets, new_cells, split, touch
+from luce.kernels.partition import CELL, TOUCHED, new_cells, split, touch
 
 
 class ModuleTree(NamedTuple):
@@ -38,7 +38,7 @@ class ModuleTree(NamedTuple):
     core_chain: IntArray
     members: IntArray
     chain_start: IntArray
-    chain_of: IntArray
+    complement: IntArray
     set_start: IntArray
     set_end: IntArray
     set_index: IntArray
@@ -46,37 +46,38 @@ class ModuleTree(NamedTuple):
 
 @compiled
 def build_module_tree(
-    sets: Sets,
+    n: int,
+    members: IntArray,
+    sets: RecordArray,
     class_of: IntArray,
     by_class: IntArray,
     in_chain_order: IntArray,
     class_start: IntArray,
-    some: IntArray,
 ) -> ModuleTree:
     """Build the tree.
 
     `class_of` names the class of each set.  `by_class` lists the sets class by class, class c at
     ``class_start[c]:class_start[c + 1]``, classes by their largest set and within a class by rank;
-    `in_chain_order` the same, but within a class by number.  `some` holds one category of each set.
+    `in_chain_order` the same, but within a class by number.
     """
     n_classes = len(class_start) - 1
-    cells = new_cells(sets.n)
+    cells = new_cells(n)
     # Classes cut out at most n - 1 + n_classes cells; add a union for each, and the root.
-    most = sets.n + 2 * n_classes
+    most = n + 2 * n_classes
     parent = np.full(most, -1, np.int64)
     core = np.full(most, -1, np.int64)
     own_set = np.full(most, -1, np.int64)
-    module_of_cell = np.zeros(sets.n, np.int64)
+    module_of_cell = np.zeros(n, np.int64)
     n_modules = n_used = 1  # modules and cells so far
 
     n_cores = 0
     union = np.empty(n_classes, np.int64)
-    core_cells = np.empty(sets.n + n_classes, np.int64)
+    core_cells = np.empty(n + n_classes, np.int64)
     cell_start = np.zeros(n_classes + 1, np.int64)
     core_chain = np.zeros(n_classes + 1, np.int64)
     n_sets = len(by_class)
     out = _Reduced(
-        np.empty(len(sets.members) + n_sets, np.int64),
+        np.empty(len(members) + n_sets, np.int64),
         np.zeros(n_sets + 1, np.int64),
         np.empty(n_sets, np.int64),
         np.zeros(n_sets + 1, np.int64),
@@ -84,16 +85,16 @@ def build_module_tree(
         np.empty(n_sets, np.int64),
         np.zeros(3, np.int64),
     )
-    number = np.full(sets.n, -1, np.int64)  # of each cell within the core at hand
-    stamp = np.zeros(sets.n, np.int64)  # the last chain, counted from 1, that lists a cell
-    region = np.empty(sets.n, np.int64)
+    number = np.full(n, -1, np.int64)  # of each cell within the core at hand
+    stamp = np.zeros(n, np.int64)  # the last chain, counted from 1, that lists a cell
+    region = np.empty(n, np.int64)
 
     for c in range(n_classes):
         mine = by_class[class_start[c] : class_start[c + 1]]
-        whole = cells[CELL, some[mine[0]]]
+        whole = cells[CELL, sets[mine[0]].some]
         inherited = module_of_cell[whole]
         region[0] = whole
-        n_region, rest = _cut(sets, cells, n_used, class_of, mine, region)
+        n_region, rest = _cut(members, sets, cells, n_used, class_of, mine, region)
         n_used += n_region - 1
         if len(mine) == 1:
             for i in range(n_region):
@@ -125,14 +126,14 @@ def build_module_tree(
             n_cells += 1
         cell_start[n_cores + 1] = first + n_cells
         mine = in_chain_order[class_start[c] : class_start[c + 1]]
-        _reduce(sets, cells, mine, number, stamp, out)
+        _reduce(members, sets, cells, mine, number, stamp, out)
         for i in range(n_region):
             number[region[i]] = -1
         n_cores += 1
         core_chain[n_cores] = out.filled[1]
 
-    holder = np.empty(sets.n, np.int64)
-    for x in range(sets.n):
+    holder = np.empty(n, np.int64)
+    for x in range(n):
         holder[x] = module_of_cell[cells[CELL, x]]
     n_out = out.filled
     return ModuleTree(
@@ -146,7 +147,7 @@ def build_module_tree(
         core_chain[: n_cores + 1],
         out.members[: n_out[0]],
         out.chain_start[: n_out[1] + 1],
-        out.chain_of[: n_out[1]],
+        out.complement[: n_out[1]],
         out.set_start[: n_out[1] + 1],
         out.set_end[: n_out[2]],
         out.set_index[: n_out[2]],
@@ -155,24 +156,28 @@ def build_module_tree(
 
 @internal
 def _cut(
-    sets: Sets, cells: IntArray, n_used: int, class_of: IntArray, mine: IntArray, region: IntArray
+    members: IntArray,
+    sets: RecordArray,
+    cells: IntArray,
+    n_used: int,
+    class_of: IntArray,
+    mine: IntArray,
+    region: IntArray,
 ) -> tuple[int, int]:
     """Refine by the sets of one class; new cells are numbered from `n_used` on.
 
     `region` lists the cells that the class's cell was cut into.  Returns their number and the
     one that no set of the class reaches, -1 if there is none.
     """
-    members, larger, touch_inside = sets.members, sets.larger, sets.touch_inside
-    touch_begin, touch_end = sets.touch_begin, sets.touch_end
     rest = region[0]
     n_region = 1
     for t in mine:
-        inside = touch_inside[t]
+        inside, larger = sets[t].touch_inside != 0, sets[t].larger
         # A set that follows a larger one of its own class and chain reaches nothing new.  Else
         # the larger set, if any, holds the whole region: what is not touched is reached.
-        within_own = larger[t] >= 0 and class_of[larger[t]] == class_of[t]
+        within_own = larger >= 0 and class_of[larger] == class_of[t]
         rest_now = rest if inside or within_own else -1
-        for i in range(touch(cells, members, touch_begin[t], touch_end[t], inside)):
+        for i in range(touch(cells, members, sets[t].touch_begin, sets[t].touch_end, inside)):
             s = cells[TOUCHED, i]
             new = n_used + n_region - 1
             is_cut = split(cells, s, new, inside)
@@ -192,7 +197,7 @@ class _Reduced(NamedTuple):
 
     members: IntArray
     chain_start: IntArray
-    chain_of: IntArray
+    complement: IntArray
     set_start: IntArray
     set_end: IntArray
     set_index: IntArray
@@ -201,7 +206,8 @@ class _Reduced(NamedTuple):
 
 @internal
 def _reduce(
-    sets: Sets,
+    members: IntArray,
+    sets: RecordArray,
     cells: IntArray,
     mine: IntArray,
     number: IntArray,
@@ -213,21 +219,20 @@ def _reduce(
     The sets that one class has in one chain follow each other there; what they have below
     them lies in one cell, so one category stands for it.
     """
-    members, begin, end, bottom = sets.members, sets.begin, sets.end, sets.bottom
     out_members, set_end, set_index = out.members, out.set_end, out.set_index
     chain_start, set_start = out.chain_start, out.set_start
     n_members, n_chains, n_sets = out.filled[0], out.filled[1], out.filled[2]
     for i in range(len(mine)):
         t = mine[i]
-        if i == 0 or mine[i - 1] != t - 1 or bottom[t - 1] != bottom[t]:
-            out.chain_of[n_chains] = sets.chain_of_set[t]
+        if i == 0 or mine[i - 1] != t - 1 or sets[t - 1].bottom != sets[t].bottom:
+            out.complement[n_chains] = sets[t].complement
             n_chains += 1
-            if not sets.complement[t] and begin[t] > bottom[t]:
-                s = cells[CELL, members[bottom[t]]]
+            if not sets[t].complement and sets[t].begin > sets[t].bottom:
+                s = cells[CELL, members[sets[t].bottom]]
                 stamp[s] = n_chains
                 out_members[n_members] = number[s]
                 n_members += 1
-        for p in range(begin[t], end[t]):
+        for p in range(sets[t].begin, sets[t].end):
             s = cells[CELL, members[p]]
             if number[s] >= 0 and stamp[s] != n_chains:  # in the core, and not listed yet
                 stamp[s] = n_chains

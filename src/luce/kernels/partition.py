@@ -9,65 +9,37 @@ Used in order of decreasing size, the splits form a binary tree (a *trie*): node
 the set of rank r(v), has the categories that agree on all sets of smaller rank.
 """
 
-from typing import NamedTuple
-
 import numpy as np
 
-from luce._types import BoolArray, IntArray
+from luce._types import IntArray, RecordArray
 from luce.kernels.jit import compiled, internal
 
+# Tables of records, one array each: passing an array to a compiled function is cheap, passing a
+# dozen is not, and compiling that takes seconds.
 
-class Sets(NamedTuple):
-    """A chain family as the structure kernels want it: everything per set.
+# A chain family set by set.  Set t adds members[begin:end] to the prefix before it in its chain,
+# which starts at `bottom`; `complement`: it is everything but its prefix.  Its chain holds the sets
+# chain_first..chain_stop-1.  To refine by it one touches members[touch_begin:touch_end], which lie
+# inside it or (`touch_inside` 0) not.  `larger` is the next larger set of its chain, -1 if there is
+# none.  `rank` is its place by decreasing size, and `by_rank` of record r the set of rank r.  Found
+# on the way: `node` where its categories part and `first`, the rank of the set that parts them;
+# `some` category of it; `lower_home`, the node of the smaller set it builds on when it was used.
+SET_RECORD = np.dtype(
+    [(name, np.int64) for name in ("complement", "bottom", "begin", "end")]
+    + [(name, np.int64) for name in ("chain_first", "chain_stop", "larger", "size")]
+    + [(name, np.int64) for name in ("touch_begin", "touch_end", "touch_inside")]
+    + [(name, np.int64) for name in ("rank", "by_rank", "node", "first", "some", "lower_home")]
+)
 
-    Set t adds ``members[begin[t]:end[t]]`` to the prefix before it in its chain, which starts
-    at ``bottom[t]``; `complement` says whether it is everything but its prefix.  To refine by
-    it one touches ``members[touch_begin[t]:touch_end[t]]``, which lie inside it or
-    (`touch_inside`) not.  `larger` is the next larger set of its chain, -1 if there is none.
-    """
-
-    n: int
-    members: IntArray
-    complement: BoolArray
-    bottom: IntArray
-    begin: IntArray
-    end: IntArray
-    touch_begin: IntArray
-    touch_end: IntArray
-    touch_inside: BoolArray
-    larger: IntArray
-    chain_of_set: IntArray
-    set_start: IntArray
-    size: IntArray
-    rank: IntArray
-    by_rank: IntArray
-
+# The splits as a binary tree; node 0 is the root, a parent precedes its children.  Node v covers
+# the places start..stop-1 and was split by the set of rank `rank` (the number of sets for a leaf);
+# `inside`: it is the part inside its parent's splitter.
+TRIE_RECORD = np.dtype([(name, np.int64) for name in ("parent", "rank", "start", "stop", "inside")])
 
 # An ordered partition is one integer array, so that passing it to a function is cheap: rows
 # for the categories cell by cell, the place and the cell of each category, and, per cell, where
 # it starts and stops, how many of its categories were touched, and the list of touched cells.
 ORDER, PLACE, CELL, START, STOP, HITS, TOUCHED = range(7)
-
-
-class Trie(NamedTuple):
-    """The splits as a binary tree; node 0 is the root, a parent precedes its children.
-
-    Node v covers ``order[start[v]:stop[v]]`` and was split by the set of rank ``rank[v]``
-    (the number of sets for a leaf); `inside` says whether it is the part inside its
-    parent's splitter.  `home[p]` is the node of ``members[p]`` right after the set that
-    lists it was used, `lower_home[t]` that of the smaller set set t builds on (direct
-    chains only).  `separator[b]` is the node whose split put a border at place b.
-    """
-
-    parent: IntArray
-    rank: IntArray
-    start: IntArray
-    stop: IntArray
-    inside: BoolArray
-    home: IntArray
-    lower_home: IntArray
-    separator: IntArray
-    leaf: IntArray
 
 
 @internal
@@ -126,54 +98,53 @@ def split(cells: IntArray, s: int, new: int, inside: bool) -> bool:
 
 
 @compiled
-def trie_by_size(sets: Sets) -> tuple[IntArray, Trie]:
-    """Refine by all sets, the largest first; record every split."""
-    n, members, by_rank = sets.n, sets.members, sets.by_rank
-    touch_begin, touch_end, touch_inside = sets.touch_begin, sets.touch_end, sets.touch_inside
-    complement, bottom, begin, end = sets.complement, sets.bottom, sets.begin, sets.end
-    n_sets = len(by_rank)
+def trie_by_size(
+    n: int, members: IntArray, sets: RecordArray
+) -> tuple[IntArray, RecordArray, IntArray, IntArray, IntArray]:
+    """Refine by all sets, the largest first; record every split.
+
+    Returns
+    -------
+    cells
+        The final partition: its cells are the atoms.
+    trie
+        The splits.
+    home
+        Node of ``members[p]`` right after the set that lists it was used (direct chains).
+    separator
+        Node whose split put a border at each place, -1 where there is none.
+    leaf
+        Node of each cell.
+    """
+    n_sets = len(sets)
     cells = new_cells(n)
-    parent = np.full(2 * n, -1, np.int64)
-    rank = np.full(2 * n, n_sets, np.int64)
-    start = np.zeros(2 * n, np.int64)
-    stop = np.zeros(2 * n, np.int64)
-    inside = np.zeros(2 * n, np.bool_)
+    trie = np.zeros(2 * n, TRIE_RECORD)
     home = np.full(len(members), -1, np.int64)
-    lower_home = np.full(n_sets, -1, np.int64)
     separator = np.full(n + 1, -1, np.int64)
     node = np.zeros(n, np.int64)  # of each cell
-    stop[0] = n
+    trie[0].parent, trie[0].stop, trie[0].rank = -1, n, n_sets
     n_nodes = n_cells = 1
     for r in range(n_sets):
-        t = by_rank[r]
-        left = touch_inside[t]
-        for i in range(touch(cells, members, touch_begin[t], touch_end[t], left)):
+        t = sets[r].by_rank
+        left = sets[t].touch_inside != 0
+        for i in range(touch(cells, members, sets[t].touch_begin, sets[t].touch_end, left)):
             s = cells[TOUCHED, i]
             if not split(cells, s, n_cells, left):
                 continue
             v = node[s]
-            rank[v] = r
+            trie[v].rank = r
             separator[cells[STOP, n_cells] if left else cells[START, n_cells]] = v
             for part in (s, n_cells):
                 node[part] = n_nodes
-                parent[n_nodes] = v
-                start[n_nodes] = cells[START, part]
-                stop[n_nodes] = cells[STOP, part]
-                inside[n_nodes] = (part == n_cells) == left
+                trie[n_nodes].parent = v
+                trie[n_nodes].rank = n_sets
+                trie[n_nodes].start = cells[START, part]
+                trie[n_nodes].stop = cells[STOP, part]
+                trie[n_nodes].inside = (part == n_cells) == left
                 n_nodes += 1
             n_cells += 1
-        if not complement[t]:
-            for p in range(begin[t], end[t]):
+        if sets[t].complement == 0:
+            for p in range(sets[t].begin, sets[t].end):
                 home[p] = node[cells[CELL, members[p]]]
-            lower_home[t] = node[cells[CELL, members[bottom[t]]]]
-    return cells, Trie(
-        parent[:n_nodes],
-        rank[:n_nodes],
-        start[:n_nodes],
-        stop[:n_nodes],
-        inside[:n_nodes],
-        home,
-        lower_home,
-        separator,
-        node[:n_cells],
-    )
+            sets[t].lower_home = node[cells[CELL, members[sets[t].bottom]]]
+    return cells, trie[:n_nodes], home, separator, node[:n_cells]

@@ -9,91 +9,90 @@ log2(n) times.
 
 import numpy as np
 
-from luce._types import IntArray
+from luce._types import IntArray, RecordArray
 from luce.kernels.jit import internal
-from luce.kernels.partition import ORDER, Sets, Trie
+from luce.kernels.partition import ORDER
 
 
 @internal
-def find_passing_sets(sets: Sets, cells: IntArray, trie: Trie, delegate: IntArray) -> None:
+def find_passing_sets(
+    members: IntArray, sets: RecordArray, cells: IntArray, trie: RecordArray, delegate: IntArray
+) -> None:
     """Enter a set into ``delegate[2 * c]`` where one larger than node c passes the edge into c."""
-    n_nodes = len(trie.parent)
+    n_nodes = len(trie)
     smaller_child = np.full(n_nodes, -1, np.int64)
     for c in range(1, n_nodes):
-        p = trie.parent[c]
+        p = trie[c].parent
         sibling = smaller_child[p]
-        if sibling < 0 or trie.stop[c] - trie.start[c] < trie.stop[sibling] - trie.start[sibling]:
+        if sibling < 0 or trie[c].stop - trie[c].start < trie[sibling].stop - trie[sibling].start:
             smaller_child[p] = c
-    listed_start, listed_at = _where_listed(sets)
+    listed_start, listed_at = _where_listed(members, sets, cells.shape[1])
     n_large = 0
-    for t in range(len(sets.end)):
-        n_large += sets.complement[t]
+    for t in range(len(sets)):
+        n_large += sets[t].complement
     for c in range(1, n_nodes):
-        low, high = trie.rank[trie.parent[c]] + 1, trie.rank[c]
+        low, high = trie[trie[c].parent].rank + 1, trie[c].rank
         # Inside its parent's splitter a node has that splitter, unless it equals it: then
         # no other set can pass.
-        if trie.inside[c] or low >= high:
+        if trie[c].inside or low >= high:
             continue
-        asked = cells[ORDER, trie.start[c if smaller_child[c] < 0 else smaller_child[c]]]
+        asked = cells[ORDER, trie[c if smaller_child[c] < 0 else smaller_child[c]].start]
         listed = listed_at[listed_start[asked] : listed_start[asked + 1]]
         # A large set takes precedence: large ones never climb to meet a small delegate.
         t = _first_large(sets, listed, low, min(high, n_large))
         if t < 0 and delegate[2 * c] < 0:
             t = _first_small(sets, listed, low, high)
-        if t >= 0 and sets.size[t] > trie.stop[c] - trie.start[c]:
+        if t >= 0 and sets[t].size > trie[c].stop - trie[c].start:
             delegate[2 * c] = t
 
 
 @internal
-def _where_listed(sets: Sets) -> tuple[IntArray, IntArray]:
+def _where_listed(members: IntArray, sets: RecordArray, n: int) -> tuple[IntArray, IntArray]:
     """Return, category by category, the set that adds it in each chain that lists it."""
-    start = np.zeros(sets.n + 1, np.int64)
-    for x in sets.members:
+    start = np.zeros(n + 1, np.int64)
+    for x in members:
         start[x + 1] += 1
-    for x in range(sets.n):
+    for x in range(n):
         start[x + 1] += start[x]
-    at = np.empty(len(sets.members), np.int64)
+    at = np.empty(len(members), np.int64)
     fill = start[:-1].copy()
-    for t in range(len(sets.end)):
-        for p in range(sets.begin[t], sets.end[t]):
-            x = sets.members[p]
+    for t in range(len(sets)):
+        for p in range(sets[t].begin, sets[t].end):
+            x = members[p]
             at[fill[x]] = t
             fill[x] += 1
     return start, at
 
 
 @internal
-def _first_small(sets: Sets, listed: IntArray, low: int, high: int) -> int:
+def _first_small(sets: RecordArray, listed: IntArray, low: int, high: int) -> int:
     """Return the set of least rank in [low, high) among direct chains, or -1."""
     best, best_rank = -1, high
     for t in listed:
-        if sets.complement[t] or sets.rank[t] < low:
+        if sets[t].complement or sets[t].rank < low:
             continue
-        below, beyond = (
-            t,
-            sets.set_start[sets.chain_of_set[t] + 1],
-        )  # ranks fall from t on; those >= low come first
+        below, beyond = t, sets[t].chain_stop  # ranks fall from t on; those >= low come first
         while beyond - below > 1:
             middle = (below + beyond) // 2
-            if sets.rank[middle] >= low:
+            if sets[middle].rank >= low:
                 below = middle
             else:
                 beyond = middle
-        if sets.rank[below] < best_rank:
-            best, best_rank = below, sets.rank[below]
+        if sets[below].rank < best_rank:
+            best, best_rank = below, sets[below].rank
     return best
 
 
 @internal
-def _first_large(sets: Sets, listed: IntArray, low: int, high: int) -> int:
+def _first_large(sets: RecordArray, listed: IntArray, low: int, high: int) -> int:
     """Return the set of least rank in [low, high) among complement chains, or -1.
 
     These are the ranks up to some bound; the asked category is in all of them but those that
     come after it in a complement chain that lists it.  Mostly one of the first few will do.
     """
     for r in range(low, min(high, low + 32)):
-        if not _excludes(sets, listed, sets.by_rank[r]):
-            return int(sets.by_rank[r])
+        if not _excludes(sets, listed, sets[r].by_rank):
+            return int(sets[r].by_rank)
     if high - low - _excluding(sets, listed, low, high) <= 0:
         return -1
     below, beyond = low, high  # some set in [low, beyond) holds it, none in [low, below)
@@ -103,34 +102,39 @@ def _first_large(sets: Sets, listed: IntArray, low: int, high: int) -> int:
             beyond = middle
         else:
             below = middle
-    return int(sets.by_rank[below])
+    return int(sets[below].by_rank)
 
 
 @internal
-def _excluding(sets: Sets, listed: IntArray, low: int, high: int) -> int:
+def _excluding(sets: RecordArray, listed: IntArray, low: int, high: int) -> int:
     """How many large sets of rank in [low, high) exclude the category listed there?"""
     number = 0
     for t in listed:
-        if sets.complement[t]:
-            end = sets.set_start[sets.chain_of_set[t] + 1]
-            number += _first_from(sets.rank, t, end, high) - _first_from(sets.rank, t, end, low)
+        if sets[t].complement:
+            number += _first_of_rank(sets, t, high) - _first_of_rank(sets, t, low)
     return number
 
 
 @internal
-def _excludes(sets: Sets, listed: IntArray, t: int) -> bool:
+def _excludes(sets: RecordArray, listed: IntArray, t: int) -> bool:
     """Does large set t exclude the category that is listed there?"""
-    k = sets.chain_of_set[t]
-    i = _first_from(listed, 0, len(listed), sets.set_start[k])
-    return bool(i < len(listed) and listed[i] <= t)
+    begin, end = 0, len(listed)
+    while begin < end:  # bisection for the set of its chain that lists the category
+        middle = (begin + end) // 2
+        if listed[middle] < sets[t].chain_first:
+            begin = middle + 1
+        else:
+            end = middle
+    return bool(begin < len(listed) and listed[begin] <= t)
 
 
 @internal
-def _first_from(rising: IntArray, begin: int, end: int, bound: int) -> int:
-    """Return the first place in ``rising[begin:end]`` whose value is at least `bound`, or `end`."""
+def _first_of_rank(sets: RecordArray, t: int, bound: int) -> int:
+    """Return the first set from t on in its complement chain whose rank is at least `bound`."""
+    begin, end = t, sets[t].chain_stop
     while begin < end:
         middle = (begin + end) // 2
-        if rising[middle] < bound:
+        if sets[middle].rank < bound:
             begin = middle + 1
         else:
             end = middle
