@@ -289,6 +289,7 @@ def plain_hidden_counts(trials: bool = False, uniform: bool = False) -> Kernel:
         adapt: bool,
         out: Floats,
         stat: Floats,
+        space: object,
     ) -> None:
         assert not problem.wide
         rng = _generator(bits)
@@ -318,6 +319,7 @@ def plain_waiting_times(frozen: bool = False, uniform: bool = False) -> Kernel:
         adapt: bool,
         out: Floats,
         stat: Floats,
+        space: object,
     ) -> None:
         assert not problem.wide
         rng = _generator(bits)

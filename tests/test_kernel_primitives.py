@@ -35,6 +35,16 @@ def bits(seed: int) -> np.ndarray:
     return new_bits(np.random.SeedSequence(SEED + seed))
 
 
+@compiled
+def sum_sets(problem: Problem, x: np.ndarray, out: np.ndarray) -> None:
+    set_sums(problem, x, out)
+
+
+@compiled
+def sum_members(problem: Problem, w: np.ndarray, outside: bool, out: np.ndarray) -> None:
+    member_sums(problem, w, outside, out)
+
+
 class Chain(NamedTuple):
     """A list of members, the lengths of the prefixes that are sets, and their exponents."""
 
@@ -120,11 +130,11 @@ def check_all_sums(
         return [mpmath.exp(v) if wide else mpmath.mpf(v) for v in values.tolist()]
 
     given, out = numbers(x), np.empty(len(table))
-    set_sums(problem, given, out)
+    sum_sets(problem, given, out)
     assert_sums(out, exact_sums(table, seen(given)), wide)
     given, out = numbers(w), np.empty(len(x))
     for outside in (False, True):
-        member_sums(problem, given, outside, out)
+        sum_members(problem, given, outside, out)
         held = ~table.T if outside else table.T
         assert_sums(out, exact_sums(held, seen(given)), wide)
 
@@ -167,8 +177,8 @@ def test_one_huge_weight_does_not_drown_the_others(outside: bool) -> None:
 def test_no_sets() -> None:
     problem = problem_of([], [1.0, 2.0])
     out = np.full(2, np.nan)
-    set_sums(problem, np.array([0.5, 0.5]), np.empty(0))
-    member_sums(problem, np.empty(0), False, out)
+    sum_sets(problem, np.array([0.5, 0.5]), np.empty(0))
+    sum_members(problem, np.empty(0), False, out)
     np.testing.assert_array_equal(out, 0.0)
 
 
@@ -336,10 +346,15 @@ GROUPED = {
 
 
 @compiled
-def many_splits(state: np.ndarray, problem: Problem, x: np.ndarray, out: np.ndarray) -> None:
-    space = split_space(problem)
+def many_splits_in(
+    state: np.ndarray, problem: Problem, x: np.ndarray, space: Any, out: np.ndarray
+) -> None:
     for d in range(len(out)):
         split_groups(state, problem, x, space, out[d])
+
+
+def many_splits(state: np.ndarray, problem: Problem, x: np.ndarray, out: np.ndarray) -> None:
+    many_splits_in(state, problem, x, split_space(problem), out)
 
 
 @pytest.mark.parametrize("wide", [False, True])
@@ -399,7 +414,7 @@ def run(name: str, problem: Problem, draws: int, seed: int) -> tuple[np.ndarray,
     tuning = np.array([np.log(160.0), 0.0, np.log(160.0)])
     for length, adapt in ((1500, kernel.tuned), (draws, False)):
         out, stat = np.empty((length, n)), np.empty(length)
-        kernel.advance(rng, problem, state, tuning, adapt, out, stat)
+        kernel.advance(rng, problem, state, tuning, adapt, out, stat, split_space(problem))
     np.testing.assert_array_equal(out[-1], state)
     return (np.exp(out) if problem.wide else out), stat
 
@@ -497,7 +512,7 @@ def test_logs_stay_finite_far_below_the_smallest_double(kernel: str) -> None:
     problem = problem_of([chain], [1e-3, 4.001, 2.001])
     assert problem.wide
     state, out, stat = np.full(3, -np.log(3.0)), np.empty((20_000, 3)), np.empty(20_000)
-    KERNELS[kernel].advance(bits(500), problem, state, np.zeros(3), False, out, stat)
+    KERNELS[kernel].advance(bits(500), problem, state, np.zeros(3), False, out, stat, None)
     assert np.isfinite(out).all()
     assert out.min() < -1000
     ratio = 1 / (1 + np.exp(out[:, 2] - out[:, 1]))
@@ -524,11 +539,11 @@ def test_proposals_adapt_over_decades_and_then_freeze() -> None:
     tuning = np.array([np.log(160.0), 0.0, np.log(160.0)])
     out, stat = np.empty((1000, 6)), np.empty(1000)
     metropolis = KERNELS["metropolis"].advance
-    metropolis(bits(600), problem, state, tuning, True, out, stat)
+    metropolis(bits(600), problem, state, tuning, True, out, stat, None)
     assert tuning[1] == 1000
     assert tuning[0] > np.log(2000.0)
     frozen, out, stat = tuning.copy(), np.empty((20_000, 6)), np.empty(20_000)
-    metropolis(bits(601), problem, state, tuning, False, out, stat)
+    metropolis(bits(601), problem, state, tuning, False, out, stat, None)
     np.testing.assert_array_equal(tuning, frozen)
     # After a thousand steps the acceptance spreads around 0.24 with a standard error of 0.02.
     assert abs(stat.mean() - 0.24) < z_limit(1) * 0.02

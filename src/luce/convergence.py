@@ -91,7 +91,9 @@ def _rhat(x: FloatArray) -> FloatArray:
     n = x.shape[1]
     within = x.var(axis=1, ddof=1).mean(axis=0)
     between = x.mean(axis=1).var(axis=0, ddof=1)
-    return np.asarray(np.sqrt((n - 1) / n + between / within))
+    # Chains that stand still in different places have no R-hat but infinity.
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.asarray(np.sqrt((n - 1) / n + between / within))
 
 
 def _ess(x: FloatArray) -> FloatArray:

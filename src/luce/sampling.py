@@ -10,6 +10,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from threading import Event
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -19,6 +20,9 @@ from luce.methods import Method, choose_method
 from luce.module_shapes import ModuleShapes
 from luce.progress import ProgressBar
 from luce.settings import Settings
+
+if TYPE_CHECKING:
+    from luce.kernels.grouped import SplitSpace
 
 # A chunk is the work between two looks at the clock: about this many elementary steps (50 ms).
 # Metropolis states are rounded between chunks, so the size must never depend on the clock.
@@ -66,6 +70,7 @@ class _Chain:
     splitter: WordArray
     states: list[FloatArray]
     tunings: list[FloatArray]
+    spaces: list[SplitSpace | None]
     to_warm: int
     to_draw: int
     done: int = 0
@@ -118,6 +123,7 @@ def _new_chain(
     start: FloatArray | None,
 ) -> _Chain:
     """Give a chain its generators and starting points."""
+    from luce.kernels.grouped import split_space
     from luce.kernels.random import new_bits
 
     *core_seeds, split_seed = seeds.spawn(len(method.problems) + 1)
@@ -131,7 +137,8 @@ def _new_chain(
     tunings = [np.asarray([log_proposal, 0.0, log_proposal]) for _ in states]
     generators = [new_bits(own) for own in core_seeds]
     splitter = new_bits(split_seed)
-    return _Chain(number, generators, splitter, states, tunings, warmup, settings.draws)
+    spaces = [split_space(problem) for problem in method.problems]
+    return _Chain(number, generators, splitter, states, tunings, spaces, warmup, settings.draws)
 
 
 def _run(chains: list[_Chain], result: Draws, settings: Settings) -> bool:
@@ -220,9 +227,9 @@ def _sweep(
         if len(chain.buffers) == q:
             chain.buffers.append(np.empty((chunk, len(problem.shape))))
         out = chain.buffers[q][:size]
-        state, tuning = chain.states[q], chain.tunings[q]
+        state, tuning, space = chain.states[q], chain.tunings[q], chain.spaces[q]
         method.kernel.advance(
-            chain.generators[q], problem, state, tuning, adapt, out, statistics[q]
+            chain.generators[q], problem, state, tuning, adapt, out, statistics[q], space
         )
         pieces.append(out)
     return pieces, statistics.T

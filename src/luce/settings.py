@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
+from numbers import Real
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -43,7 +44,7 @@ class Settings:
         beta = self.proposal_concentration
         if beta is not None and self.method != "metropolis":
             raise MethodError("proposal_concentration is for method='metropolis' only.")
-        if beta is not None and not (np.isfinite(beta) and beta > 0):
+        if beta is not None and not (isinstance(beta, Real) and np.isfinite(beta) and beta > 0):
             raise MethodError(f"proposal_concentration = {beta!r}; it must be positive and finite.")
 
     @property
@@ -65,7 +66,9 @@ class Settings:
         seed = self.seed
         if isinstance(seed, np.random.SeedSequence):
             # Spawning changes a SeedSequence; a copy keeps the caller's, and the draws, the same.
-            return np.random.SeedSequence(seed.entropy, spawn_key=seed.spawn_key)
+            return np.random.SeedSequence(
+                seed.entropy, spawn_key=seed.spawn_key, pool_size=seed.pool_size
+            )
         if seed is not None:
             _check_whole("seed", seed, 0)
         return np.random.SeedSequence(None if seed is None else int(seed))

@@ -1,8 +1,8 @@
 """Markov chain samplers: arrays in, arrays out.
 
-Every kernel is called as ``advance(bits, problem, state, tuning, adapt, out, stat)``.  It makes
-``len(out)`` sweeps from `state`, which it overwrites, and stores each new state in `out` and one
-number per sweep in `stat`.
+Every kernel is called as ``advance(bits, problem, state, tuning, adapt, out, stat, space)``.  It
+makes ``len(out)`` sweeps from `state`, which it overwrites, and stores each new state in `out` and
+one number per sweep in `stat`.
 """
 
 from collections.abc import Callable
@@ -10,9 +10,13 @@ from typing import NamedTuple
 
 from luce._types import FloatArray, WordArray
 from luce.kernels import hidden_counts, metropolis, waiting_times
+from luce.kernels.grouped import SplitSpace
 from luce.kernels.problem import Problem
 
-Advance = Callable[[WordArray, Problem, FloatArray, FloatArray, bool, FloatArray, FloatArray], None]
+Advance = Callable[
+    [WordArray, Problem, FloatArray, FloatArray, bool, FloatArray, FloatArray, SplitSpace | None],
+    None,
+]
 
 
 class Kernel(NamedTuple):

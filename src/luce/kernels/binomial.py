@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from luce._types import WordArray
-from luce.kernels.jit import compiled, internal
+from luce.kernels.jit import internal
 from luce.kernels.random import exponential, gamma, uniform
 from luce.kernels.set_sums import plus
 
@@ -13,7 +13,7 @@ from luce.kernels.set_sums import plus
 _FEW = 16.0
 
 
-@compiled
+@internal
 def binomial_draw(bits: WordArray, n: float, p: float) -> float:
     """K ~ Binomial(n, p) for whole n of any size (Devroye 1986, X.4.3).
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from luce._types import FloatArray, IntArray, WordArray
 from luce.kernels.binomial import share_draw
-from luce.kernels.jit import compiled, internal
+from luce.kernels.jit import internal
 from luce.kernels.problem import Problem
 from luce.kernels.set_sums import plus, zero
 
@@ -33,23 +33,18 @@ class SplitSpace(NamedTuple):
     pending: FloatArray
 
 
-@compiled
-def split_space(problem: Problem) -> SplitSpace:
-    """Scratch for this problem, to be made once before many sweeps."""
-    n, chains = len(problem.shape), np.empty(len(problem.complement), np.int64)
-    count, nodes = 0, 0
-    for k in range(len(problem.complement)):
-        grouped = 0.0
-        for t in range(problem.set_start[k], problem.set_start[k + 1]):
-            grouped += problem.groups[t]
-        if grouped > 0.0:
-            chains[count] = k
-            count += 1
-            nodes = 2 * n if problem.complement[k] else nodes
-    return SplitSpace(chains[:count], np.empty(n), np.empty(nodes), np.empty((64, 2)))
+def split_space(problem: Problem) -> SplitSpace | None:
+    """Scratch for this problem, to be made once for each chain; None without grouped outcomes."""
+    n = len(problem.shape)
+    chain_of_set = np.repeat(np.arange(len(problem.complement)), np.diff(problem.set_start))
+    chains = np.unique(chain_of_set[problem.groups > 0])
+    if len(chains) == 0:
+        return None
+    nodes = 2 * n if problem.complement[chains].any() else 0
+    return SplitSpace(chains, np.empty(n), np.empty(nodes), np.empty((64, 2)))
 
 
-@compiled
+@internal
 def split_groups(
     bits: WordArray, problem: Problem, x: FloatArray, space: SplitSpace, counts: FloatArray
 ) -> None:

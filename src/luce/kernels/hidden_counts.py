@@ -14,7 +14,7 @@ import math
 import numpy as np
 
 from luce._types import FloatArray, WordArray
-from luce.kernels.grouped import split_groups, split_space
+from luce.kernels.grouped import SplitSpace, split_groups
 from luce.kernels.jit import compiled
 from luce.kernels.problem import Problem
 from luce.kernels.random import poisson, scaled_gamma
@@ -33,6 +33,7 @@ def advance(
     adapt: bool,
     out: FloatArray,
     stat: FloatArray,
+    space: SplitSpace | None,
 ) -> None:
     """Z_t ~ Gamma(m_t) / p(S_t), h_i ~ Poisson(p_i Σ_{t ∌ i} Z_t), p ~ Dir(c + h + k).
 
@@ -50,9 +51,11 @@ def advance(
         Shape (draws, n): the state after each sweep.
     stat
         Shape (draws,): Σ_i h_i.
+    space
+        Scratch for splitting grouped outcomes, None where there are none: what only they need
+        is then not even compiled.
     """
     wide, waits, shape, n = problem.wide, problem.waits, problem.shape, len(state)
-    space = split_space(problem)
     mixing = np.empty(len(waits))
     means, counts = np.empty(n), np.empty(n)
     for d in range(len(out)):
@@ -68,7 +71,8 @@ def advance(
             log_mean = min(state[i] + means[i], _LARGEST_LOG)
             counts[i] = poisson(bits, math.exp(log_mean) if wide else state[i] * means[i])
             hidden += counts[i]
-        split_groups(bits, problem, state, space, counts)
+        if space is not None:
+            split_groups(bits, problem, state, space, counts)
         for i in range(n):
             state[i] = scaled_gamma(bits, shape[i] + counts[i], 0.0 if wide else 1.0, wide)
         normalise(state, wide)

@@ -21,7 +21,7 @@ def compiled(function: _Function) -> _Function:
 
 def inlined(function: _Function) -> _Function:
     """As `compiled`, for small functions of many arrays: passing those costs more than they do."""
-    jit = numba.njit(cache=True, nogil=True, error_model="numpy", inline="always")
+    jit = numba.njit(nogil=True, error_model="numpy", inline="always")
     return cast(_Function, jit(function))
 
 
@@ -40,7 +40,6 @@ def embedded(function: _Function) -> _Function:
 
 def _without_wrappers(function: _Function, forceinline: bool) -> _Function:
     options: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
-    jit = numba.njit(
-        cache=True, nogil=True, error_model="numpy", forceinline=forceinline, **options
-    )
+    # Not cached: what calls it is, with this inside, and writing it out alone takes time.
+    jit = numba.njit(nogil=True, error_model="numpy", forceinline=forceinline, **options)
     return cast(_Function, jit(function))

@@ -14,6 +14,7 @@ import math
 import numpy as np
 
 from luce._types import FloatArray, WordArray
+from luce.kernels.grouped import SplitSpace
 from luce.kernels.jit import compiled, internal
 from luce.kernels.problem import Problem
 from luce.kernels.random import log_gamma, uniform
@@ -37,6 +38,7 @@ def advance(
     adapt: bool,
     out: FloatArray,
     stat: FloatArray,
+    space: SplitSpace | None,
 ) -> None:
     """Propose q ~ Dir(β p), accept it with probability min(1, r).
 
@@ -57,6 +59,8 @@ def advance(
         Shape (draws, n): the state after each step.
     stat
         Shape (draws,): 1 if the proposal was accepted, else 0.
+    space
+        Unused: the density needs no splitting.
     """
     n, wide = len(state), problem.wide
     here, there, plain = np.empty(n), np.empty(n), np.empty(n)

@@ -11,7 +11,7 @@ import math
 import numpy as np
 
 from luce._types import FloatArray
-from luce.kernels.jit import compiled, inlined, internal
+from luce.kernels.jit import inlined, internal
 from luce.kernels.problem import Problem
 
 _CANCELLED = 1e-3
@@ -73,7 +73,7 @@ def normalise(x: FloatArray, wide: bool) -> None:
             x[i] = max(x[i] / total, _LEAST)
 
 
-@compiled
+@internal
 def set_sums(problem: Problem, x: FloatArray, out: FloatArray) -> None:
     """out_t = Σ_{i ∈ S_t} x_i."""
     # One function on purpose: a call with the problem, even one never made, takes and drops a
@@ -114,7 +114,7 @@ def set_sums(problem: Problem, x: FloatArray, out: FloatArray) -> None:
                 out[t] = running
 
 
-@compiled
+@internal
 def member_sums(problem: Problem, w: FloatArray, outside: bool, out: FloatArray) -> None:
     """out_i = Σ_{t: i ∈ S_t} w_t, or over the t with i ∉ S_t if `outside`."""
     wide = problem.wide

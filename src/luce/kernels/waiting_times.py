@@ -15,7 +15,7 @@ import math
 import numpy as np
 
 from luce._types import FloatArray, WordArray
-from luce.kernels.grouped import split_groups, split_space
+from luce.kernels.grouped import SplitSpace, split_groups
 from luce.kernels.jit import compiled
 from luce.kernels.problem import Problem
 from luce.kernels.random import scaled_gamma
@@ -31,6 +31,7 @@ def advance(
     adapt: bool,
     out: FloatArray,
     stat: FloatArray,
+    space: SplitSpace | None,
 ) -> None:
     """Λ ~ Gamma(A), u_t ~ Gamma(m_t) / p(S_t), p_i ∝ Gamma(c_i + k_i) / (Λ + Σ_{t ∋ i} u_t).
 
@@ -48,9 +49,11 @@ def advance(
         Shape (draws, n): the state after each sweep.
     stat
         Shape (draws,): log Σ_t u_t.
+    space
+        Scratch for splitting grouped outcomes, None where there are none: what only they need
+        is then not even compiled.
     """
     wide, waits, shape, n = problem.wide, problem.waits, problem.shape, len(state)
-    space = split_space(problem)
     times = np.empty(len(waits))
     rates, extra = np.empty(n), np.zeros(n)
     for d in range(len(out)):
@@ -62,7 +65,7 @@ def advance(
                 waited = plus(waited, times[t], wide)
             else:
                 times[t] = zero(wide)
-        if len(space.chains) > 0:
+        if space is not None:
             for i in range(n):
                 extra[i] = 0.0
             split_groups(bits, problem, state, space, extra)
