@@ -69,7 +69,7 @@ def problem_of(chains: list[Chain], shape: list[float], wide: bool | None = None
         np.array(shape, float),
         sum(shape) + sum(exponents),
     )
-    return problem if wide is None else problem._replace(wide=wide)
+    return problem if wide is None else problem._replace(wide=wide or None)
 
 
 def expand(chains: list[Chain], n: int) -> np.ndarray:

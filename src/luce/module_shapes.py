@@ -52,14 +52,34 @@ class ModuleShapes:
         return np.repeat(np.arange(len(self.start) - 1), np.diff(self.start))
 
     def split_plan(self) -> SplitPlan:
-        """The splits as the drawing kernel wants them."""
-        from luce.kernels.dirichlet_tree import SplitPlan
+        """The splits as the drawing kernel wants them: steps in the order of their modules."""
+        from luce.kernels.dirichlet_tree import CORE, SPLIT, SPLIT_TINY, SplitPlan
 
         tree = self.structure.tree
-        tiny = np.zeros(len(self.start) - 1, np.bool_)
+        number = np.diff(self.start)
+        tiny = np.zeros(len(number), np.bool_)
         tiny[self.owner[self.shape < _TINY]] = True
+        # A module with one item is that item, unless it is all there is.
+        alone = number == 1
+        alone[0] &= self.target[0] < 0
+        item = self.target[np.minimum(self.start[:-1], len(self.target) - 1)]
+
+        def settle(target: IntArray) -> IntArray:
+            while (through := (target < 0) & alone[-1 - np.minimum(target, -1)]).any():
+                target = np.where(through, item[-1 - np.minimum(target, -1)], target)
+            return target
+
+        kept = ~alone[self.owner]
         union = np.repeat(tree.union, np.diff(tree.cell_start))
-        return SplitPlan(self.start, self.target, self.shape, tiny, tree.cells.copy(), union)
+        owner = np.r_[self.owner[kept], union]
+        order = np.argsort(owner, kind="stable")
+        target = np.r_[self.target[kept], -1 - tree.cells][order]
+        shape = np.r_[self.shape[kept], self.total[tree.cells]][order]
+        module, first = np.unique(owner[order], return_index=True)
+        kind = np.where(tiny[module], SPLIT_TINY, SPLIT)
+        kind[np.isin(module, tree.union)] = CORE
+        start = np.r_[first, len(target)]
+        return SplitPlan(module, kind, start, settle(target), shape, len(number))
 
     def core_masses(self, probabilities: FloatArray, q: int) -> FloatArray:
         """Add up category probabilities over the cells of core q."""

@@ -24,9 +24,10 @@ from luce.settings import Settings
 if TYPE_CHECKING:
     from luce.kernels.grouped import SplitSpace
 
-# A chunk is the work between two looks at the clock: about this many elementary steps (50 ms).
+# A chunk is the work between two looks at the clock: about this many elementary steps (5 ms), few
+# enough that what one step of the work writes is still in the cache when the next reads it.
 # Metropolis states are rounded between chunks, so the size must never depend on the clock.
-_CHUNK_STEPS = 2_000_000
+_CHUNK_STEPS = 200_000
 
 # The paper's proposal concentration, and where tuning starts.
 _PAPER_PROPOSAL = 160.0

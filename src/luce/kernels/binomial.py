@@ -6,8 +6,9 @@ import numpy as np
 
 from luce._types import WordArray
 from luce.kernels.jit import internal
+from luce.kernels.problem import Wide
 from luce.kernels.random import exponential, gamma, uniform
-from luce.kernels.set_sums import plus
+from luce.kernels.set_sums import plus, ratio
 
 # Up to this many expected successes a binomial variate is counted out one by one.
 _FEW = 16.0
@@ -39,12 +40,12 @@ def binomial_draw(bits: WordArray, n: float, p: float) -> float:
 
 
 @internal
-def share_draw(bits: WordArray, count: float, a: float, b: float, wide: bool) -> float:
+def share_draw(bits: WordArray, count: float, a: float, b: float, wide: Wide) -> float:
     """Binomial(count, a / (a + b)), drawn for the smaller part: its share keeps all digits."""
     total = plus(a, b, wide)
     if a <= b:
-        return binomial_draw(bits, count, math.exp(a - total) if wide else a / total)
-    return count - binomial_draw(bits, count, math.exp(b - total) if wide else b / total)
+        return binomial_draw(bits, count, ratio(a, total, wide))
+    return count - binomial_draw(bits, count, ratio(b, total, wide))
 
 
 @internal

@@ -13,26 +13,29 @@ from typing import NamedTuple
 
 import numpy as np
 
-from luce._types import BoolArray, FloatArray, IntArray, WordArray
+from luce._types import FloatArray, IntArray, WordArray
 from luce.kernels.jit import compiled, internal
 from luce.kernels.random import gamma, log_gamma
 
+# What a step does with the mass of its module.
+SPLIT, SPLIT_TINY, CORE = range(3)
+
 
 class SplitPlan(NamedTuple):
-    """Who shares mass with whom, flattened.
+    """Who shares mass with whom, flattened; a module that has one item alone is left out.
 
-    Owner (module) o shares among items ``start[o]:start[o + 1]``.  An item is the category
-    ``target[i]`` if that is not negative, else the module ``-1 - target[i]``.  Where `tiny`,
-    some shape is so small that its gamma may underflow, and the split is made in logarithms.
-    Cell j of the cores, all cores in a row, is module ``cell[j]``, part of module ``union[j]``.
+    Step s shares the mass of ``module[s]`` among the targets ``start[s]:start[s + 1]``, by
+    gammas of their `shape`, or as a core says (`kind`).  A target that is not negative is a
+    category, else the module ``-1 - target``.  In a step SPLIT_TINY some shape is so small that
+    its gamma may underflow, and the split is made in logarithms.
     """
 
+    module: IntArray
+    kind: IntArray
     start: IntArray
     target: IntArray
     shape: FloatArray
-    tiny: BoolArray
-    cell: IntArray
-    union: IntArray
+    n_modules: int
 
 
 @compiled
@@ -46,52 +49,52 @@ def draw_splits(
 ) -> None:
     """Fill `out`, shape (draws, categories), and, unless it is empty, `log_out` with logarithms.
 
-    `core_draws`, shape (draws, all cells), holds the cells' shares, or (`core_logs`) their
-    logarithms.
+    `core_draws`, shape (draws, cells of all cores), holds the cells' shares, or (`core_logs`)
+    their logarithms.
     """
-    start, target, shape, tiny = plan.start, plan.target, plan.shape, plan.tiny
-    cell, union = plan.cell, plan.union
-    n_modules = len(start) - 1
-    mass, log_mass = np.ones(n_modules), np.zeros(n_modules)
-    shares = np.empty(len(shape))
+    module, kind, start, target, shape = plan.module, plan.kind, plan.start, plan.target, plan.shape
+    mass, log_mass = np.ones(plan.n_modules), np.zeros(plan.n_modules)
+    shares, log_shares = np.empty(len(shape)), np.empty(len(shape))
     logs = len(log_out) > 0
     for d in range(len(out)):
-        j = 0
-        for o in range(n_modules):
-            while j < len(cell) and union[j] == o:  # a core shares out this module's mass
-                share = core_draws[d, j]
-                mass[cell[j]] = mass[o] * (math.exp(share) if core_logs else share)
-                if logs:
-                    log_mass[cell[j]] = log_mass[o] + (share if core_logs else math.log(share))
-                j += 1
-            a, b = start[o], start[o + 1]
-            if b - a == 1:
-                shares[a], scale, log_scale = 1.0, 1.0, 0.0
-            elif tiny[o]:
-                log_scale = -_draw_logs(bits, shape, a, b, shares)
-                for i in range(a, b):
-                    if logs:
-                        _put_log(
-                            target[i], log_mass[o] + shares[i] + log_scale, log_mass, log_out, d
-                        )
-                    shares[i] = math.exp(shares[i] + log_scale)
-                scale = 1.0
-            else:
+        cell = 0
+        for step in range(len(module)):
+            a, b, scale = start[step], start[step + 1], mass[module[step]]
+            if kind[step] == SPLIT:
                 total = 0.0
                 for i in range(a, b):
                     shares[i] = gamma(bits, shape[i])
                     total += shares[i]
-                scale = 1.0 / total
-                log_scale = math.log(scale) if logs else 0.0
-            scale *= mass[o]
+                if b - a == 1:  # the only category there is: exactly 1
+                    shares[a] = total = 1.0
+                scale /= total
+                if logs:
+                    for i in range(a, b):
+                        log_shares[i] = math.log(shares[i] / total)
+            elif kind[step] == SPLIT_TINY:
+                log_total = _draw_logs(bits, shape, a, b, log_shares)
+                for i in range(a, b):
+                    log_shares[i] -= log_total
+                    shares[i] = math.exp(log_shares[i])
+            else:
+                for i in range(a, b):
+                    share = core_draws[d, cell]
+                    cell += 1
+                    shares[i] = math.exp(share) if core_logs else share
+                    if logs:
+                        log_shares[i] = share if core_logs else math.log(share)
             for i in range(a, b):
                 if target[i] >= 0:
                     out[d, target[i]] = shares[i] * scale
                 else:
                     mass[-1 - target[i]] = shares[i] * scale
-                if logs and not (tiny[o] and b - a > 1):
-                    log_share = math.log(shares[i]) + log_scale
-                    _put_log(target[i], log_mass[o] + log_share, log_mass, log_out, d)
+            if logs:
+                for i in range(a, b):
+                    log_m = log_mass[module[step]] + log_shares[i]
+                    if target[i] >= 0:
+                        log_out[d, target[i]] = log_m
+                    else:
+                        log_mass[-1 - target[i]] = log_m
 
 
 @internal
@@ -105,15 +108,6 @@ def _draw_logs(bits: WordArray, shape: FloatArray, a: int, b: int, out: FloatArr
     for i in range(a, b):
         total += math.exp(out[i] - top)
     return top + math.log(total)
-
-
-@internal
-def _put_log(target: int, value: float, log_mass: FloatArray, log_out: FloatArray, d: int) -> None:
-    """Hand log mass to a category, into the output, or to a module."""
-    if target >= 0:
-        log_out[d, target] = value
-    else:
-        log_mass[-1 - target] = value
 
 
 @compiled

@@ -7,7 +7,7 @@ import numpy as np
 from luce._types import FloatArray, IntArray, WordArray
 from luce.kernels.binomial import share_draw
 from luce.kernels.jit import internal
-from luce.kernels.problem import Problem
+from luce.kernels.problem import Problem, Wide
 from luce.kernels.set_sums import plus, zero
 
 
@@ -117,7 +117,7 @@ def _split_kept(
 
 
 @internal
-def _set_leaf(tree: FloatArray, i: int, value: float, wide: bool) -> None:
+def _set_leaf(tree: FloatArray, i: int, value: float, wide: Wide) -> None:
     node = len(tree) // 2 + i
     tree[node] = value
     while node > 1:
@@ -131,7 +131,7 @@ def _descend(
     count: float,
     tree: FloatArray,
     pending: FloatArray,
-    wide: bool,
+    wide: Wide,
     out: FloatArray,
 ) -> None:
     """Pass outcomes from the root to the leaves; branches that get none are not entered."""

@@ -15,9 +15,9 @@ import numpy as np
 
 from luce._types import FloatArray, WordArray
 from luce.kernels.grouped import SplitSpace, split_groups
-from luce.kernels.jit import compiled
-from luce.kernels.problem import Problem
-from luce.kernels.random import poisson, scaled_gamma
+from luce.kernels.jit import compiled, embedded
+from luce.kernels.problem import Problem, Wide
+from luce.kernels.random import gamma_or_log, poisson, scaled_gamma
 from luce.kernels.set_sums import member_sums, normalise, set_sums, zero
 
 # exp of this is the largest mean ever asked for; all means together still add up to a double.
@@ -68,14 +68,21 @@ def advance(
         member_sums(problem, mixing, True, means)
         hidden = 0.0
         for i in range(n):
-            log_mean = min(state[i] + means[i], _LARGEST_LOG)
-            counts[i] = poisson(bits, math.exp(log_mean) if wide else state[i] * means[i])
+            counts[i] = poisson(bits, _product(state[i], means[i], wide))
             hidden += counts[i]
         if space is not None:
             split_groups(bits, problem, state, space, counts)
         for i in range(n):
-            state[i] = scaled_gamma(bits, shape[i] + counts[i], 0.0 if wide else 1.0, wide)
+            state[i] = gamma_or_log(bits, shape[i] + counts[i], wide)
         normalise(state, wide)
         for i in range(n):
             out[d, i] = state[i]
         stat[d] = hidden
+
+
+@embedded
+def _product(a: float, b: float, wide: Wide) -> float:
+    """A b, always as a number."""
+    if wide is None:
+        return a * b
+    return math.exp(min(a + b, _LARGEST_LOG))

@@ -18,7 +18,7 @@ from luce.kernels.grouped import SplitSpace
 from luce.kernels.jit import compiled, internal
 from luce.kernels.problem import Problem
 from luce.kernels.random import log_gamma, uniform
-from luce.kernels.set_sums import normalise, set_sums
+from luce.kernels.set_sums import as_log, from_log, normalise, set_sums
 
 _ACCEPTANCE = 0.24
 _LOG_BETA_MIN, _LOG_BETA_MAX = math.log(1e-2), math.log(1e12)
@@ -65,7 +65,7 @@ def advance(
     n, wide = len(state), problem.wide
     here, there, plain = np.empty(n), np.empty(n), np.empty(n)
     for i in range(n):
-        here[i] = state[i] if wide else math.log(state[i])
+        here[i] = as_log(state[i], wide)
     here_sets, there_sets = np.empty(len(problem.waits)), np.empty(len(problem.waits))
     _log_set_sums(problem, here, plain, here_sets)
     for d in range(len(out)):
@@ -94,23 +94,21 @@ def advance(
             tuning[1] += 1.0
             tuning[2] += (tuning[0] - tuning[2]) * 2.0 / (tuning[1] + 1.0)
         for i in range(n):
-            out[d, i] = here[i] if wide else math.exp(here[i])
+            out[d, i] = from_log(here[i], wide)
         stat[d] = 1.0 if accepted else 0.0
     for i in range(n):
-        state[i] = here[i] if wide else math.exp(here[i])
+        state[i] = from_log(here[i], wide)
 
 
 @internal
 def _log_set_sums(problem: Problem, log_p: FloatArray, plain: FloatArray, out: FloatArray) -> None:
     """Logarithms of p(S_t), through plain sums where those do not underflow: much cheaper."""
-    if problem.wide:
-        set_sums(problem, log_p, out)
-    else:
-        for i in range(len(log_p)):
-            plain[i] = math.exp(log_p[i])
-        set_sums(problem, plain, out)
-        for t in range(len(out)):
-            out[t] = math.log(out[t])
+    wide = problem.wide
+    for i in range(len(log_p)):
+        plain[i] = from_log(log_p[i], wide)
+    set_sums(problem, plain, out)
+    for t in range(len(out)):
+        out[t] = as_log(out[t], wide)
 
 
 @internal

@@ -1,6 +1,6 @@
 """The arrays a sampling kernel works on."""
 
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -14,6 +14,11 @@ _SMALL_SHAPE = 0.05
 # Shapes and counts up to 1e15 are added up before they are compared with _SMALL_SHAPE; what
 # is this much smaller than the sum may be rounding.
 _ROUNDING = 1e-13
+
+
+# Are numbers kept as logarithms?  None and not False where they are not: a branch on None is
+# decided when a function is compiled, so that plain arithmetic pays nothing for the other kind.
+Wide = Literal[True] | None
 
 
 class Problem(NamedTuple):
@@ -41,8 +46,8 @@ class Problem(NamedTuple):
         ``listed_chain[listed_start[i]:listed_start[i + 1]]``, in ascending order, at the
         places ``listed_position[...]`` of `members`.
     wide
-        Do probabilities span more than the range of a double?  Then everything is kept
-        as logarithms.
+        True where probabilities span more than the range of a double, so that everything is
+        kept as logarithms; else None.
     """
 
     members: IntArray
@@ -57,7 +62,7 @@ class Problem(NamedTuple):
     listed_start: IntArray
     listed_chain: IntArray
     listed_position: IntArray
-    wide: bool
+    wide: Wide
 
 
 def make_problem(
@@ -99,10 +104,10 @@ def make_problem(
     narrow = Problem(
         members, chain_start, complement, set_start, set_end, waits, groups, shape,
         float(total_shape), listed_start, chain_of_member[listed_position], listed_position,
-        wide=False,
+        wide=None,
     )  # fmt: skip
     least = min(shape.min(initial=np.inf), total_shape, _least_set_shape(narrow))
-    return narrow._replace(wide=bool(least < _SMALL_SHAPE))
+    return narrow._replace(wide=True if least < _SMALL_SHAPE else None)
 
 
 @compiled

@@ -13,6 +13,7 @@ import numpy as np
 
 from luce._types import FloatArray, WordArray
 from luce.kernels.jit import compiled, embedded, internal
+from luce.kernels.problem import Wide
 
 _LAYERS = 256
 
@@ -156,11 +157,19 @@ def log_gamma(bits: WordArray, shape: float) -> float:
 
 
 @embedded
-def scaled_gamma(bits: WordArray, shape: float, rate: float, wide: bool) -> float:
+def gamma_or_log(bits: WordArray, shape: float, wide: Wide) -> float:
+    """G ~ Gamma(shape, 1), or its logarithm."""
+    if wide is None:
+        return gamma(bits, shape)
+    return log_gamma(bits, shape)
+
+
+@embedded
+def scaled_gamma(bits: WordArray, shape: float, rate: float, wide: Wide) -> float:
     """G / rate with G ~ Gamma(shape, 1), or the logarithm of it from the logarithm of the rate."""
-    if wide:
-        return log_gamma(bits, shape) - rate
-    return gamma(bits, shape) / rate
+    if wide is None:
+        return gamma(bits, shape) / rate
+    return log_gamma(bits, shape) - rate
 
 
 @internal

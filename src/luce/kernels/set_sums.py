@@ -11,8 +11,8 @@ import math
 import numpy as np
 
 from luce._types import FloatArray
-from luce.kernels.jit import inlined, internal
-from luce.kernels.problem import Problem
+from luce.kernels.jit import embedded, inlined, internal
+from luce.kernels.problem import Problem, Wide
 
 _CANCELLED = 1e-3
 _LOG_CANCELLED = math.log(_CANCELLED)
@@ -22,41 +22,55 @@ _LOG_CANCELLED = math.log(_CANCELLED)
 _LEAST = 1e-290
 
 
-@internal
-def zero(wide: bool) -> float:
+@embedded
+def zero(wide: Wide) -> float:
     """0, or log 0."""
-    return -np.inf if wide else 0.0
+    """Nothing."""
+    if wide is None:
+        return 0.0
+    return -np.inf
 
 
-@internal
-def plus(a: float, b: float, wide: bool) -> float:
+@embedded
+def plus(a: float, b: float, wide: Wide) -> float:
     """Sum a + b, or log(exp a + exp b)."""
-    if not wide:
+    """a + b."""
+    if wide is None:
         return a + b
     high, low = max(a, b), min(a, b)
     return high if low == -np.inf else high + math.log1p(math.exp(low - high))
 
 
-@internal
-def minus(total: float, part: float, wide: bool) -> float:
+@embedded
+def minus(total: float, part: float, wide: Wide) -> float:
     """Difference total - part, or log(exp total - exp part)."""
-    if not wide:
+    """total - part."""
+    if wide is None:
         return total - part
     if part == -np.inf:
         return total
     return -np.inf if part >= total else total + math.log1p(-math.exp(part - total))
 
 
-@internal
-def cancelled(rest: float, total: float, wide: bool) -> bool:
+@embedded
+def cancelled(rest: float, total: float, wide: Wide) -> bool:
     """Whether `rest`, a difference from `total`, is short of digits."""
-    return rest < total + _LOG_CANCELLED if wide else rest < total * _CANCELLED
+    """Has a difference lost its digits?"""
+    if wide is None:
+        return rest < total * _CANCELLED
+    return rest < total + _LOG_CANCELLED
 
 
-@internal
-def normalise(x: FloatArray, wide: bool) -> None:
+@embedded
+def normalise(x: FloatArray, wide: Wide) -> None:
     """x_i / Σ x, in place."""
-    if wide:
+    if wide is None:
+        total = 0.0
+        for i in range(len(x)):
+            total += x[i]
+        for i in range(len(x)):
+            x[i] = max(x[i] / total, _LEAST)
+    else:
         high, total = -np.inf, 0.0
         for i in range(len(x)):
             high = max(high, x[i])
@@ -65,12 +79,30 @@ def normalise(x: FloatArray, wide: bool) -> None:
         high += math.log(total)
         for i in range(len(x)):
             x[i] -= high
-    else:
-        total = 0.0
-        for i in range(len(x)):
-            total += x[i]
-        for i in range(len(x)):
-            x[i] = max(x[i] / total, _LEAST)
+
+
+@embedded
+def as_log(x: float, wide: Wide) -> float:
+    """Logarithm of a number that may be one already."""
+    if wide is None:
+        return math.log(x)
+    return x
+
+
+@embedded
+def from_log(x: float, wide: Wide) -> float:
+    """The number, or still its logarithm, from its logarithm."""
+    if wide is None:
+        return math.exp(x)
+    return x
+
+
+@embedded
+def ratio(a: float, b: float, wide: Wide) -> float:
+    """A / b, always as a number."""
+    if wide is None:
+        return a / b
+    return math.exp(a - b)
 
 
 @internal

@@ -10,16 +10,14 @@ redrawn at no cost if it enters only here: in u_t = Λ u'_t and λ_i / Λ the sw
     Λ ~ Gamma(A),   u_t ~ Gamma(m_t) / p(S_t),   p_i ∝ Gamma(c_i + k_i) / (Λ + Σ_{t ∋ i} u_t)
 """
 
-import math
-
 import numpy as np
 
 from luce._types import FloatArray, WordArray
 from luce.kernels.grouped import SplitSpace, split_groups
 from luce.kernels.jit import compiled
 from luce.kernels.problem import Problem
-from luce.kernels.random import scaled_gamma
-from luce.kernels.set_sums import member_sums, normalise, plus, set_sums, zero
+from luce.kernels.random import gamma_or_log, scaled_gamma
+from luce.kernels.set_sums import as_log, member_sums, normalise, plus, set_sums, zero
 
 
 @compiled
@@ -54,6 +52,7 @@ def advance(
         is then not even compiled.
     """
     wide, waits, shape, n = problem.wide, problem.waits, problem.shape, len(state)
+    total_shape = problem.total_shape
     times = np.empty(len(waits))
     rates, extra = np.empty(n), np.zeros(n)
     for d in range(len(out)):
@@ -70,11 +69,11 @@ def advance(
                 extra[i] = 0.0
             split_groups(bits, problem, state, space, extra)
         member_sums(problem, times, False, rates)
-        total = scaled_gamma(bits, problem.total_shape, 0.0 if wide else 1.0, wide)
+        total = gamma_or_log(bits, total_shape, wide)
         for i in range(n):
             rate = plus(total, rates[i], wide)
             state[i] = scaled_gamma(bits, shape[i] + extra[i], rate, wide)
         normalise(state, wide)
         for i in range(n):
             out[d, i] = state[i]
-        stat[d] = waited if wide else math.log(waited)
+        stat[d] = as_log(waited, wide)
