@@ -5,22 +5,27 @@ in it, or a group within it); outcomes left over were conditioned on nothing.  W
 be handed out that way is a transport problem.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from luce._types import FloatArray
+from luce._types import FloatArray, Label
 from luce.errors import DataError
 from luce.set_family import SetFamily
 
 
 def check_attainable(
-    category_counts: FloatArray, family: SetFamily, describe: Callable[[int], str]
+    categories: Sequence[Label],
+    category_counts: FloatArray,
+    family: SetFamily,
+    describe: Callable[[int], str],
 ) -> None:
     """Raise DataError unless some data has these counts and exponents.
 
     Parameters
     ----------
+    categories
+        The labels.
     category_counts
         Shape (n,), possibly negative: then no data has them.
     family
@@ -35,7 +40,7 @@ def check_attainable(
     if (category_counts < 0).any():
         i = int(np.argmin(category_counts))
         raise DataError(
-            f"no data has these exponents: category number {i} has the exponent "
+            f"no data has these exponents: category {categories[i]!r} has the exponent "
             f"{category_counts[i]:g}, but an outcome cannot be seen less than never."
         )
     # A fractional power of a group is a whole number of outcomes, less some conditioned on it.
@@ -61,11 +66,13 @@ def check_attainable(
     columns = np.r_[holds.indices, family.n + common.col[inside]]
     order = np.argsort(rows, kind="stable")
     link_start = np.r_[0, np.cumsum(np.bincount(rows, minlength=len(sets)))]
+    whole = bool((np.r_[category_counts, family.exponent] % 1 == 0).all())
     unmet = unmet_demands(
         np.r_[category_counts, grouped[groups]],
         conditioned[sets],
         link_start.astype(np.int64),
         columns[order].astype(np.int64),
+        0.0 if whole else 1e-12 * float(conditioned.max()),
     )
     if unmet.any():
         reached = np.unique(columns[np.isin(rows, np.flatnonzero(unmet))])

@@ -6,11 +6,11 @@ from itertools import pairwise
 import numpy as np
 
 from luce._types import BoolArray, FloatArray, IntArray
-from luce.set_family import SetFamily, single_sets
+from luce.set_family import SetFamily, fields, single_sets
 
-# Two sums of the same set of real exponents may differ by rounding; what is this much
-# smaller than the terms that made it is a cancelled exponent.
-_CANCELLED = 1e-12
+# Two sums of the same fractions may differ by rounding; what is this much smaller than the terms
+# that made it has cancelled.  Whole numbers cancel exactly.
+CANCELLED = 1e-14
 
 
 def canonical(n: int, families: list[SetFamily]) -> tuple[SetFamily, FloatArray]:
@@ -54,7 +54,8 @@ def _merge_equal(family: SetFamily, singletons: FloatArray) -> SetFamily:
         return single_sets(family.n, [], [], [])
     signatures = family.signatures
     order = np.argsort(signatures[:, 0], kind="stable")
-    if (family.exponent % 1 != 0).any():
+    fractions = bool((family.exponent % 1 != 0).any())
+    if fractions:
         # Fractions are added in order of size, so that the sum does not depend on who came first.
         order = np.lexsort((family.exponent, signatures[:, 0]))
     ordered = signatures[order]
@@ -62,7 +63,8 @@ def _merge_equal(family: SetFamily, singletons: FloatArray) -> SetFamily:
     total = np.add.reduceat(family.exponent[order], first)
     weight = np.add.reduceat(np.abs(family.exponent[order]), first)
     exponent = np.zeros(family.n_sets)
-    exponent[order[first]] = np.where(np.abs(total) <= _CANCELLED * weight, 0.0, total)
+    gone = np.abs(total) <= CANCELLED * weight if fractions else total == 0
+    exponent[order[first]] = np.where(gone, 0.0, total)
     alone = np.flatnonzero((family.sizes == 1) & (exponent != 0))
     singletons[[_only_member(family, int(t)) for t in alone]] += exponent[alone]
     keep = (exponent != 0) & (family.sizes > 1) & (family.sizes < family.n)
@@ -83,7 +85,7 @@ def _keep_sets(family: SetFamily, keep: BoolArray, exponent: FloatArray) -> SetF
         and in_use
         and (family.set_end[family.set_start[1:] - 1] == family.chain_start[1:]).all()
     ):
-        return SetFamily(*_fields(family)[:-1], exponent)
+        return SetFamily(*fields(family)[:-1], exponent)
     kept = np.flatnonzero(keep)
     chains, first = np.unique(family.chain_of_set[kept], return_index=True)
     set_start = np.r_[first, len(kept)]
@@ -101,12 +103,6 @@ def _keep_sets(family: SetFamily, keep: BoolArray, exponent: FloatArray) -> SetF
         family.set_end[kept] + shift,
         exponent[kept],
     )
-
-
-def _fields(
-    f: SetFamily,
-) -> tuple[int, IntArray, IntArray, BoolArray, IntArray, IntArray, FloatArray]:
-    return f.n, f.members, f.chain_start, f.complement, f.set_start, f.set_end, f.exponent
 
 
 def _nest_neighbours(family: SetFamily) -> SetFamily:

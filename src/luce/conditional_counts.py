@@ -15,12 +15,13 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
+from copy import deepcopy
 from functools import cached_property
 
 import numpy as np
 
 from luce._types import FloatArray, Label, Labels, WordArray
-from luce.canonical import canonical
+from luce.canonical import CANCELLED, canonical
 from luce.entries import Entry, grouped, observed, powers, ranked, renumbered
 from luce.errors import DataError
 from luce.labels import Categories, canonical_name, plural, some
@@ -222,6 +223,10 @@ class ConditionalCounts:
         sets = renumbered(other.sets, where)
         return self._add(Entry(where, other.category_counts, sets, other._n_outcomes))
 
+    def __radd__(self, other: object) -> ConditionalCounts:
+        """Let `sum` start from 0."""
+        return self if isinstance(other, int) and other == 0 else NotImplemented
+
     @classmethod
     def from_exponents(
         cls, categories: int | Labels, exponents: Mapping[object, float]
@@ -253,7 +258,9 @@ class ConditionalCounts:
 
         empty = cls(categories)
         counts = empty._add(powers(empty._categories, exponents))
-        check_attainable(counts.category_counts, counts.sets, counts._describe_set)
+        check_attainable(
+            counts.categories, counts.category_counts, counts.sets, counts._describe_set
+        )
         return counts
 
     @classmethod
@@ -293,6 +300,7 @@ class ConditionalCounts:
         summed = np.bincount(outcomes[order], values[order], self.n_categories)
         family, singletons = canonical(self.n_categories, [e.sets for e in entries])
         counts = _fold(summed.astype(np.float64), singletons)
+        family = deepcopy(family)  # whoever gave the arrays may still write to them
         for array in (counts, family.members, family.chain_start, family.complement,
                       family.set_start, family.set_end, family.exponent):  # fmt: skip
             array.setflags(write=False)
@@ -305,6 +313,8 @@ class ConditionalCounts:
         return signatures[order], self.sets.exponent[order]
 
     def _add(self, entry: Entry) -> ConditionalCounts:
+        if not np.isfinite(self._n_outcomes + entry.total):
+            raise DataError("the counts add up to more than 1e308; scale them down.")
         new = object.__new__(ConditionalCounts)
         new._categories = self._categories
         new._log = (self._log, entry)
@@ -326,8 +336,9 @@ class ConditionalCounts:
 def _fold(counts: FloatArray, singletons: FloatArray) -> FloatArray:
     """Add up outcomes and singleton sets, where 0.1 + 0.2 - 0.3 is to be 0."""
     folded = counts + singletons
-    tiny = np.abs(folded) <= 1e-12 * (np.abs(counts) + np.abs(singletons))
-    return np.where(tiny, 0.0, folded)
+    fractions = (counts % 1 != 0) | (singletons % 1 != 0)
+    gone = fractions & (np.abs(folded) <= CANCELLED * (np.abs(counts) + np.abs(singletons)))
+    return np.where(gone, 0.0, folded)
 
 
 def _restore(

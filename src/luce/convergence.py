@@ -21,15 +21,28 @@ _CHECKED_CATEGORIES = 100
 _ENOUGH_ESS = 400.0
 _LARGEST_RHAT = 1.05
 
+# A chain that accepts less stands still for hundreds of draws: exact splits around a core, which
+# keep moving, would hide that from the two figures above.
+_LEAST_ACCEPTANCE = 0.005
 
-def warn_if_not_converged(probabilities: FloatArray) -> None:
-    """Warn when R-hat or the effective sample size says that draws should not be trusted.
+
+def warn_if_not_converged(probabilities: FloatArray, accepted: FloatArray | None = None) -> None:
+    """Warn when R-hat, the effective sample size or the acceptance says not to trust draws.
 
     Parameters
     ----------
     probabilities
         Shape (chain, draw, category).
+    accepted
+        Shape (chain, draw, core): 1 where a proposal was accepted, for methods that propose.
     """
+    if accepted is not None and accepted.mean(axis=1).min() < _LEAST_ACCEPTANCE:
+        message = (
+            f"do not trust these draws: a chain accepted {accepted.mean(axis=1).min():.2%} of its "
+            "proposals, so it hardly moved. Use another method, or another proposal_concentration."
+        )
+        warnings.warn(ConvergenceWarning(message), stacklevel=3)
+        return
     _, draws, n = probabilities.shape
     thin = -(-draws // _CHECKED_DRAWS)
     chosen = np.unique(np.linspace(0, n - 1, min(n, _CHECKED_CATEGORIES)).astype(np.int64))

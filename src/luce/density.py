@@ -29,11 +29,8 @@ def log_prior(probabilities: ArrayLike, concentration: FloatArray) -> FloatArray
     concentration
         Shape (n,).
     """
-    from scipy.special import gammaln, xlogy
-
     p = read_probabilities(probabilities, len(concentration))
-    constant = gammaln(concentration.sum()) - gammaln(concentration).sum()
-    return np.asarray(constant + xlogy(concentration - 1, p).sum(axis=-1))
+    return _log_constant(concentration) + _log_powers(p, concentration - 1)
 
 
 def log_likelihood(probabilities: ArrayLike, counts: ConditionalCounts) -> FloatArray:
@@ -46,23 +43,35 @@ def log_likelihood(probabilities: ArrayLike, counts: ConditionalCounts) -> Float
     counts
         The data.
     """
-    from scipy.special import xlogy
-
     p = read_probabilities(probabilities, counts.n_categories)
-    total = xlogy(counts.category_counts, p).sum(axis=-1)
-    family = counts.sets
-    if family.n_sets > 0:
-        sets = xlogy(family.exponent, set_probabilities(p, family)).sum(axis=-1)
-        # Where an outcome and the set it was seen in are both impossible, so is the data.
-        total = np.add(total, sets, where=~np.isneginf(total), out=np.asarray(total))
-    return np.asarray(total)
+    return _log_powers(p, counts.category_counts, counts.sets)
 
 
 def log_posterior(
     probabilities: ArrayLike, counts: ConditionalCounts, concentration: FloatArray
 ) -> FloatArray:
     """Log prior plus log likelihood."""
-    return log_prior(probabilities, concentration) + log_likelihood(probabilities, counts)
+    p = read_probabilities(probabilities, counts.n_categories)
+    powers = (concentration - 1) + counts.category_counts
+    return _log_constant(concentration) + _log_powers(p, powers, counts.sets)
+
+
+def _log_constant(concentration: FloatArray) -> float:
+    from scipy.special import gammaln
+
+    return float(gammaln(concentration.sum()) - gammaln(concentration).sum())
+
+
+def _log_powers(p: FloatArray, powers: FloatArray, family: SetFamily | None = None) -> FloatArray:
+    """Sum of powers times logarithms; where a factor is 0, so is the product, whatever the rest."""
+    from scipy.special import xlogy
+
+    terms = xlogy(powers, p)
+    if family is not None and family.n_sets > 0:
+        sets = xlogy(family.exponent, set_probabilities(p, family))
+        terms = np.concatenate([terms, sets], axis=-1)
+    impossible = np.isneginf(terms).any(axis=-1, keepdims=True)
+    return np.asarray(np.where(impossible, -np.inf, terms).sum(axis=-1))
 
 
 def set_probabilities(p: FloatArray, family: SetFamily) -> FloatArray:
@@ -71,8 +80,8 @@ def set_probabilities(p: FloatArray, family: SetFamily) -> FloatArray:
     begin = np.r_[0, family.set_end[:-1]]  # canonical chains end with their last set
     out = np.add.reduceat(p[..., family.members], begin, axis=-1)
     place = np.arange(family.n_sets) - family.set_start[chain]
-    for level in range(1, int(place.max()) + 1):
-        sets = np.flatnonzero(place == level)
+    by_level = np.argsort(place, kind="stable")
+    for sets in np.split(by_level, np.flatnonzero(np.diff(place[by_level])) + 1)[1:]:
         out[..., sets] += out[..., sets - 1]
     excluded = np.flatnonzero(family.complement[chain])
     if len(excluded) == 0:

@@ -74,9 +74,12 @@ def _coordinate(counts: ConditionalCounts) -> np.ndarray:
     labels = counts.categories
     if isinstance(labels, range):
         return np.arange(len(labels))
-    kinds = {type(x) for x in labels}
+    plain = [x.item() if isinstance(x, np.generic) else x for x in labels]
+    kinds = {type(x) for x in plain}
     if kinds <= {str} or kinds <= {int} or kinds <= {float}:
-        return np.asarray(labels)
-    objects = np.empty(len(labels), object)
-    objects[:] = labels
+        typed = np.asarray(plain)
+        if typed.tolist() == plain:  # not so for huge integers, or strings that end in a null
+            return typed
+    objects = np.empty(len(plain), object)
+    objects[:] = plain
     return objects

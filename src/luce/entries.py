@@ -7,7 +7,7 @@ import numpy as np
 
 from luce._types import FloatArray, IntArray, Label, Labels
 from luce.errors import DataError
-from luce.labels import Categories, describe, read_count, read_number
+from luce.labels import Categories, as_mapping, describe, read_count, read_number
 from luce.set_family import SetFamily, single_sets
 
 
@@ -27,6 +27,7 @@ def observed(
     without: Labels | None,
 ) -> Entry:
     """Outcomes given one set."""
+    counts = as_mapping(counts)
     if not isinstance(counts, Mapping):
         raise DataError(
             f"counts must map labels to numbers, as {{'a': 2}} does; {describe(counts)} was given."
@@ -84,6 +85,11 @@ def ranked(categories: Categories, order: Labels, count: float) -> Entry:
 
 def powers(categories: Categories, exponents: Mapping[object, float]) -> Entry:
     """Exponents of sets, as they stand."""
+    if not isinstance(exponents, Mapping):
+        raise DataError(
+            "exponents must map sets to numbers, as {('a', 'b'): -1} does; "
+            f"{describe(exponents)} was given."
+        )
     members = [categories.numbers(categories.as_set(key), "members") for key in exponents]
     values = [read_number(value, key) for key, value in exponents.items()]
     if any(len(m) == 0 for m in members):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from numbers import Number
+from typing import Any
 
 import numpy as np
 
@@ -92,7 +93,7 @@ def _read_labels(given: int | Labels) -> tuple[Label, ...] | range:
     for label in labels:
         if not is_hashable(label):
             raise DataError(f"{label!r} cannot be a label: labels must be hashable.")
-        if label != label:
+        if not _equals_itself(label):
             raise DataError(f"{label!r} cannot be a label: it does not equal itself.")
         if label in seen:
             raise DataError(
@@ -100,6 +101,13 @@ def _read_labels(given: int | Labels) -> tuple[Label, ...] | range:
             )
         seen.add(label)
     return labels
+
+
+def _equals_itself(label: Label) -> bool:
+    try:
+        return bool(label == label)
+    except TypeError:  # as of pandas' missing value, which will not say
+        return False
 
 
 def read_count(value: object, what: object) -> float:
@@ -123,6 +131,12 @@ def read_number(value: object, what: object) -> float:
     return number
 
 
+def as_mapping(given: Any) -> Any:
+    """Turn anything with labels and values, a pandas Series say, into a dict; else leave it."""
+    labelled = hasattr(given, "keys") and hasattr(given, "items")
+    return dict(given.items()) if labelled and not isinstance(given, Mapping) else given
+
+
 def is_hashable(label: object) -> bool:
     """Can this be a label?"""
     try:
@@ -141,7 +155,10 @@ def canonical_name(label: Label) -> str:
     True
     """
     if isinstance(label, Number) and not isinstance(label, complex):
-        real: object = float(label)  # type: ignore[arg-type]
+        try:
+            real: object = float(label)  # type: ignore[arg-type]
+        except OverflowError:
+            return repr(label)
         return repr(real if real == label else label)
     if isinstance(label, str):
         return repr(str(label))

@@ -22,8 +22,9 @@ if TYPE_CHECKING:
 # logarithms: a smaller one might underflow to a start that no chain can leave.
 _LEAST_START_SHAPE = 0.05
 
-# A start on the boundary is moved just inside, where every method can leave it.
-_LEAST_START = 1e-100
+# A start nearer to the boundary than this share of an equal one is moved inside: Dirichlet
+# proposals from there would collapse, and hidden counts take long to leave.
+_LEAST_START = 1e-3
 
 
 @dataclass(frozen=True)
@@ -68,7 +69,7 @@ class Method:
     def start_at(self, probabilities: FloatArray, shapes: ModuleShapes, q: int) -> FloatArray:
         """Turn category probabilities into a state of problem q."""
         p = probabilities if self.plan is None else shapes.core_masses(probabilities, q)
-        p = np.maximum(p, _LEAST_START)
+        p = np.maximum(p, _LEAST_START / len(p))
         return self._state(np.log(p / p.sum()), q)
 
     def _state(self, log_p: FloatArray, q: int) -> FloatArray:

@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 # Gammas of smaller shape may underflow (see kernels.problem).
 _TINY = 0.05
 
+# Sums of fractions are known to so many of their parts; sums of a million terms are, too.
+_ROUNDING = 1e-14
+
 
 @dataclass(frozen=True, eq=False)
 class ModuleShapes:
@@ -118,8 +121,18 @@ def shapes_of(
         net[core.union] += core.sets.exponent.sum()
     add_up(tree.parent, prior)
     add_up(tree.parent, net)
-    # Outcomes inside a module number at least the outcomes conditioned on sets inside it.
-    total = prior + net.clip(min=0)
+    # Outcomes inside a module number at least the outcomes conditioned on sets inside it.  Whole
+    # counts say so exactly; of fractions, what is left after cancelling may be rounding.
+    net = net.clip(min=0)
+    values = np.r_[counts.category_counts, counts.sets.exponent]
+    if (values % 1 != 0).any():
+        size = _sum_by(tree.holder, counts.category_counts, n_modules)
+        size[alone] += np.abs(counts.sets.exponent[tree.set[alone]])
+        for core in structure.cores:
+            size[core.union] += np.abs(core.sets.exponent).sum()
+        add_up(tree.parent, size)
+        net[net <= _ROUNDING * size] = 0.0
+    total = prior + net
 
     modules = np.flatnonzero(tree.core[1:] < 0) + 1
     owner = np.r_[tree.holder, tree.parent[modules]]

@@ -14,6 +14,7 @@ from luce._types import Concentration, FloatArray, SeedLike
 from luce.conditional_counts import ConditionalCounts
 from luce.errors import DataError
 from luce.exact import LogEvidence
+from luce.labels import as_mapping, some
 from luce.module_shapes import ModuleShapes, shapes_of
 from luce.progress import announce_compilation
 from luce.structure import Structure, structure_of
@@ -185,20 +186,26 @@ class Posterior:
         )  # fmt: skip
         result = draw(self._counts, self._concentration, self._shapes, settings)
         if not result.method.independent:
-            warn_if_not_converged(result.probabilities)
+            kernel = result.method.kernel
+            proposes = kernel is not None and kernel.statistic == "accepted"
+            accepted = result.statistics if proposes else None
+            warn_if_not_converged(result.probabilities, accepted)
         return as_datatree(result, self._counts, self._concentration)
 
 
 def _concentration(counts: ConditionalCounts, given: Concentration) -> FloatArray:
     n = counts.n_categories
+    given = as_mapping(given)
     if isinstance(given, Mapping):
         missing = [c for c in counts.categories if c not in given]
-        extra = len(given) - (n - len(missing))
+        known = set(counts.categories)
+        extra = [label for label in given if label not in known]
         if missing or extra:
             raise DataError(
                 f"concentration must name each category once; {len(missing)} are missing"
-                + (f" ({missing[0]!r} first)" if missing else "")
-                + f" and {extra} are not categories."
+                + (f" ({some(missing)})" if missing else "")
+                + f" and {len(extra)} are not categories"
+                + (f" ({some(extra)})." if extra else ".")
             )
         given = [given[c] for c in counts.categories]
     try:

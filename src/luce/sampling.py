@@ -6,6 +6,7 @@ so what it draws depends on the seed and the chain's number alone, not on thread
 
 from __future__ import annotations
 
+import os
 import time
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
@@ -16,6 +17,7 @@ import numpy as np
 
 from luce._types import FloatArray, WordArray
 from luce.conditional_counts import ConditionalCounts
+from luce.errors import MethodError
 from luce.methods import Method, choose_method
 from luce.module_shapes import ModuleShapes
 from luce.progress import ProgressBar
@@ -89,8 +91,9 @@ def draw(
     starts = settings.starting_points(counts.n_categories)
     logs = settings.log_probabilities
     if logs is None:
-        logs = bool((concentration + counts.category_counts).min() < _LOGS_BELOW)
+        logs = bool(min(shapes.shape.min(), shapes.total.min()) < _LOGS_BELOW)
     size = (settings.chains, settings.draws)
+    _check_memory(size, counts.n_categories, logs)
     n_problems = len(method.problems)
     result = Draws(
         np.empty((*size, counts.n_categories)),
@@ -114,6 +117,21 @@ def draw(
     return result
 
 
+def _check_memory(size: tuple[int, int], n: int, logs: bool) -> None:
+    """Refuse what cannot fit, before the machine starts swapping."""
+    wanted = 8 * size[0] * size[1] * n * (2 if logs else 1)
+    try:
+        memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, ValueError, OSError):  # a system that does not say
+        return
+    if wanted > memory:
+        raise MethodError(
+            f"{size[0]} chains of {size[1]:,} draws of {n:,} categories need "
+            f"{wanted / 1e9:.0f} GB, and this machine has {memory / 1e9:.0f} GB. Ask for fewer draws or chains"
+            f"{', or log_probabilities=False' if logs else ''}."
+        )
+
+
 def _new_chain(
     number: int,
     seeds: np.random.SeedSequence,
@@ -128,14 +146,19 @@ def _new_chain(
     from luce.kernels.random import new_bits
 
     *core_seeds, split_seed = seeds.spawn(len(method.problems) + 1)
-    log_proposal = np.log(settings.proposal_concentration or _PAPER_PROPOSAL)
     states = [
         method.draw_start(np.random.default_rng(own.spawn(1)[0]), q)
         if start is None
         else method.start_at(start, shapes, q)
         for q, own in enumerate(core_seeds)
     ]
-    tunings = [np.asarray([log_proposal, 0.0, log_proposal]) for _ in states]
+    tunings = []
+    for problem in method.problems:
+        # Proposals should be about as narrow as the posterior, whose shapes add up to this.
+        start_at = np.log(
+            settings.proposal_concentration or max(_PAPER_PROPOSAL, problem.shape.sum())
+        )
+        tunings.append(np.asarray([start_at, 0.0, start_at]))
     generators = [new_bits(own) for own in core_seeds]
     splitter = new_bits(split_seed)
     spaces = [split_space(problem) for problem in method.problems]

@@ -99,6 +99,13 @@ class SetFamily:
         return np.sort(prefix)
 
 
+def fields(
+    f: SetFamily,
+) -> tuple[int, IntArray, IntArray, BoolArray, IntArray, IntArray, FloatArray]:
+    """What a family is made of, in the order of its constructor."""
+    return f.n, f.members, f.chain_start, f.complement, f.set_start, f.set_end, f.exponent
+
+
 def single_sets(
     n: int,
     sets: Iterable[IntArray],

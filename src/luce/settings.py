@@ -39,6 +39,8 @@ class Settings:
             _check_whole("warmup", self.warmup, 0)
         if self.threads is not None:
             _check_whole("threads", self.threads, 1)
+        if not isinstance(self.reduce, (bool, np.bool_)):
+            raise MethodError(f"reduce = {self.reduce!r}; True or False is needed.")
         if self.method not in METHODS:
             raise MethodError(f"method = {self.method!r}; choose one of {', '.join(METHODS)}.")
         beta = self.proposal_concentration

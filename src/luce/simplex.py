@@ -12,7 +12,10 @@ _TOLERANCE = 1e-8
 
 def read_probabilities(given: ArrayLike, n: int) -> FloatArray:
     """Read probabilities of shape (..., n), each row non-negative and adding up to 1."""
-    p = np.asarray(given, np.float64)
+    try:
+        p = np.asarray(given, np.float64)
+    except (TypeError, ValueError):
+        raise DataError(f"probabilities must be numbers; {given!r} was given.") from None
     if p.ndim == 0 or p.shape[-1] != n:
         raise DataError(f"probabilities of shape {p.shape} were given; (..., {n}) is needed.")
     off = ~(p >= 0).all(axis=-1) | ~(np.abs(p.sum(axis=-1) - 1) <= _TOLERANCE)

@@ -14,19 +14,21 @@ from luce.kernels.jit import compiled, internal
 
 @compiled
 def unmet_demands(
-    supply: FloatArray, demand: FloatArray, link_start: IntArray, link_to: IntArray
+    supply: FloatArray,
+    demand: FloatArray,
+    link_start: IntArray,
+    link_to: IntArray,
+    dust: float,
 ) -> BoolArray:
     """Which demands belong to a group that asks for more than all its supplies have?
 
     Demand j is linked to the supplies ``link_to[link_start[j]:link_start[j + 1]]``.  All False
-    means that everything can be met.
+    means that everything can be met.  Amounts up to `dust` are rounding.
     """
     n_supply, n_demand = len(supply), len(demand)
     back_start, back_link, link_from = _turn_around(n_supply, link_start, link_to)
     flow = np.zeros(len(link_to))
     left, unmet = supply.copy(), demand.copy()
-    # Amounts this small are rounding of the sums of capacities.
-    dust = 1e-12 * max(supply.max() if n_supply else 0.0, demand.max() if n_demand else 0.0)
     level, reach = np.empty(n_demand, np.int64), np.empty(n_supply, np.int64)
     queue = np.empty(n_demand, np.int64)
     path = np.empty(2 * n_demand + 2, np.int64)

@@ -21,7 +21,7 @@ from luce.kernels.random import log_gamma, uniform
 from luce.kernels.set_sums import as_log, from_log, normalise, set_sums
 
 _ACCEPTANCE = 0.24
-_LOG_BETA_MIN, _LOG_BETA_MAX = math.log(1e-2), math.log(1e12)
+_LOG_BETA_MIN, _LOG_BETA_MAX = math.log(1e-2), math.log(1e17)
 
 # Step s of the adaptation moves log β by up to 2 / (1 + s)^0.6: far enough for β to grow a
 # million-fold in a thousand steps that accept nothing, and little enough at their end to leave
