@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from oracles import Family, canonical_form
 from scipy.optimize import LinearConstraint, milp
 
-from luce import ConditionalCounts, DataError
+from luce import ConditionalCounts, DataError, Posterior
+from luce.set_family import single_sets
 
 Terms = list[tuple[tuple[int, ...], float]]
 
@@ -593,3 +594,44 @@ def test_exponents_are_refused_exactly_when_no_data_has_them() -> None:
             accepted += 1
             assert data_exists(n, exponents), exponents
     assert min(accepted, refused) >= 60  # both answers were put to the test
+
+
+def test_whole_counts_cancel_exactly_however_large() -> None:
+    counts = ConditionalCounts("abc").observe({"a": 1e15}, within="a").observe({"a": 1000})
+    assert counts.category_counts.tolist() == [1000.0, 0.0, 0.0]
+    counts = ConditionalCounts("abc").observe({"a": 1e15 + 500}, within="ab")
+    assert counts.observe_group("ab", 1e15).sets.exponent.tolist() == [-500.0]
+
+
+def test_counts_that_overflow_together_are_refused() -> None:
+    counts = ConditionalCounts(2).observe({0: 1e308})
+    with pytest.raises(DataError, match="1e308"):
+        counts.observe({0: 1e308})
+    with pytest.raises(DataError, match="1e308"):
+        ConditionalCounts(2).observe({0: 1e308, 1: 1e308})
+
+
+def test_a_large_count_elsewhere_does_not_hide_impossible_exponents() -> None:
+    with pytest.raises(DataError, match="500 outcomes given"):
+        ConditionalCounts.from_exponents("abcd", {"d": 1e15, ("a", "b"): -500, "c": 1})
+
+
+def test_a_labelled_series_is_read_by_label() -> None:
+    pandas = pytest.importorskip("pandas")
+    counts = ConditionalCounts("abc").observe(pandas.Series({"c": 2, "a": 1}))
+    assert counts.category_counts.tolist() == [1.0, 0.0, 2.0]
+    prior = pandas.Series({"c": 1.0, "b": 2.0, "a": 3.0})
+    assert Posterior(counts, prior).concentration.tolist() == [3.0, 2.0, 1.0]
+
+
+def test_sum_starts_from_nothing() -> None:
+    counts = some_counts()
+    assert sum([counts, counts]) == counts + counts
+
+
+def test_the_givers_arrays_stay_his() -> None:
+    family = single_sets(4, [np.array([0, 1])], [False], [-1.0])
+    counts = ConditionalCounts.from_chains(4, np.array([1.0, 0, 0, 0]), family)
+    digest = counts.digest
+    family.members[0] = 3
+    assert counts.digest == digest

@@ -185,3 +185,13 @@ def test_published_data_at_uniform_probabilities(path: Path) -> None:
         found = float(density.log_likelihood(best / best.sum(), counts))
         # At a maximum the ten digits of the estimate cost nothing to first order.
         assert found == pytest.approx(truth["loglik_mle"], rel=1e-9)
+
+
+def test_the_boundary_is_never_undefined() -> None:
+    # Exponent 0.5 + 1 - 1 of a seen category: the density is 0 there, though the prior's is not.
+    seen = Posterior(ConditionalCounts("abc").observe({"a": 1}), 0.5)
+    assert seen.log_density([0.0, 0.5, 0.5]) == -np.inf
+    group = Posterior(ConditionalCounts("abcd").observe_group("ab", 2, within="abc"))
+    assert group.log_density([0.0, 0.0, 0.0, 1.0]) == -np.inf
+    with pytest.raises(DataError, match="must be numbers"):
+        seen.log_density("x")

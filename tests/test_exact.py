@@ -356,3 +356,12 @@ def test_published_data_and_what_is_exact_of_it() -> None:
             with pytest.raises(NotExactError):
                 posterior.log_evidence()
     assert exact == []  # every one of them has overlapping sets
+
+
+def test_rounding_of_large_fractions_is_not_data() -> None:
+    # Three sets of fractions that cancel: what is left of the sums is rounding, and with a prior of
+    # 1e-3 it would decide everything.  Nothing was learnt about abc against d and e: 3 to 2.
+    share = dict(zip("abc", (1e15 / 3, 1e15 / 7, 1e15 / 11), strict=True))
+    counts = ConditionalCounts("abcde").observe(share, within="abc").observe(share, within="abc")
+    counts = counts.observe({"a": share["a"], "b": share["b"]}, within="ab")
+    assert Posterior(counts, 1e-3).mean()[:3].sum() == pytest.approx(0.6, rel=1e-9)

@@ -740,3 +740,56 @@ def test_compilation_is_announced_once(tmp_path: Path) -> None:
     assert errors.count("compiling the samplers") == 1
     out, errors = process(code, **cache).communicate(timeout=60)
     assert (out, errors) == ("done\n", "")
+
+
+# -- what a review found ----------------------------------------------------------------
+
+
+def chain_of_three() -> ConditionalCounts:
+    counts = ConditionalCounts("abcd").observe({"a": 5, "b": 2}, within="ab")
+    return counts.observe({"b": 5, "c": 3}, within="bc")
+
+
+def test_a_core_that_stands_still_is_reported_though_its_splits_move() -> None:
+    with pytest.warns(ConvergenceWarning, match="hardly moved"):
+        Posterior(chain_of_three()).sample(
+            2000, seed=SEED + 1, method="metropolis", proposal_concentration=1e-3, progress=False
+        )
+
+
+@pytest.mark.parametrize("method", KERNEL_METHODS)
+def test_every_method_leaves_a_corner(method: str) -> None:
+    tree = sample(
+        Posterior(chain_of_three()), 500, warmup=200, method=method, initial=[1.0, 0, 0, 0]
+    )
+    assert values(tree)[:, -100:, 1].mean() > 0.01
+
+
+def test_metropolis_is_tuned_to_huge_counts() -> None:
+    counts = ConditionalCounts("abc").observe({"a": 1e12, "b": 1e12}, within="ab")
+    counts = counts.observe({"b": 1e12, "c": 1e12}, within="bc")
+    tree = sample(Posterior(counts), 500, warmup=1000, method="metropolis")
+    assert 0.1 < float(tree["sample_stats"]["accepted"].mean()) < 0.6
+
+
+@pytest.mark.parametrize("labels", [[2**63 + 1, 2**63 + 3, 5], ["a", "a\0", "b"]])
+def test_labels_survive_as_coordinates(labels: list[object]) -> None:
+    tree = sample(Posterior(ConditionalCounts(labels)))
+    assert tree["posterior"]["category"].values.tolist() == labels
+
+
+def test_numpy_labels_are_plain_coordinates() -> None:
+    tree = sample(Posterior(ConditionalCounts(np.array(["x", "yy"]))))
+    assert tree["posterior"]["category"].dtype.kind == "U"
+
+
+def test_draws_that_cannot_fit_are_refused_at_once() -> None:
+    with pytest.raises(MethodError, match="fewer draws or chains"):
+        Posterior(ConditionalCounts(10**6)).sample(10**6, progress=False)
+
+
+def test_logarithms_come_with_modules_of_little_mass() -> None:
+    counts = ConditionalCounts("abc").observe({"a": 5, "b": 5}, within="ab").observe({"c": 1})
+    tree = sample(Posterior(counts, 1e-3), 200)
+    assert (values(tree) == 0).any()
+    assert np.isfinite(values(tree, "log_probabilities")).all()

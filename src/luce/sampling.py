@@ -127,8 +127,8 @@ def _check_memory(size: tuple[int, int], n: int, logs: bool) -> None:
     if wanted > memory:
         raise MethodError(
             f"{size[0]} chains of {size[1]:,} draws of {n:,} categories need "
-            f"{wanted / 1e9:.0f} GB, and this machine has {memory / 1e9:.0f} GB. Ask for fewer draws or chains"
-            f"{', or log_probabilities=False' if logs else ''}."
+            f"{wanted / 1e9:.0f} GB, and this machine has {memory / 1e9:.0f} GB. Ask for fewer "
+            f"draws or chains{', or log_probabilities=False' if logs else ''}."
         )
 
 
