@@ -12,9 +12,11 @@ SOURCE = Path(__file__).parents[1] / "src" / "luce"
 # Modules of one layer do not import each other, but for the kernels.
 LAYERS = [
     ["_types", "errors", "version"],
-    ["set_family", "labels", "simplex"],
+    ["labels", "simplex"],
+    ["set_family"],
     ["kernels"],
-    ["canonical", "entries", "attainable"],
+    ["canonical"],
+    ["entries", "attainable"],
     ["conditional_counts"],
     ["density", "structure"],
     ["module_shapes"],

@@ -5,20 +5,19 @@ in it, or a group within it); outcomes left over were conditioned on nothing.  W
 be handed out that way is a transport problem.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
 from luce._types import FloatArray, Label
 from luce.errors import DataError
-from luce.set_family import SetFamily
+from luce.set_family import SetFamily, describe_set
 
 
 def check_attainable(
     categories: Sequence[Label],
     category_counts: FloatArray,
     family: SetFamily,
-    describe: Callable[[int], str],
 ) -> None:
     """Raise DataError unless some data has these counts and exponents.
 
@@ -30,8 +29,6 @@ def check_attainable(
         Shape (n,), possibly negative: then no data has them.
     family
         Canonical sets with their exponents.
-    describe
-        Puts a set of the family into words.
     """
     from scipy.sparse import csr_array
 
@@ -77,7 +74,7 @@ def check_attainable(
     if unmet.any():
         reached = np.unique(columns[np.isin(rows, np.flatnonzero(unmet))])
         available = np.r_[category_counts, grouped[groups]][reached].sum()
-        named = "; ".join(describe(int(t)) for t in sets[unmet][:3])
+        named = "; ".join(describe_set(categories, family, int(t)) for t in sets[unmet][:3])
         more = f"; and {unmet.sum() - 3} more sets" if unmet.sum() > 3 else ""
         raise DataError(
             f"no data has these exponents: they say {named}{more}, but no more than "

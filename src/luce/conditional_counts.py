@@ -15,17 +15,15 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from copy import deepcopy
 from functools import cached_property
 
 import numpy as np
 
 from luce._types import FloatArray, Label, Labels, WordArray
-from luce.canonical import CANCELLED, canonical
-from luce.entries import Entry, grouped, observed, powers, ranked, renumbered
+from luce.entries import Entry, grouped, merged, observed, powers, ranked, renumbered
 from luce.errors import DataError
-from luce.labels import Categories, canonical_name, plural, some
-from luce.set_family import SetFamily
+from luce.labels import Categories, canonical_name, plural
+from luce.set_family import SetFamily, describe_set
 
 # Entries are kept as a linked list, newest first, so that observing in a loop costs the same
 # each time; they are merged once, when somebody looks.
@@ -57,8 +55,6 @@ class ConditionalCounts:
         self._categories = Categories(categories)
         self._log: _Log = None
         self._n_outcomes = 0.0
-
-    # -- what it holds ------------------------------------------------------------------
 
     @property
     def categories(self) -> tuple[Label, ...] | range:
@@ -119,7 +115,7 @@ class ConditionalCounts:
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle the merged data: the log of entries may be long."""
         state = (self.categories, self.category_counts, self.sets, self._n_outcomes)
-        return _restore, state
+        return ConditionalCounts.from_chains, state
 
     def summary(self, most: int = 10) -> str:
         """Describe the data in words: its size, then the `most` heaviest sets.
@@ -137,12 +133,10 @@ class ConditionalCounts:
             f"({plural(len(family.members), 'stored member')})"
         ]
         heaviest = np.argsort(-np.abs(family.exponent), kind="stable")[:most]
-        lines += [f"  {self._describe_set(t)}" for t in heaviest]
+        lines += [f"  {describe_set(self.categories, family, int(t))}" for t in heaviest]
         if family.n_sets > most:
             lines.append(f"  ... and {family.n_sets - most:,} more")
         return "\n".join(lines)
-
-    # -- adding data --------------------------------------------------------------------
 
     def observe(
         self,
@@ -258,33 +252,34 @@ class ConditionalCounts:
 
         empty = cls(categories)
         counts = empty._add(powers(empty._categories, exponents))
-        check_attainable(
-            counts.categories, counts.category_counts, counts.sets, counts._describe_set
-        )
+        check_attainable(counts.categories, counts.category_counts, counts.sets)
         return counts
 
     @classmethod
     def from_chains(
-        cls, categories: int | Labels, category_counts: FloatArray, chains: SetFamily
+        cls,
+        categories: int | Labels,
+        category_counts: FloatArray,
+        chains: SetFamily,
+        n_outcomes: float | None = None,
     ) -> ConditionalCounts:
         """Build counts from arrays that are known to be right: the door for readers.
 
-        Nothing is checked but the shapes; equal sets are merged as ever.
+        Nothing is checked but the shapes; equal sets are merged as ever.  `n_outcomes` is what
+        will be reported, unless given the sum of all positive exponents.
         """
         empty = cls(categories)
-        if chains.n != empty.n_categories or len(category_counts) != empty.n_categories:
+        n = empty.n_categories
+        if chains.n != n or len(category_counts) != n:
             raise DataError(
-                f"{empty.n_categories} categories, but chains over {chains.n} and "
-                f"{len(category_counts)} category counts."
+                f"{n} categories, but chains over {chains.n} and {len(category_counts)} counts."
             )
-        everywhere = np.arange(empty.n_categories)
-        outcomes = np.asarray(category_counts, np.float64)
-        total = float(outcomes.sum() + chains.exponent.clip(min=0).sum())
-        counts = empty._add(Entry(everywhere, outcomes, chains, total))
+        values = np.asarray(category_counts, np.float64)
+        if n_outcomes is None:
+            n_outcomes = float(values.sum() + chains.exponent.clip(min=0).sum())
+        counts = empty._add(Entry(np.arange(n), values, chains, n_outcomes))
         _ = counts._canonical  # merge now: readers build once and hand on
         return counts
-
-    # -- inside -------------------------------------------------------------------------
 
     @cached_property
     def _canonical(self) -> tuple[FloatArray, SetFamily]:
@@ -293,18 +288,7 @@ class ConditionalCounts:
         while log is not None:
             log, entry = log
             entries.append(entry)
-        entries.reverse()
-        outcomes = np.concatenate([np.empty(0, np.int64), *(e.outcomes for e in entries)])
-        values = np.concatenate([np.empty(0), *(e.counts for e in entries)])
-        order = np.argsort(values, kind="stable")  # so that sums do not depend on who came first
-        summed = np.bincount(outcomes[order], values[order], self.n_categories)
-        family, singletons = canonical(self.n_categories, [e.sets for e in entries])
-        counts = _fold(summed.astype(np.float64), singletons)
-        family = deepcopy(family)  # whoever gave the arrays may still write to them
-        for array in (counts, family.members, family.chain_start, family.complement,
-                      family.set_start, family.set_end, family.exponent):  # fmt: skip
-            array.setflags(write=False)
-        return counts, family
+        return merged(self.n_categories, entries[::-1])
 
     @cached_property
     def _sorted_sets(self) -> tuple[WordArray, FloatArray]:
@@ -320,30 +304,3 @@ class ConditionalCounts:
         new._log = (self._log, entry)
         new._n_outcomes = self._n_outcomes + entry.total
         return new
-
-    def _describe_set(self, t: int) -> str:
-        family = self.sets
-        k = int(family.chain_of_set[t])
-        listed = family.members[family.chain_start[k] : family.set_end[t]]
-        names = some([self._categories[int(i)] for i in listed], quote=False)
-        where = f"all but {{{names}}}" if family.complement[k] else f"{{{names}}}"
-        e = float(family.exponent[t])
-        if e < 0:
-            return f"{plural(-e, 'outcome')} given {where}"
-        return f"{plural(e, 'grouped outcome')} in {where}"
-
-
-def _fold(counts: FloatArray, singletons: FloatArray) -> FloatArray:
-    """Add up outcomes and singleton sets, where 0.1 + 0.2 - 0.3 is to be 0."""
-    folded = counts + singletons
-    fractions = (counts % 1 != 0) | (singletons % 1 != 0)
-    gone = fractions & (np.abs(folded) <= CANCELLED * (np.abs(counts) + np.abs(singletons)))
-    return np.where(gone, 0.0, folded)
-
-
-def _restore(
-    categories: tuple[Label, ...] | range, counts: FloatArray, sets: SetFamily, total: float
-) -> ConditionalCounts:
-    n = len(categories)
-    empty = ConditionalCounts(n if isinstance(categories, range) else categories)
-    return empty._add(Entry(np.arange(n), counts, sets, total))

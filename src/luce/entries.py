@@ -1,14 +1,16 @@
 """What people add to conditional counts, checked and turned into category numbers."""
 
 from collections.abc import Mapping
+from copy import deepcopy
 from typing import NamedTuple
 
 import numpy as np
 
 from luce._types import FloatArray, IntArray, Label, Labels
+from luce.canonical import CANCELLED, canonical
 from luce.errors import DataError
 from luce.labels import Categories, as_mapping, describe, read_count, read_number
-from luce.set_family import SetFamily, single_sets
+from luce.set_family import SetFamily, fields, single_sets
 
 
 class Entry(NamedTuple):
@@ -109,6 +111,24 @@ def renumbered(sets: SetFamily, where: IntArray) -> SetFamily:
         sets.set_end,
         sets.exponent,
     )
+
+
+def merged(n: int, entries: list[Entry]) -> tuple[FloatArray, SetFamily]:
+    """Add up entries: the count of each category, and the canonical family of sets, read-only."""
+    outcomes = np.concatenate([np.empty(0, np.int64), *(e.outcomes for e in entries)])
+    values = np.concatenate([np.empty(0), *(e.counts for e in entries)])
+    order = np.argsort(values, kind="stable")  # so that sums do not depend on who came first
+    summed = np.bincount(outcomes[order], values[order], n).astype(np.float64)
+    family, singletons = canonical(n, [e.sets for e in entries])
+    # 0.1 + 0.2 - 0.3 is to be 0; whole numbers cancel exactly.
+    counts = summed + singletons
+    fractions = (summed % 1 != 0) | (singletons % 1 != 0)
+    size = np.abs(summed) + np.abs(singletons)
+    counts[fractions & (np.abs(counts) <= CANCELLED * size)] = 0.0
+    family = deepcopy(family)  # whoever gave the arrays may still write to them
+    for array in (counts, *fields(family)[1:]):
+        array.setflags(write=False)
+    return counts, family
 
 
 def _conditioning_set(

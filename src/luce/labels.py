@@ -82,6 +82,8 @@ def _read_labels(given: int | Labels) -> tuple[Label, ...] | range:
         if given < 1:
             raise DataError(f"{given} categories were asked for; at least 1 is needed.")
         return range(int(given))
+    if isinstance(given, range) and given == range(len(given)) and len(given) > 0:
+        return given
     if not isinstance(given, Iterable):
         raise DataError(
             f"categories must be a list of labels or a number of them; {describe(given)} was given."

@@ -10,14 +10,15 @@ is nonzero, and a set is stored by the smaller side: 2 <= |S| <= n/2 directly,
 |S| > n/2 by what it excludes.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, TypeVar
 
 import numpy as np
 
-from luce._types import BoolArray, FloatArray, IntArray, WordArray
+from luce._types import BoolArray, FloatArray, IntArray, Label, WordArray
+from luce.labels import plural, some
 
 _Array = TypeVar("_Array", bound=np.ndarray[Any, Any])
 
@@ -104,6 +105,18 @@ def fields(
 ) -> tuple[int, IntArray, IntArray, BoolArray, IntArray, IntArray, FloatArray]:
     """What a family is made of, in the order of its constructor."""
     return f.n, f.members, f.chain_start, f.complement, f.set_start, f.set_end, f.exponent
+
+
+def describe_set(labels: Sequence[Label], family: SetFamily, t: int) -> str:
+    """Put a set and its exponent into words."""
+    k = int(family.chain_of_set[t])
+    listed = family.members[family.chain_start[k] : family.set_end[t]]
+    names = some([labels[int(i)] for i in listed], quote=False)
+    where = f"all but {{{names}}}" if family.complement[k] else f"{{{names}}}"
+    e = float(family.exponent[t])
+    if e < 0:
+        return f"{plural(-e, 'outcome')} given {where}"
+    return f"{plural(e, 'grouped outcome')} in {where}"
 
 
 def single_sets(

@@ -1,22 +1,52 @@
-"""The one file that knows numba's options.
+"""The one file that knows numba's options, and where compiled code is kept.
 
-No fastmath: it would assume that there are no infinities, and log 0 is one.  Numba's cache on
-disk looks at the file a function stands in, not at the functions it calls: after editing a
-kernel that another file uses, remove ``__pycache__`` beside it.
+No fastmath: it would assume that there are no infinities, and log 0 is one.
+
+Numba's cache on disk looks at the file a function stands in, not at those of the functions it
+calls.  So luce keeps its compiled code in a folder named after a digest of all kernels: whatever
+is edited or upgraded, old code is never run.
 """
 
+import hashlib
+import os
 from collections.abc import Callable
+from functools import cache
+from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import numba
 
 _Function = TypeVar("_Function", bound=Callable[..., object])
+_config: Any = numba.config
+
+
+@cache
+def _cache_folder() -> str:
+    """Where compiled kernels go: beside their sources, or in the user's cache if that is closed.
+
+    Numba falls back to its own places if neither can be written.
+    """
+    here = Path(__file__).parent
+    digest = hashlib.sha256(numba.__version__.encode())
+    for source in sorted(here.glob("*.py")):
+        digest.update(source.read_bytes())
+    base = _config.CACHE_DIR  # the user's own choice, by NUMBA_CACHE_DIR
+    if not base:
+        beside = here / "__pycache__"
+        writable = os.access(beside if beside.exists() else here, os.W_OK)
+        base = str(beside if writable else Path("~/.cache/luce").expanduser())
+    return str(Path(base) / f"luce-{digest.hexdigest()[:16]}")
 
 
 def compiled(function: _Function) -> _Function:
     """Compile on first use, keep the result on disk, release the interpreter lock."""
-    jit = numba.njit(cache=True, nogil=True, error_model="numpy")
-    return cast(_Function, jit(function))
+    before = _config.CACHE_DIR
+    _config.CACHE_DIR = _cache_folder()
+    try:
+        jit = numba.njit(cache=True, nogil=True, error_model="numpy")(function)
+    finally:
+        _config.CACHE_DIR = before
+    return cast(_Function, jit)
 
 
 def inlined(function: _Function) -> _Function:
