@@ -93,11 +93,14 @@ def worst_rhat_and_ess(x: FloatArray) -> tuple[float, float]:
 def _ranks(x: FloatArray) -> FloatArray:
     """Ranks over the first two axes, equal values sharing one, scaled to (0, 1)."""
     flat = x.reshape(-1, x.shape[2])
-    out = np.empty_like(flat)
-    for j in range(flat.shape[1]):
+    order = flat.argsort(axis=0)
+    ranks = np.empty_like(flat)
+    np.put_along_axis(ranks, order, np.arange(1.0, len(flat) + 1)[:, None], axis=0)
+    rising = np.take_along_axis(flat, order, axis=0)
+    for j in np.flatnonzero((rising[1:] == rising[:-1]).any(axis=0)):  # rejected proposals
         _, place, count = np.unique(flat[:, j], return_inverse=True, return_counts=True)
-        out[:, j] = (np.cumsum(count) - (count - 1) / 2)[place]
-    return ((out - 0.5) / len(flat)).reshape(x.shape)
+        ranks[:, j] = (np.cumsum(count) - (count - 1) / 2)[place]
+    return ((ranks - 0.5) / len(flat)).reshape(x.shape)
 
 
 def _rhat(x: FloatArray) -> FloatArray:
