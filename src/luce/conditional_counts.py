@@ -85,9 +85,8 @@ class ConditionalCounts:
     def digest(self) -> str:
         """A fingerprint of labels and counts: equal data, however it was entered, share it."""
         content = hashlib.sha256("\n".join(map(canonical_name, self.categories)).encode())
-        content.update(self.category_counts.tobytes())
-        content.update(self._sorted_sets[0].tobytes())
-        content.update(self._sorted_sets[1].tobytes())
+        for array in (self.category_counts, *self._sorted_sets):
+            content.update(array.tobytes())
         return content.hexdigest()
 
     def __len__(self) -> int:
@@ -106,16 +105,15 @@ class ConditionalCounts:
         return (
             self._categories == other._categories
             and np.array_equal(self.category_counts, other.category_counts)
-            and np.array_equal(self._sorted_sets[0], other._sorted_sets[0])
-            and np.array_equal(self._sorted_sets[1], other._sorted_sets[1])
+            and all(map(np.array_equal, self._sorted_sets, other._sorted_sets))
         )
 
     __hash__ = None  # type: ignore[assignment]  # equality is by content, which may be large
 
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle the merged data: the log of entries may be long."""
-        state = (self.categories, self.category_counts, self.sets, self._n_outcomes)
-        return ConditionalCounts.from_chains, state
+        merged = self.categories, self.category_counts, self.sets, self._n_outcomes
+        return ConditionalCounts.from_chains, merged
 
     def summary(self, most: int = 10) -> str:
         """Describe the data in words: its size, then the `most` heaviest sets.
@@ -192,8 +190,8 @@ class ConditionalCounts:
     def observe_ranking(self, order: Labels, count: float = 1.0) -> ConditionalCounts:
         """Add `count` rankings of these categories, best first.
 
-        Each place is an outcome among those not yet placed (Plackett-Luce); categories that
-        are not listed took no part. Costs one stored member per place.
+        Each place is an outcome among those not yet placed (Plackett-Luce); categories that are
+        not listed took no part. Costs one stored member per place.
 
         Examples
         --------
@@ -206,7 +204,7 @@ class ConditionalCounts:
         if not isinstance(other, ConditionalCounts):
             return NotImplemented
         place = self._categories.index
-        missing = [c for c in other._categories if c not in place]
+        missing = [c for c in other.categories if c not in place]
         if missing or self.n_categories != other.n_categories:
             raise DataError(
                 "counts can be added only over the same categories, because 'all categories' "
@@ -278,7 +276,7 @@ class ConditionalCounts:
         if n_outcomes is None:
             n_outcomes = float(values.sum() + chains.exponent.clip(min=0).sum())
         counts = empty._add(Entry(np.arange(n), values, chains, n_outcomes))
-        _ = counts._canonical  # merge now: readers build once and hand on
+        _ = counts._canonical  # merge now, before somebody writes to the arrays
         return counts
 
     @cached_property
