@@ -31,9 +31,7 @@ _Log = tuple["_Log", Entry] | None
 
 
 class ConditionalCounts:
-    """Counts of outcomes, each recorded given that it lay in some set of categories.
-
-    Immutable: every method that adds data returns a new object.
+    """Counts of outcomes, each given that it lay in some set of categories; never changes.
 
     Parameters
     ----------
@@ -42,8 +40,6 @@ class ConditionalCounts:
 
     Examples
     --------
-    Three candidates; twice b won when a was not in the race:
-
     >>> counts = ConditionalCounts(["a", "b", "c"]).observe({"b": 2}, without=["a"])
     >>> counts
     ConditionalCounts(3 categories, 2 outcomes, 1 set)
@@ -112,8 +108,8 @@ class ConditionalCounts:
 
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle the merged data: the log of entries may be long."""
-        merged = self.categories, self.category_counts, self.sets, self._n_outcomes
-        return ConditionalCounts.from_chains, merged
+        arguments = self.categories, self.category_counts, self.sets, self._n_outcomes
+        return ConditionalCounts.from_chains, arguments
 
     def summary(self, most: int = 10) -> str:
         """Describe the data in words: its size, then the `most` heaviest sets.

@@ -4,7 +4,7 @@ The generator is xoshiro256++ (Blackman and Vigna 2021), its state four words in
 array, one chain.  Normal and exponential variates use the ziggurat (Marsaglia and Tsang 2000a),
 gammas the squeeze of Marsaglia and Tsang (2000b), Poisson variates Hörmann's transformed rejection
 (1993).  NumPy's own generators do the same, but every bit of theirs that compiled code asks for is
-a call through a pointer; here everything is inlined, at less than half the cost of a gamma.
+a call through a pointer; here everything is inlined, and a gamma costs about half.
 """
 
 import math
