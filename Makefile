@@ -9,15 +9,15 @@ $(VENV)/.package: pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "luce needs Python 3.11 or newer; set PYTHON=")'
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade "pip>=25.1"
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[plots]'
 	touch $@
 
 $(VENV)/.tools: $(VENV)/.package
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --group test --group lint
 	touch $@
 
-demo: $(VENV)/.package  ## draw from the paper's posterior and print a summary
-	$(BIN)/luce demo
+demo: $(VENV)/.package  ## the paper's experiments in small, as a page to look at
+	$(BIN)/luce paper --quick
 
 test: $(VENV)/.tools  ## the default tests
 	$(BIN)/python -m pytest

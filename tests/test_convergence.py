@@ -15,7 +15,7 @@ from scipy.stats import rankdata
 
 import luce
 from luce.convergence import warn_if_not_converged, worst_rhat_and_ess
-from luce.diagnostics import Summary
+from luce.summaries import Summary
 
 Floats = npt.NDArray[np.float64]
 
@@ -223,7 +223,7 @@ def test_summary_of_many_categories_is_cut() -> None:
         xr.DataTree.from_dict({"/posterior": xr.Dataset({"probabilities": ("draw", [1.0])})}),
         {"prior": 1},
         {"posterior": {"probabilities": [1.0]}},
-        np.ones((4, 100, 2)),
+        np.ones((100, 2)),
         [1.0],
         None,
     ],

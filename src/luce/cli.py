@@ -30,12 +30,28 @@ def _parser() -> argparse.ArgumentParser:
     demo.add_argument("--draws", type=int, default=1000, help="draws a chain (default %(default)s)")
     demo.add_argument("--seed", type=int, default=1, help="random seed (default %(default)s)")
     demo.set_defaults(run=_demo)
+    paper = commands.add_parser(
+        "paper", help="run the paper's experiments and write a report with its figures"
+    )
+    paper.add_argument(
+        "--quick", action="store_true", help="20 chains of 1,000 draws, not 50 of 5,000"
+    )
+    paper.add_argument(
+        "--out", default="luce-paper", metavar="DIR", help="folder to write (default %(default)s)"
+    )
+    paper.add_argument("--seed", type=int, default=1, help="random seed (default %(default)s)")
+    paper.add_argument(
+        "--figure", action="append", default=[], metavar="NAME",
+        help="only this one, again for more: densities, graphical-models, autocorrelation, "
+        "mpsrf-10, mpsrf-20 or statistic-convergence",
+    )  # fmt: skip
+    paper.set_defaults(run=_paper)
     return parser
 
 
 def _demo(arguments: argparse.Namespace) -> None:
-    from luce.diagnostics import summary
     from luce.examples import paper_posterior
+    from luce.summaries import summary
 
     posterior = paper_posterior(10)
     print("Johnson & Willsky's posterior with n = 10: five truncated terms of ten outcomes each.\n")
@@ -48,3 +64,15 @@ def _demo(arguments: argparse.Namespace) -> None:
     print(f"{chains} chains of {arguments.draws:,} draws in {seconds:.2f} s, "
           f"method {draws.attrs['method']}: {draws.attrs['reason']}.\n")  # fmt: skip
     print(summary(draws))
+
+
+def _paper(arguments: argparse.Namespace) -> None:
+    from luce.paper import reproduce
+
+    report = reproduce(
+        arguments.out, quick=arguments.quick, seed=arguments.seed, only=arguments.figure
+    )
+    for listed in report.claims.values():
+        for claim in listed:
+            print(f"{claim.verdict:>14}  {claim.statement}\n{'':16}{claim.measured}.")
+    print(f"\nThe report, after {report.seconds:.0f} seconds: {report.page.resolve()}")

@@ -18,6 +18,7 @@ class ProgressBar:
 
     def __init__(self, total: int, wanted: bool) -> None:
         self._total = total
+        self._steps = 0
         self._wanted = wanted
         self._began = time.monotonic()
         self._bar: Any = None
@@ -25,7 +26,12 @@ class ProgressBar:
     def __enter__(self) -> ProgressBar:
         return self
 
-    def update(self, done: int) -> None:
+    def step(self, description: str) -> None:
+        """Show what is being done now, the next of `total` steps."""
+        self.update(self._steps, description)
+        self._steps += 1
+
+    def update(self, done: int, description: str = "sampling") -> None:
         """Show that `done` of the total has been done."""
         if not self._wanted or time.monotonic() - self._began < _PATIENCE:
             return
@@ -41,8 +47,8 @@ class ProgressBar:
                 console=Console(stderr=True),
             )
             self._bar.start()
-            self._bar.add_task("sampling", total=self._total)
-        self._bar.update(0, completed=done)
+            self._bar.add_task(description, total=self._total)
+        self._bar.update(0, completed=done, description=description)
 
     def __exit__(
         self,

@@ -33,12 +33,12 @@ class Settings:
     proposal_concentration: float | None
 
     def __post_init__(self) -> None:
-        _check_whole("draws", self.draws, 1)
-        _check_whole("chains", self.chains, 1)
+        check_whole("draws", self.draws, 1)
+        check_whole("chains", self.chains, 1)
         if self.warmup is not None:
-            _check_whole("warmup", self.warmup, 0)
+            check_whole("warmup", self.warmup, 0)
         if self.threads is not None:
-            _check_whole("threads", self.threads, 1)
+            check_whole("threads", self.threads, 1)
         if not isinstance(self.reduce, (bool, np.bool_)):
             raise MethodError(f"reduce = {self.reduce!r}; True or False is needed.")
         if self.method not in METHODS:
@@ -72,7 +72,7 @@ class Settings:
                 seed.entropy, spawn_key=seed.spawn_key, pool_size=seed.pool_size
             )
         if seed is not None:
-            _check_whole("seed", seed, 0)
+            check_whole("seed", seed, 0)
         return np.random.SeedSequence(None if seed is None else int(seed))
 
     def starting_points(self, n: int) -> FloatArray | None:
@@ -91,6 +91,7 @@ class Settings:
         return np.array(np.broadcast_to(p, (self.chains, n)))
 
 
-def _check_whole(name: str, value: object, least: int) -> None:
+def check_whole(name: str, value: object, least: int) -> None:
+    """Refuse what is not a whole number of at least `least`."""
     if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or value < least:
         raise MethodError(f"{name} = {value!r}; a whole number of at least {least} is needed.")

@@ -1,0 +1,105 @@
+"""Words on a page: what a paragraph, a caption or a cell can hold, and how it becomes HTML."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from html import escape
+from typing import TypeAlias
+
+from luce.errors import DataError
+
+# A badge is read by its sign and its words; the colour only repeats them.
+_SIGNS = {"good": "✓", "bad": "✗", "mixed": "◐", "neutral": "•"}
+_SCHEMES = {"http", "https", "mailto"}
+# What HTML cannot hold: control characters, halves of surrogate pairs, two that are no characters.
+_UNPRINTABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
+# Browsers drop spaces and control characters before they look for the scheme of an address, and
+# read a backslash as a slash.
+_MISREAD = re.compile(r"[\x00-\x20\x7f-\x9f\\\ud800-\udfff]")
+
+
+@dataclass(frozen=True)
+class Code:
+    """Words set as code."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class Strong:
+    """Words that matter more than those around them."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class Link:
+    """Words that lead elsewhere: a web or mail address, a ``#fragment`` or a relative file."""
+
+    text: str
+    address: str
+
+    def __post_init__(self) -> None:
+        require(self.text, "A link's text")
+        require(self.address, "A link's address")
+        scheme = re.match(r"([^/?#:]*):", self.address)
+        known = scheme is None or scheme[1].lower() in _SCHEMES
+        if not known or self.address.startswith("/") or _MISREAD.search(self.address):
+            raise DataError(
+                f"A link cannot lead to {self.address!r}: allowed are http:, https: and mailto: "
+                "addresses, #fragments and relative files, with neither spaces nor backslashes."
+            )
+
+
+@dataclass(frozen=True)
+class Badge:
+    """A verdict in a word or two; `kind` is "good", "bad", "mixed" or "neutral"."""
+
+    text: str
+    kind: str
+
+    def __post_init__(self) -> None:
+        require(self.text, "A badge's text")
+        if self.kind not in _SIGNS:
+            raise DataError(f"No badge is of kind {self.kind!r}: choose from {', '.join(_SIGNS)}.")
+
+
+Inline: TypeAlias = str | Code | Strong | Link | Badge
+Words: TypeAlias = Inline | Sequence[Inline]
+
+
+def require(text: str, what: str) -> None:
+    """Refuse text that says nothing."""
+    if not isinstance(text, str) or not text.strip():
+        raise DataError(f"{what} is {text!r}; give some words.")
+
+
+def escaped(text: str) -> str:
+    """Turn text into HTML that is only text, between tags and in quoted attributes."""
+    if not isinstance(text, str):
+        raise DataError(f"{text!r} is not words: give a str.")
+    lines = text.replace("\r\n", "\n").replace("\r", "\n")
+    return escape(_UNPRINTABLE.sub("\ufffd", lines))
+
+
+def html_of(words: Words) -> str:
+    """Turn words into HTML, joined as they are."""
+    match words:
+        case str():
+            return escaped(words)
+        case Code(text):
+            return f"<code>{escaped(text)}</code>"
+        case Strong(text):
+            return f"<strong>{escaped(text)}</strong>"
+        case Link(text, address):
+            return f'<a href="{escaped(address)}">{escaped(text)}</a>'
+        case Badge(text, kind):
+            sign = f'<span aria-hidden="true">{_SIGNS[kind]}</span>'
+            return f'<span class="badge {kind}">{sign}&nbsp;{escaped(text)}</span>'
+        case Sequence():
+            return "".join(html_of(part) for part in words)
+    raise DataError(
+        f"{words!r} is not words: give a str, Code, Strong, Link or Badge, or a list of these."
+    )

@@ -1,0 +1,148 @@
+"""The paper's picture of three categories: densities over a mesh, and draws beside it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import chdtrc
+
+from luce._types import BoolArray, FloatArray, IntArray
+from luce.conditional_counts import ConditionalCounts
+from luce.posterior import Posterior
+
+_SIDE = 40  # triangles along a side of the mesh that is shown
+_FINER = 10  # ... and a side of each, for its mass
+
+_FORGETTING = 10  # draws of the paper's sampler to the next one used, as good as independent
+
+
+@dataclass(frozen=True)
+class Densities:
+    """Masses of the triangles of a mesh over the simplex, under three densities and of draws.
+
+    `corners` has shape (triangle, corner, category); the masses have shape (triangle,).
+    """
+
+    corners: FloatArray
+    prior: FloatArray
+    plain: FloatArray
+    truncated: FloatArray
+    draws: FloatArray
+    n_draws: int
+    chi_square: float
+    freedom: int
+    mesh_mean: FloatArray
+    closed_mean: FloatArray
+    draws_mean: FloatArray
+    printed_mean: FloatArray
+    largest_sum_error: float
+
+    @property
+    def p_value(self) -> float:
+        """Chance of draws from the mesh's masses to be further from them than these."""
+        return float(chdtrc(self.freedom, self.chi_square))
+
+
+def densities(chains: int, draws: int, seed: int) -> Densities:
+    """Prior, posterior without truncation and posterior with it, for three categories.
+
+    Concentration 2; two outcomes at the second category; the first one truncated, or not.
+    """
+    empty = ConditionalCounts(3)
+    truncated = Posterior(empty.observe({1: 2}, without=[0]), 2.0)
+    tree = truncated.sample(
+        _FORGETTING * draws, chains=chains, seed=np.random.SeedSequence([seed, 3]),
+        method="hidden-counts", reduce=False, progress=False,
+    )  # fmt: skip
+    p = tree["posterior"]["probabilities"].to_numpy()[:, ::_FORGETTING].reshape(-1, 3)
+
+    corners = triangles(_SIDE)
+    fine, parent = _refined(corners)
+    mass = {
+        name: _masses(posterior, fine)
+        for name, posterior in {
+            "prior": Posterior(empty, 2.0),
+            "plain": Posterior(empty.observe({1: 2}), 2.0),
+            "truncated": truncated,
+        }.items()
+    }
+    coarse = {name: np.bincount(parent, m).astype(np.float64) for name, m in mass.items()}
+    counts = np.bincount(triangle_of(p, _SIDE), minlength=len(corners))
+    statistic, freedom = _chi_square(counts, len(p) * coarse["truncated"])
+    # The paper's formula for one truncated term, as printed: no Beta factor for the truncated
+    # mass, and the truncated part divided by the kept one.
+    kept = 1 - fine[:, 0]
+    printed = (fine[:, 0] / kept) * (fine[:, 1] / kept) ** 3 * (fine[:, 2] / kept)
+    return Densities(
+        corners,
+        coarse["prior"],
+        coarse["plain"],
+        coarse["truncated"],
+        counts / counts.sum(),
+        len(p),
+        statistic,
+        freedom,
+        mass["truncated"] @ fine,
+        truncated.mean(),
+        p.mean(axis=0),
+        printed @ fine / printed.sum(),
+        _sum_error(fine[:: _FINER**2, 0]),
+    )
+
+
+def triangles(side: int) -> FloatArray:
+    """Cut the simplex into side**2 equal triangles; shape (triangle, corner, category)."""
+    i, j, upper = np.nonzero(_cells(side))
+    first = np.stack([i + upper, j + upper], axis=1)
+    second, third = np.stack([i + 1, j], axis=1), np.stack([i, j + 1], axis=1)
+    grid = np.stack([first, second, third], axis=1)
+    return np.concatenate([grid, side - grid.sum(axis=2, keepdims=True)], axis=2) / side
+
+
+def triangle_of(p: FloatArray, side: int) -> IntArray:
+    """Which of `triangles(side)` each point lies in."""
+    cells = _cells(side)
+    number = np.cumsum(cells).reshape(cells.shape) - 1
+    scaled = side * p[:, :2]
+    i, j = np.floor(scaled).astype(np.int64).T
+    upper = (scaled - np.stack([i, j], axis=1)).sum(axis=1) > 1
+    return np.asarray(number[i, j, upper.astype(np.int64)])
+
+
+def _cells(side: int) -> BoolArray:
+    """Which half squares (column, row, upper half) of a grid lie below its diagonal."""
+    total = np.add.outer(np.arange(side), np.arange(side))
+    return np.stack([total < side, total < side - 1], axis=2)
+
+
+def _refined(corners: FloatArray) -> tuple[FloatArray, IntArray]:
+    """Centres of the triangles that each triangle is cut into, and which one that is."""
+    inside = triangles(_FINER).mean(axis=1)
+    return (inside @ corners).reshape(-1, 3), np.repeat(np.arange(len(corners)), _FINER**2)
+
+
+def _masses(posterior: Posterior, points: FloatArray) -> FloatArray:
+    logs = posterior.log_density(points)
+    mass = np.exp(logs - logs.max())
+    return np.asarray(mass / mass.sum())
+
+
+def _chi_square(counts: IntArray, expected: FloatArray) -> tuple[float, int]:
+    """Pearson's statistic and its degrees of freedom, with triangles of fewer than 5 joined."""
+    rare = expected < 5
+    observed = np.append(counts[~rare], counts[rare].sum())
+    wanted = np.append(expected[~rare], expected[rare].sum())
+    return float(((observed - wanted) ** 2 / wanted).sum()), len(wanted) - 1
+
+
+def _sum_error(truncated: FloatArray, outcomes: int = 2) -> float:
+    """Sum the augmented density over hidden counts; the largest relative error against the model.
+
+    sum_h C(m + h - 1, h) q^h = (1 - q)^(-m), q the truncated mass and m the outcomes.
+    """
+    q = truncated[truncated < 0.95]
+    h = np.arange(2000)
+    ways = np.cumprod(np.append(1.0, (outcomes + h[:-1]) / (h[:-1] + 1)))
+    total = (ways * q[:, None] ** h).sum(axis=1)
+    return float(np.abs(total * (1 - q) ** outcomes - 1).max())

@@ -1,0 +1,88 @@
+"""The numbers behind the figures, as columns of a table, one row for each thing drawn."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from luce._types import FloatArray
+from luce.paper.claims import Claim
+from luce.paper.densities import Densities
+from luce.paper.experiments import Comparison
+
+Columns = Mapping[str, Iterable[Any]]
+
+
+def densities_numbers(found: Densities) -> Columns:
+    """One row for each triangle of the mesh: its centre and its mass under each density."""
+    centre = found.corners.mean(axis=1).T
+    return {
+        **{f"pi_{k + 1}": x for k, x in enumerate(centre)},
+        "prior": found.prior,
+        "posterior_plain": found.plain,
+        "posterior_truncated": found.truncated,
+        "draws": found.draws,
+    }
+
+
+def autocorrelation_numbers(ten: Comparison) -> Columns:
+    """One row for each sampler, component and lag."""
+    rows = [
+        (run.sampler.key, component + 1, lag, *_spread(run.autocorrelation[:, lag, component]))
+        for run in ten
+        for component in range(2)
+        for lag in range(run.autocorrelation.shape[1])
+    ]
+    return _columns(("sampler", "component", "lag", "mean", "percentile_10", "percentile_90"), rows)
+
+
+def mpsrf_numbers(found: Comparison) -> Columns:
+    """One row for each sampler and index."""
+    rows = [
+        (run.sampler.key, int(t), t * run.seconds, r)
+        for run in found
+        for t, r in zip(run.index, run.rhat, strict=True)
+    ]
+    return _columns(("sampler", "draws", "seconds", "rhat"), rows)
+
+
+def convergence_numbers(ten: Comparison) -> Columns:
+    """One row for each sampler, statistic and index."""
+    rows = [
+        (run.sampler.key, name, int(t), t * run.seconds, *_spread(error[:, k]))
+        for run in ten
+        for name, error in (("mean", run.mean_error), ("variance", run.variance_error))
+        for k, t in enumerate(run.index)
+    ]
+    head = ("sampler", "statistic", "draws", "seconds", "mean", "percentile_10", "percentile_90")
+    return _columns(head, rows)
+
+
+def claims_numbers(claims: Mapping[str, list[Claim]]) -> Columns:
+    """One row for each claim."""
+    rows = [
+        (figure, claim.statement, claim.measured, str(claim.verdict), claim.remark)
+        for figure, listed in claims.items()
+        for claim in listed
+    ]
+    return _columns(("figure", "claim", "measured", "verdict", "remark"), rows)
+
+
+def write_csv(path: Path, columns: Columns) -> None:
+    """Write columns of equal length as CSV; numbers with all their digits."""
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow(columns)
+        writer.writerows(zip(*columns.values(), strict=True))
+
+
+def _spread(values: FloatArray) -> tuple[float, ...]:
+    return (float(values.mean()), *np.percentile(values, [10, 90]).tolist())
+
+
+def _columns(head: tuple[str, ...], rows: list[tuple[Any, ...]]) -> Columns:
+    return dict(zip(head, zip(*rows, strict=True), strict=True))
