@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test test-slow lint check benchmark clean
+.PHONY: demo test test-slow lint check benchmark figures clean
 
 $(VENV)/.package: pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "luce needs Python 3.11 or newer; set PYTHON=")'
@@ -35,6 +35,11 @@ check: lint test  ## what CI runs
 benchmark: $(VENV)/.tools  ## measure the speed of structure and sampling
 	$(BIN)/python benchmarks/structure.py
 	$(BIN)/python benchmarks/paper.py
+
+figures: $(VENV)/.package  ## the pictures of docs/paper.md, at the paper's full settings
+	$(BIN)/luce paper --out luce-paper
+	mkdir -p docs/paper
+	cp luce-paper/*.svg docs/paper
 
 clean:
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -93,3 +93,10 @@ def test_a_wrong_page_is_found_out() -> None:
         run_page(Path("page.md"), good.replace("\n2\n", "\n3\n"))
     with pytest.raises(NameError):
         run_page(Path("page.md"), good.replace("x = 2", "y = 2"))
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda p: str(p.relative_to(ROOT)))
+def test_links_and_pictures_lead_somewhere(path: Path) -> None:
+    targets = re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", path.read_text(encoding="utf-8"))
+    inside = [t for t in targets if "://" not in t]
+    assert [t for t in inside if not (path.parent / t).exists()] == []

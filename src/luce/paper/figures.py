@@ -106,7 +106,7 @@ def _simplex(corners: FloatArray, density: FloatArray, title: str, top: float) -
     """Draw a density, relative to a flat one, over the triangle of three probabilities."""
     from matplotlib.collections import PolyCollection
 
-    figure, axes = new_drawing(4.3, 3.6)
+    figure, axes = new_drawing(4.3, 3.3)
     at = np.array([[0.0, 0.0], [1.0, 0.0], [0.5, np.sqrt(0.75)]])
     patches = PolyCollection(list(corners @ at), array=density, cmap="cividis", edgecolors="face")
     patches.set(linewidths=0.3, clim=(0, top), rasterized=True)

@@ -34,7 +34,7 @@ def draw() -> list[Panel]:
 
 
 def _model(augmented: bool) -> Figure:
-    figure, axes = new_drawing(4.3, 3.6)
+    figure, axes = new_drawing(4.3, 3.3)
     middle = -0.4 if augmented else 0.4
     axes.set(xlim=(-0.6, 4.6), ylim=(middle - 1.8, middle + 1.8), aspect="equal")
     axes.axis("off")
