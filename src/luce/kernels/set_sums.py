@@ -25,7 +25,6 @@ _LEAST = 1e-290
 @embedded
 def zero(wide: Wide) -> float:
     """0, or log 0."""
-    """Nothing."""
     if wide is None:
         return 0.0
     return -np.inf
@@ -34,7 +33,6 @@ def zero(wide: Wide) -> float:
 @embedded
 def plus(a: float, b: float, wide: Wide) -> float:
     """Sum a + b, or log(exp a + exp b)."""
-    """a + b."""
     if wide is None:
         return a + b
     high, low = max(a, b), min(a, b)
@@ -44,7 +42,6 @@ def plus(a: float, b: float, wide: Wide) -> float:
 @embedded
 def minus(total: float, part: float, wide: Wide) -> float:
     """Difference total - part, or log(exp total - exp part)."""
-    """total - part."""
     if wide is None:
         return total - part
     if part == -np.inf:
@@ -55,7 +52,6 @@ def minus(total: float, part: float, wide: Wide) -> float:
 @embedded
 def cancelled(rest: float, total: float, wide: Wide) -> bool:
     """Whether `rest`, a difference from `total`, is short of digits."""
-    """Has a difference lost its digits?"""
     if wide is None:
         return rest < total * _CANCELLED
     return rest < total + _LOG_CANCELLED
