@@ -20,7 +20,7 @@ LAYERS = [
     ["conditional_counts"],
     ["density", "structure"],
     ["module_shapes"],
-    ["exact", "convergence", "chains", "windows", "progress", "settings"],
+    ["exact", "envelope", "laplace", "convergence", "chains", "windows", "progress", "settings"],
     ["methods"],
     ["sampling"],
     ["draws", "diagnostics"],

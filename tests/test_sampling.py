@@ -276,7 +276,10 @@ def test_the_papers_acceptance() -> None:
         ({"seed": 1.5}, "seed = 1.5"),
         ({"seed": "x"}, "seed = 'x'"),
         ({"seed": True}, "seed = True"),
-        ({"method": "gibbs"}, "auto, exact, waiting-times, hidden-counts, metropolis"),
+        (
+            {"method": "gibbs"},
+            "auto, exact, rejection, hamiltonian, waiting-times, hidden-counts, metropolis",
+        ),
         ({"method": None}, "method = None; choose one of"),
         ({"method": ["exact"]}, "choose one of"),
         ({"method": "metropolis", "proposal_concentration": 0.0}, "must be positive"),
@@ -612,7 +615,7 @@ def path_graph(items: int, games: int) -> Posterior:
 
 def test_a_bad_run_is_warned_about() -> None:
     with pytest.warns(ConvergenceWarning, match="do not trust these draws yet") as caught:
-        path_graph(50, 20).sample(300, seed=SEED + 1, progress=False)
+        path_graph(50, 20).sample(300, seed=SEED + 1, method="waiting-times", progress=False)
     assert len(caught) == 1
     warning = caught[0].message
     assert isinstance(warning, ConvergenceWarning)
@@ -696,7 +699,7 @@ def test_interrupt_before_the_first_draw_is_an_interrupt() -> None:
         """
 print("ready", flush=True)
 try:
-    post.sample(10, warmup=2_000_000_000, seed=5, progress=False)
+    post.sample(10, warmup=2_000_000_000, seed=5, method="waiting-times", progress=False)
 except KeyboardInterrupt:
     print("interrupted")
 """
@@ -715,7 +718,7 @@ def test_a_bar_appears_after_two_seconds() -> None:
 import os, signal, threading
 threading.Timer({seconds}, os.kill, (os.getpid(), signal.SIGINT)).start()
 try:
-    post.sample(10, warmup=2_000_000_000, seed=5, threads=1, progress={progress})
+    post.sample(10, warmup=2_000_000_000, seed=5, method="waiting-times", threads=1, progress={progress})
 except KeyboardInterrupt:
     print("interrupted")
 """

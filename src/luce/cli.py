@@ -1,6 +1,7 @@
 """The command line: no statistics here, only words."""
 
 import argparse
+import io
 import sys
 import time
 from collections.abc import Sequence
@@ -10,13 +11,22 @@ from luce.version import __version__
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run a command; returns the exit code (0 done, 1 refused by luce, 2 wrong usage)."""
+    """Run a command; returns the exit code.
+
+    0 done, 1 refused by luce, 2 wrong usage, 130 ended by Ctrl-C.
+    """
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        # What a terminal cannot show becomes a question mark, not an error after all the work.
+        sys.stdout.reconfigure(errors="replace")
     arguments = _parser().parse_args(argv)
     try:
         arguments.run(arguments)
     except LuceError as error:
         print(f"luce: {error}", file=sys.stderr)
         return 1
+    except KeyboardInterrupt:
+        print("luce: interrupted", file=sys.stderr)
+        return 130
     return 0
 
 
@@ -72,7 +82,8 @@ def _paper(arguments: argparse.Namespace) -> None:
     report = reproduce(
         arguments.out, quick=arguments.quick, seed=arguments.seed, only=arguments.figure
     )
+    print(f"The report, after {report.seconds:.0f} seconds: {report.page.resolve()}\n")
     for listed in report.claims.values():
         for claim in listed:
-            print(f"{claim.verdict:>14}  {claim.statement}\n{'':16}{claim.measured}.")
-    print(f"\nThe report, after {report.seconds:.0f} seconds: {report.page.resolve()}")
+            source = "our check: " if claim.ours else ""
+            print(f"{claim.verdict:>14}  {source}{claim.statement}\n{'':16}{claim.measured}.")

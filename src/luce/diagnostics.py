@@ -55,11 +55,7 @@ def autocorrelation(draws: DrawsLike, lags: int = 100) -> DataArray:
 
     x = read_draws(draws)
     count = x.sizes["draw"]
-    if not 0 <= lags < count:
-        raise DataError(
-            f"lags = {lags} was given for {count:,} draws a chain; 0 to {count - 1:,} are "
-            "possible. Ask for fewer lags, or take more draws."
-        )
+    _check("lags", lags, 0, count - 1, count)
     p = x.to_numpy()
     centred = p - p.mean(axis=1, keepdims=True)
     centred /= _one_for_zero(np.abs(centred).max(axis=1, keepdims=True))  # tiny squares vanish
@@ -84,8 +80,8 @@ def mpsrf(draws: DrawsLike) -> float:
     the chains agree in every linear combination of categories.
 
     Draws add up to 1, so W is taken on the (n-1)-dimensional tangent space of the simplex.  R is
-    the same in all coordinates of that space.  Here these are all categories but the
-    largest, each in units of its own variance: so small probabilities keep their digits.
+    the same in all its coordinates.  Here these are all categories but the largest, each in units
+    of its own variance: so small probabilities keep their digits.
 
     - A category that never varies, over all chains and draws, is left out.  Where none is left
       there is nothing to disagree about, and R is 1.
@@ -106,16 +102,14 @@ def mpsrf(draws: DrawsLike) -> float:
     2.0
     """
     x = read_draws(draws)
-    count = x.sizes["draw"]
-    return float(_ratios(x, np.array([0]), np.array([count]))[0])
+    return float(_ratios(x, np.array([0]), np.array([x.sizes["draw"]]))[0])
 
 
 def mpsrf_convergence(draws: DrawsLike, points: int = 25) -> DataArray:
     """R of `mpsrf` as the chains grow, dimension (draw): how many draws there were by then.
 
     At t draws the first ⌊t/2⌋ are discarded; t takes `points` equally spaced values, the last being
-    all draws.  Each block between two such places is read once, so all points together cost
-    about as much as one.
+    all draws.  Each draw is read once, so all points together cost about as much as one.
 
     Parameters
     ----------
@@ -257,13 +251,20 @@ def _one_for_zero(x: FloatArray) -> FloatArray:
     return np.where(x == 0, 1.0, x)
 
 
+def _check(name: str, given: object, least: int, most: int, draws: int) -> None:
+    """Refuse what is not a whole number in a range that follows from the draws."""
+    if not isinstance(given, (int, np.integer)) or isinstance(given, bool):
+        raise DataError(f"{name} = {given!r} was given; a whole number is needed.")
+    if not least <= given <= most:
+        raise DataError(
+            f"{name} = {given} was given for {draws:,} draws a chain; {least} to {most:,} are "
+            f"possible. Ask for fewer {name}, or take more draws."
+        )
+
+
 def _ends(draws: int, points: int, least: int) -> IntArray:
     """Equally spaced numbers of draws, the last being all; the first is `least` or more."""
-    if not 1 <= points <= draws // least:
-        raise DataError(
-            f"points = {points} was given for {draws:,} draws a chain; 1 to {draws // least:,} are "
-            f"possible, {least} draws each. Ask for fewer points, or take more draws."
-        )
+    _check("points", points, 1, draws // least, draws)
     return np.arange(1, points + 1) * draws // points
 
 

@@ -27,9 +27,11 @@ def as_datatree(result: Draws, counts: ConditionalCounts, concentration: FloatAr
     posterior = {"probabilities": ((*sample, "category"), result.probabilities)}
     if result.log_probabilities is not None:
         posterior["log_probabilities"] = ((*sample, "category"), result.log_probabilities)
-    statistics = {}
-    if result.method.kernel is not None:
-        statistics[result.method.kernel.statistic] = ((*sample, "core"), result.statistics)
+    names = np.array([part.kernel.statistic for part in result.method.parts])
+    statistics = {
+        name: ((*sample, "core"), np.where(names == name, result.statistics, np.nan))
+        for name in dict.fromkeys(names.tolist())
+    }
     attributes = _attributes(result, counts, concentration)
     return xr.DataTree.from_dict(
         {
@@ -64,8 +66,12 @@ def _attributes(result: Draws, counts: ConditionalCounts, concentration: FloatAr
     }
     if result.seed.spawn_key:
         attributes["seed_spawn_key"] = list(result.seed.spawn_key)
-    if result.method.kernel is not None and result.method.kernel.tuned:
-        attributes["proposal_concentration"] = np.exp(result.log_proposal).ravel().tolist()
+    if result.method.parts:
+        attributes["core_methods"] = [part.name for part in result.method.parts]
+        attributes["core_reasons"] = [part.reason for part in result.method.parts]
+    tuned = [q for q, part in enumerate(result.method.parts) if part.name == "metropolis"]
+    if tuned:
+        attributes["proposal_concentration"] = np.exp(result.log_tuning[:, tuned]).ravel().tolist()
     return attributes
 
 

@@ -1,12 +1,14 @@
-"""Which method draws a posterior, and why: decided from its structure alone, never by the clock."""
+"""Which method draws a posterior, and why: decided from the posterior alone, never by the clock."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from luce import envelope, laplace
 from luce._types import FloatArray
 from luce.conditional_counts import ConditionalCounts
 from luce.errors import MethodError
@@ -26,86 +28,175 @@ _LEAST_START_SHAPE = 0.05
 # proposals from there would collapse, and hidden counts take long to leave.
 _LEAST_START = 1e-3
 
+# What the parts of a sweep cost, in units of one addition: a random gamma or exponential, an
+# exponential or division, and a number read from or written to a list.
+_GAMMA, _FUNCTION, _LISTED = 12.0, 5.0, 2.0
+
+# Effective share of Hamiltonian moves, from many problems; a curvature is fitted up to so many
+# atoms, since a move then costs the square of that.
+_HAMILTONIAN_SHARE, _MOST_HAMILTONIAN = 0.7, 1000
+
 
 @dataclass(frozen=True)
-class Method:
-    """How the draws are made.
+class Part:
+    """How one core, or the raw categories, is drawn.
 
     Parameters
     ----------
     name, reason
         What is reported.
     kernel
-        What simulates the problems; None where there is nothing to simulate.
-    problems
-        What is simulated: the cores, or the raw categories as one.
-    priors
-        The prior's shapes on the atoms of each problem.
-    plan
-        The exact splits around the cores; None where the raw categories are simulated.
+        What simulates it.
+    problem
+        What is simulated.
+    prior
+        The prior's shapes on its atoms.
     """
 
     name: str
     reason: str
-    kernel: Kernel | None
-    problems: tuple[Problem, ...]
-    priors: tuple[FloatArray, ...]
+    kernel: Kernel
+    problem: Problem
+    prior: FloatArray
+
+    def draw_start(self, rng: np.random.Generator) -> FloatArray:
+        """Draw a state from the prior."""
+        shape = self.prior
+        if not self.problem.wide:
+            shape = np.maximum(shape, _LEAST_START_SHAPE)
+        # log G(a) = log G(a + 1) + log(U) / a stays finite where G(a) underflows.
+        logs = np.log(rng.standard_gamma(shape + 1)) + np.log1p(-rng.random(len(shape))) / shape
+        return self._state(logs - np.logaddexp.reduce(logs))
+
+    def start_at(self, p: FloatArray) -> FloatArray:
+        """Turn probabilities of the atoms into a state."""
+        p = np.maximum(p, _LEAST_START / len(p))
+        return self._state(np.log(p / p.sum()))
+
+    def _state(self, log_p: FloatArray) -> FloatArray:
+        return log_p if self.problem.wide else np.exp(log_p)
+
+
+@dataclass(frozen=True)
+class Method:
+    """How the draws are made: part by part, and then split among categories.
+
+    `plan` holds the exact splits around the cores; None where the raw categories are simulated.
+    """
+
+    parts: tuple[Part, ...]
     plan: SplitPlan | None
+
+    @property
+    def name(self) -> str:
+        """The methods used, "exact" where there is nothing to simulate."""
+        return ", ".join(dict.fromkeys(part.name for part in self.parts)) or "exact"
+
+    @property
+    def reason(self) -> str:
+        """Why; of several parts, each distinct reason once."""
+        if not self.parts:
+            return "the sets nest, so the posterior is a tree of Dirichlet splits"
+        return "; ".join(dict.fromkeys(part.reason for part in self.parts))
 
     @property
     def independent(self) -> bool:
         """Are the draws independent by construction?"""
-        return self.kernel is None
-
-    def draw_start(self, rng: np.random.Generator, q: int) -> FloatArray:
-        """Draw a state of problem q from the prior."""
-        shape = self.priors[q]
-        if not self.problems[q].wide:
-            shape = np.maximum(shape, _LEAST_START_SHAPE)
-        # log G(a) = log G(a + 1) + log(U) / a stays finite where G(a) underflows.
-        logs = np.log(rng.standard_gamma(shape + 1)) + np.log1p(-rng.random(len(shape))) / shape
-        return self._state(logs - np.logaddexp.reduce(logs), q)
-
-    def start_at(self, probabilities: FloatArray, shapes: ModuleShapes, q: int) -> FloatArray:
-        """Turn category probabilities into a state of problem q."""
-        p = probabilities if self.plan is None else shapes.core_masses(probabilities, q)
-        p = np.maximum(p, _LEAST_START / len(p))
-        return self._state(np.log(p / p.sum()), q)
-
-    def _state(self, log_p: FloatArray, q: int) -> FloatArray:
-        return log_p if self.problems[q].wide else np.exp(log_p)
+        return all(part.kernel.independent for part in self.parts)
 
 
 def choose_method(
     counts: ConditionalCounts, concentration: FloatArray, shapes: ModuleShapes, settings: Settings
 ) -> Method:
     """Decide how to draw."""
-    from luce.kernels import KERNELS
-
-    structure = shapes.structure
+    structure, name = shapes.structure, settings.method
     if not settings.reduce:
-        if settings.method == "exact":
+        if name == "exact":
             raise MethodError("method='exact' is the reduction; it cannot run with reduce=False.")
-        name = "waiting-times" if settings.method == "auto" else settings.method
         problem = _raw_problem(counts, concentration)
-        reason = "asked for on the raw categories"
-        return Method(name, reason, KERNELS[name], (problem,), (concentration,), None)
+        name = "waiting-times" if name == "auto" else name
+        return Method((_asked_for(name, problem, concentration, "the raw categories"),), None)
     plan = shapes.split_plan()
     if structure.is_exact:
-        reason = "the sets nest, so the posterior is a tree of Dirichlet splits"
-        return Method("exact", reason, None, (), (), plan)
-    if settings.method == "exact":
+        return Method((), plan)
+    if name == "exact":
         raise MethodError(
             f"method='exact' needs sets that nest, but: {structure!r} "
             "Leave method='auto' to simulate the cores and keep the rest exact."
         )
-    problems = tuple(shapes.core_problem(q) for q in range(len(structure.cores)))
-    priors = tuple(shapes.prior[core.cells] for core in structure.cores)
-    name, reason = settings.method, "asked for"
     if name == "auto":
-        name = "waiting-times"
-        reason = "overlapping sets must be simulated, and waiting times mix best on them"
-    return Method(name, reason, KERNELS[name], problems, priors, plan)
+        return Method(automatic(shapes), plan)
+    return Method(
+        tuple(
+            _asked_for(name, shapes.core_problem(q), shapes.prior[core.cells], f"core {q + 1}")
+            for q, core in enumerate(structure.cores)
+        ),
+        plan,
+    )
+
+
+_chosen: WeakKeyDictionary[ModuleShapes, tuple[Part, ...]] = WeakKeyDictionary()
+
+
+def automatic(shapes: ModuleShapes) -> tuple[Part, ...]:
+    """Choose for each core of a posterior; what is found is kept as long as the posterior is."""
+    if shapes not in _chosen:
+        _chosen[shapes] = tuple(
+            _chosen_for(shapes.core_problem(q), shapes.prior[core.cells])
+            for q, core in enumerate(shapes.structure.cores)
+        )
+    return _chosen[shapes]
+
+
+def _chosen_for(problem: Problem, prior: FloatArray) -> Part:
+    """Rejection where it accepts enough, else what costs least for an effective draw."""
+    from luce.kernels import KERNELS
+
+    enveloped = envelope.fit_envelope(problem)
+    if enveloped is not None and enveloped[1] >= envelope.LEAST_ACCEPTED:
+        fit, accepted = enveloped
+        reason = f"a Dirichlet lies close above the posterior: {accepted:.0%} of its draws are kept"
+        return Part("rejection", reason, KERNELS["rejection"], problem._replace(fit=fit), prior)
+    sweep = KERNELS["waiting-times"]
+    n = len(problem.shape)
+    if n > _MOST_HAMILTONIAN or problem.wide or (problem.groups > 0).any():
+        reason = "overlapping sets must be simulated, and waiting times suit all of them"
+        return Part("waiting-times", reason, sweep, problem, prior)
+    curvature, share = laplace.fit_curvature(problem)
+    listed, n_sets = len(problem.members), len(problem.waits)
+    cost_of_sweep = 2 * _LISTED * listed + _GAMMA * (n_sets + n)
+    cost_of_slope = 2 * _LISTED * listed + _FUNCTION * (n_sets + n) + n * n / 2
+    # A move takes two slopes and one more product with the curvature.
+    cost_of_move = 2 * cost_of_slope + n * n / 4 + _GAMMA * n
+    if _HAMILTONIAN_SHARE / cost_of_move > share / cost_of_sweep:
+        reason = f"weakly connected: a waiting-time sweep would be worth {share:.2g} draws"
+        problem = problem._replace(fit=curvature)
+        return Part("hamiltonian", reason, KERNELS["hamiltonian"], problem, prior)
+    reason = f"well connected: a waiting-time sweep is worth about {share:.2g} draws"
+    return Part("waiting-times", reason, sweep, problem, prior)
+
+
+def _asked_for(name: str, problem: Problem, prior: FloatArray, what: str) -> Part:
+    """Prepare a method that was asked for by name, or say why it cannot be had."""
+    from luce.kernels import KERNELS
+
+    if name == "rejection":
+        enveloped = envelope.fit_envelope(problem)
+        if enveloped is None:
+            raise MethodError(
+                f"method='rejection' needs sets that each leave out one of at most "
+                f"{envelope.MOST_ATOMS} atoms; those of {what} do not. Leave method='auto'."
+            )
+        problem = problem._replace(fit=enveloped[0])
+    elif name == "hamiltonian":
+        if (problem.groups > 0).any() or len(problem.shape) > laplace.MOST_DENSE:
+            raise MethodError(
+                f"method='hamiltonian' needs outcomes that are not grouped, and at most "
+                f"{laplace.MOST_DENSE:,} atoms; {what} has other ones. Leave method='auto'."
+            )
+        problem = problem._replace(fit=laplace.fit_curvature(problem)[0])
+    reason = "asked for" + (" on the raw categories" if what == "the raw categories" else "")
+    return Part(name, reason, KERNELS[name], problem, prior)
 
 
 def _raw_problem(counts: ConditionalCounts, concentration: FloatArray) -> Problem:

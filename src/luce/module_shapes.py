@@ -57,6 +57,7 @@ class ModuleShapes:
     def split_plan(self) -> SplitPlan:
         """The splits as the drawing kernel wants them: steps in the order of their modules."""
         from luce.kernels.dirichlet_tree import CORE, SPLIT, SPLIT_TINY, SplitPlan
+        from luce.kernels.problem import gamma_spreads
 
         tree = self.structure.tree
         number = np.diff(self.start)
@@ -82,7 +83,9 @@ class ModuleShapes:
         kind = np.where(tiny[module], SPLIT_TINY, SPLIT)
         kind[np.isin(module, tree.union)] = CORE
         start = np.r_[first, len(target)]
-        return SplitPlan(module, kind, start, settle(target), shape, len(number))
+        return SplitPlan(
+            module, kind, start, settle(target), shape, gamma_spreads(shape), len(number)
+        )
 
     def core_masses(self, probabilities: FloatArray, q: int) -> FloatArray:
         """Add up category probabilities over the cells of core q."""

@@ -150,9 +150,11 @@ class Posterior:
         seed
             The same seed gives the same draws, for any number of threads.
         method
-            "auto", "exact" (where the sets nest), "waiting-times", "hidden-counts" (the paper's)
-            or "metropolis" (the paper's baseline).  Where the sets nest nothing is left to
-            simulate, and every method but one with ``reduce=False`` is exact.
+            "auto" chooses for each core, see `structure`.  Or one for all: "exact" (where the
+            sets nest), "rejection" (perfect draws, where each set leaves out one atom),
+            "hamiltonian" (for weakly connected cores), "waiting-times", "hidden-counts" (the
+            paper's) or "metropolis" (the paper's baseline).  Where the sets nest nothing is left
+            to simulate, and every method but one with ``reduce=False`` is exact.
         reduce
             Simulate only the irreducible cores and split exactly around them; False runs the
             method on the raw categories.
@@ -186,9 +188,8 @@ class Posterior:
         )  # fmt: skip
         result = draw(self._counts, self._concentration, self._shapes, settings)
         if not result.method.independent:
-            kernel = result.method.kernel
-            proposes = kernel is not None and kernel.statistic == "accepted"
-            accepted = result.statistics if proposes else None
+            proposes = [part.kernel.statistic == "accepted" for part in result.method.parts]
+            accepted = result.statistics[..., proposes] if any(proposes) else None
             warn_if_not_converged(result.probabilities, accepted)
         return as_datatree(result, self._counts, self._concentration)
 

@@ -57,6 +57,8 @@ class ProgressBar:
         trace: TracebackType | None,
     ) -> None:
         if self._bar is not None:
+            if kind is None and self._steps:  # the last step that was shown is done too
+                self._bar.update(0, completed=self._steps)
             self._bar.stop()
 
 

@@ -18,7 +18,7 @@ import numpy as np
 from luce._types import FloatArray, WordArray
 from luce.conditional_counts import ConditionalCounts
 from luce.errors import MethodError
-from luce.methods import Method, choose_method
+from luce.methods import Method, Part, choose_method
 from luce.module_shapes import ModuleShapes
 from luce.progress import ProgressBar
 from luce.settings import Settings
@@ -31,9 +31,6 @@ if TYPE_CHECKING:
 # Metropolis states are rounded between chunks, so the size must never depend on the clock.
 _CHUNK_STEPS = 200_000
 
-# The paper's proposal concentration, and where tuning starts.
-_PAPER_PROPOSAL = 160.0
-
 # Where some category has a smaller shape, its probability is often too small to show: keep logs.
 _LOGS_BELOW = 0.5
 
@@ -43,13 +40,13 @@ class Draws:
     """What the chains produced, before it is dressed up.
 
     `probabilities` and `log_probabilities` have shape (chain, draw, category), `statistics`
-    (chain, draw, problem), `log_proposal` (chain, problem).
+    (chain, draw, part), `log_tuning` (chain, part).
     """
 
     probabilities: FloatArray
     log_probabilities: FloatArray | None
     statistics: FloatArray
-    log_proposal: FloatArray
+    log_tuning: FloatArray
     method: Method
     warmup: int
     seed: np.random.SeedSequence
@@ -77,7 +74,7 @@ class _Chain:
     to_warm: int
     to_draw: int
     done: int = 0
-    buffers: list[FloatArray] = field(default_factory=list)
+    buffers: dict[int, FloatArray] = field(default_factory=dict)
 
 
 def draw(
@@ -94,12 +91,12 @@ def draw(
         logs = bool(min(shapes.shape.min(), shapes.total.min()) < _LOGS_BELOW)
     size = (settings.chains, settings.draws)
     _check_memory(size, counts.n_categories, logs)
-    n_problems = len(method.problems)
+    n_parts = len(method.parts)
     result = Draws(
         np.empty((*size, counts.n_categories)),
         np.empty((*size, counts.n_categories)) if logs else None,
-        np.empty((*size, n_problems)),
-        np.empty((settings.chains, n_problems)),
+        np.empty((*size, n_parts)),
+        np.empty((settings.chains, n_parts)),
         method,
         warmup,
         seeds,
@@ -112,7 +109,7 @@ def draw(
     if result.interrupted:
         result.keep(min(c.done for c in chains))
     for chain in chains:
-        result.log_proposal[chain.number] = [tuning[2] for tuning in chain.tunings]
+        result.log_tuning[chain.number] = [tuning[2] for tuning in chain.tunings]
     result.seconds = time.perf_counter() - began
     return result
 
@@ -145,23 +142,24 @@ def _new_chain(
     from luce.kernels.grouped import split_space
     from luce.kernels.random import new_bits
 
-    *core_seeds, split_seed = seeds.spawn(len(method.problems) + 1)
-    states = [
-        method.draw_start(np.random.default_rng(own.spawn(1)[0]), q)
-        if start is None
-        else method.start_at(start, shapes, q)
-        for q, own in enumerate(core_seeds)
-    ]
-    tunings = []
-    for problem in method.problems:
-        # Proposals should be about as narrow as the posterior, whose shapes add up to this.
-        start_at = np.log(
-            settings.proposal_concentration or max(_PAPER_PROPOSAL, problem.shape.sum())
-        )
-        tunings.append(np.asarray([start_at, 0.0, start_at]))
-    generators = [new_bits(own) for own in core_seeds]
+    *part_seeds, split_seed = seeds.spawn(len(method.parts) + 1)
+    states, tunings = [], []
+    for q, (part, own) in enumerate(zip(method.parts, part_seeds, strict=True)):
+        if start is None:
+            states.append(part.draw_start(np.random.default_rng(own.spawn(1)[0])))
+        else:
+            states.append(
+                part.start_at(start if method.plan is None else shapes.core_masses(start, q))
+            )
+        first = 0.0
+        if settings.proposal_concentration is not None:
+            first = np.log(settings.proposal_concentration)
+        elif part.kernel.first_tuning is not None:
+            first = part.kernel.first_tuning(part.problem)
+        tunings.append(np.asarray([first, 0.0, first]))
+    generators = [new_bits(own) for own in part_seeds]
     splitter = new_bits(split_seed)
-    spaces = [split_space(problem) for problem in method.problems]
+    spaces = [split_space(part.problem) for part in method.parts]
     return _Chain(number, generators, splitter, states, tunings, spaces, warmup, settings.draws)
 
 
@@ -174,7 +172,7 @@ def _run(chains: list[_Chain], result: Draws, settings: Settings) -> bool:
     tunes = settings.proposal_concentration is None
     method = result.method
     work = result.probabilities.shape[-1]
-    work += sum(len(p.members) + len(p.shape) for p in method.problems)
+    work += sum(len(p.problem.members) + len(p.problem.shape) for p in method.parts)
     chunk = max(1, _CHUNK_STEPS // work)
     stop = Event()
 
@@ -205,10 +203,12 @@ def _run(chains: list[_Chain], result: Draws, settings: Settings) -> bool:
 
 
 def _warm(chain: _Chain, method: Method, chunk: int, tunes: bool) -> None:
-    """Make sweeps that are discarded, tuning the method if it wants to be tuned."""
+    """Make sweeps that are discarded, tuning the methods that want to be tuned."""
     size = min(chunk, chain.to_warm)
-    assert method.kernel is not None
-    _sweep(chain, method, size, chunk, method.kernel.tuned and tunes)
+    for q, part in enumerate(method.parts):
+        if not part.kernel.independent:
+            adapt = tunes and part.kernel.first_tuning is not None
+            _sweep(chain, part, q, size, chunk, adapt, np.empty(size))
     chain.to_warm -= size
 
 
@@ -219,20 +219,24 @@ def _draw(chain: _Chain, result: Draws, chunk: int) -> None:
     method = result.method
     size = min(chunk, chain.to_draw)
     rows = slice(chain.done, chain.done + size)
-    pieces, statistics = _sweep(chain, method, size, chunk, adapt=False)
-    result.statistics[chain.number, rows] = statistics
+    statistics = np.empty((len(method.parts), size))
+    pieces = [
+        _sweep(chain, part, q, size, chunk, False, statistics[q])
+        for q, part in enumerate(method.parts)
+    ]
+    result.statistics[chain.number, rows] = statistics.T
     target = result.probabilities[chain.number, rows]
     logs = np.empty((0, 0))
     if result.log_probabilities is not None:
         logs = result.log_probabilities[chain.number, rows]
-    wide = any(problem.wide for problem in method.problems)
+    wide = any(part.problem.wide for part in method.parts)
     if method.plan is None:
         target[:] = np.exp(pieces[0]) if wide else pieces[0]
         if result.log_probabilities is not None:
             logs[:] = pieces[0] if wide else np.log(pieces[0])
     else:
-        for q, problem in enumerate(method.problems):
-            if wide and not problem.wide:
+        for q, part in enumerate(method.parts):
+            if wide and not part.problem.wide:
                 pieces[q] = np.log(pieces[q])
         shares = pieces[0] if len(pieces) == 1 else np.hstack([np.empty((size, 0)), *pieces])
         draw_splits(chain.splitter, method.plan, shares, wide, target, logs)
@@ -241,19 +245,14 @@ def _draw(chain: _Chain, result: Draws, chunk: int) -> None:
 
 
 def _sweep(
-    chain: _Chain, method: Method, size: int, chunk: int, adapt: bool
-) -> tuple[list[FloatArray], FloatArray]:
-    """Advance every problem of a chain; returns states, one array a problem, and statistics."""
-    statistics = np.empty((len(method.problems), size))
-    pieces = []
-    for q, problem in enumerate(method.problems):
-        assert method.kernel is not None
-        if len(chain.buffers) == q:
-            chain.buffers.append(np.empty((chunk, len(problem.shape))))
-        out = chain.buffers[q][:size]
-        state, tuning, space = chain.states[q], chain.tunings[q], chain.spaces[q]
-        method.kernel.advance(
-            chain.generators[q], problem, state, tuning, adapt, out, statistics[q], space
-        )
-        pieces.append(out)
-    return pieces, statistics.T
+    chain: _Chain, part: Part, q: int, size: int, chunk: int, adapt: bool, stat: FloatArray
+) -> FloatArray:
+    """Advance part q of a chain; returns its states, one a row, until it is advanced again."""
+    if q not in chain.buffers:
+        chain.buffers[q] = np.empty((chunk, len(part.problem.shape)))
+    out = chain.buffers[q][:size]
+    part.kernel.advance(
+        chain.generators[q], part.problem, chain.states[q], chain.tunings[q], adapt, out, stat,
+        chain.spaces[q],
+    )  # fmt: skip
+    return out

@@ -13,7 +13,15 @@ from luce._types import FloatArray, SeedLike
 from luce.errors import DataError, MethodError
 from luce.simplex import read_probabilities
 
-METHODS = ("auto", "exact", "waiting-times", "hidden-counts", "metropolis")
+METHODS = (
+    "auto",
+    "exact",
+    "rejection",
+    "hamiltonian",
+    "waiting-times",
+    "hidden-counts",
+    "metropolis",
+)
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from luce._types import FloatArray, WordArray
-from luce.kernels import hidden_counts, metropolis, waiting_times
+from luce.kernels import hamiltonian, hidden_counts, metropolis, rejection, waiting_times
 from luce.kernels.grouped import SplitSpace
 from luce.kernels.problem import Problem
 
@@ -28,17 +28,22 @@ class Kernel(NamedTuple):
         Makes sweeps.
     statistic
         What it stores in `stat`.
-    tuned
-        Does it adapt `tuning` during warm-up?
+    first_tuning
+        Where `tuning` starts for a problem, if the kernel adapts it during warm-up.
+    independent
+        Are its draws independent of each other?
     """
 
     advance: Advance
     statistic: str
-    tuned: bool
+    first_tuning: Callable[[Problem], float] | None = None
+    independent: bool = False
 
 
 KERNELS: dict[str, Kernel] = {
-    "waiting-times": Kernel(waiting_times.advance, "log_waiting_time", False),
-    "hidden-counts": Kernel(hidden_counts.advance, "hidden_count", False),
-    "metropolis": Kernel(metropolis.advance, "accepted", True),
+    "waiting-times": Kernel(waiting_times.advance, "log_waiting_time"),
+    "hidden-counts": Kernel(hidden_counts.advance, "hidden_count"),
+    "hamiltonian": Kernel(hamiltonian.advance, "accepted", hamiltonian.first_tuning),
+    "rejection": Kernel(rejection.advance, "proposals", independent=True),
+    "metropolis": Kernel(metropolis.advance, "accepted", metropolis.first_tuning),
 }

@@ -14,8 +14,8 @@ from typing import NamedTuple
 import numpy as np
 
 from luce._types import FloatArray, IntArray, WordArray
-from luce.kernels.jit import compiled, internal
-from luce.kernels.random import gamma, log_gamma
+from luce.kernels.jit import borrowed, compiled, internal
+from luce.kernels.random import gamma_of, log_gamma
 
 # What a step does with the mass of its module.
 SPLIT, SPLIT_TINY, CORE = range(3)
@@ -27,7 +27,8 @@ class SplitPlan(NamedTuple):
     Step s shares the mass of ``module[s]`` among the targets ``start[s]:start[s + 1]``, by
     gammas of their `shape`, or as a core says (`kind`).  A target that is not negative is a
     category, else the module ``-1 - target``.  In a step SPLIT_TINY some shape is so small that
-    its gamma may underflow, and the split is made in logarithms.
+    its gamma may underflow, and the split is made in logarithms.  `spread` is `gamma_spread` of
+    the shapes.
     """
 
     module: IntArray
@@ -35,6 +36,7 @@ class SplitPlan(NamedTuple):
     start: IntArray
     target: IntArray
     shape: FloatArray
+    spread: FloatArray
     n_modules: int
 
 
@@ -52,6 +54,7 @@ def draw_splits(
     `core_draws`, shape (draws, cells of all cores), holds the cells' shares, or (`core_logs`)
     their logarithms.
     """
+    plan = borrowed(plan)
     module, kind, start, target, shape = plan.module, plan.kind, plan.start, plan.target, plan.shape
     mass, log_mass = np.ones(plan.n_modules), np.zeros(plan.n_modules)
     shares, log_shares = np.empty(len(shape)), np.empty(len(shape))
@@ -63,7 +66,7 @@ def draw_splits(
             if kind[step] == SPLIT:
                 total = 0.0
                 for i in range(a, b):
-                    shares[i] = gamma(bits, shape[i])
+                    shares[i] = gamma_of(bits, shape[i], plan.spread[i])
                     total += shares[i]
                 if b - a == 1:  # the only category there is: exactly 1
                     shares[a] = total = 1.0

@@ -15,7 +15,7 @@ import numpy as np
 
 from luce._types import FloatArray, WordArray
 from luce.kernels.grouped import SplitSpace, split_groups
-from luce.kernels.jit import compiled, embedded
+from luce.kernels.jit import borrowed, compiled, embedded
 from luce.kernels.problem import Problem, Wide
 from luce.kernels.random import gamma_or_log, poisson, scaled_gamma
 from luce.kernels.set_sums import member_sums, normalise, set_sums, zero
@@ -55,6 +55,7 @@ def advance(
         Scratch for splitting grouped outcomes, None where there are none: what only they need
         is then not even compiled.
     """
+    problem = borrowed(problem)
     wide, waits, shape, n = problem.wide, problem.waits, problem.shape, len(state)
     mixing = np.empty(len(waits))
     means, counts = np.empty(n), np.empty(n)
@@ -62,7 +63,7 @@ def advance(
         set_sums(problem, state, mixing)
         for t in range(len(mixing)):
             if waits[t] > 0.0:
-                mixing[t] = scaled_gamma(bits, waits[t], mixing[t], wide)
+                mixing[t] = scaled_gamma(bits, waits[t], problem.wait_spread[t], mixing[t], wide)
             else:
                 mixing[t] = zero(wide)
         member_sums(problem, mixing, True, means)

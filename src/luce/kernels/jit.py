@@ -15,9 +15,13 @@ from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import numba
+from numba.core import cgutils, types
+from numba.extending import intrinsic
 
 _Function = TypeVar("_Function", bound=Callable[..., object])
+_Value = TypeVar("_Value")
 _config: Any = numba.config
+_build: Any = cgutils
 
 
 @cache
@@ -73,3 +77,31 @@ def _without_wrappers(function: _Function, forceinline: bool) -> _Function:
     # Not cached: what calls it is, with this inside, and writing it out alone takes time.
     jit = numba.njit(nogil=True, error_model="numpy", forceinline=forceinline, **options)
     return cast(_Function, jit(function))
+
+
+def _borrowed(typing_context: Any, value: Any) -> Any:
+    def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return _without_owner(context, builder, signature.args[0], arguments[0])
+
+    return value(value), codegen
+
+
+# Passes an array, or a tuple of arrays, on without counting references.  For arguments of a
+# compiled function, which Python keeps alive until it returns.  Numba counts a reference whenever
+# a variable is bound to an array, and does so atomically: for a dozen arrays that is as long as a
+# sweep over six categories takes.
+borrowed = cast(Callable[[_Value], _Value], intrinsic(_borrowed))
+
+
+def _without_owner(context: Any, builder: Any, kind: Any, value: Any) -> Any:
+    kinds: Any = types  # numba's own types are not annotated
+    if isinstance(kind, kinds.Array):
+        array = context.make_array(kind)(context, builder, value)
+        array.meminfo = _build.get_null_value(array.meminfo.type)
+        array.parent = _build.get_null_value(array.parent.type)
+        return array._getvalue()
+    if isinstance(kind, kinds.BaseTuple):
+        items = _build.unpack_tuple(builder, value, len(kind))
+        bare = [_without_owner(context, builder, k, v) for k, v in zip(kind, items, strict=True)]
+        return context.make_tuple(builder, kind, bare)
+    return value

@@ -15,7 +15,7 @@ import numpy as np
 
 from luce._types import FloatArray, WordArray
 from luce.kernels.grouped import SplitSpace
-from luce.kernels.jit import compiled, internal
+from luce.kernels.jit import borrowed, compiled, internal
 from luce.kernels.problem import Problem
 from luce.kernels.random import log_gamma, uniform
 from luce.kernels.set_sums import as_log, from_log, normalise, set_sums
@@ -27,6 +27,15 @@ _LOG_BETA_MIN, _LOG_BETA_MAX = math.log(1e-2), math.log(1e17)
 # million-fold in a thousand steps that accept nothing, and little enough at their end to leave
 # the acceptance, which rises by about 0.2 per unit of log β, with a standard error of 0.02.
 _GAIN, _DECAY = 2.0, 0.6
+
+
+# The paper's proposal concentration.
+PAPER_PROPOSAL = 160.0
+
+
+def first_tuning(problem: Problem) -> float:
+    """Start log β where proposals are about as narrow as the posterior, whose shapes add up so."""
+    return math.log(max(PAPER_PROPOSAL, float(problem.shape.sum())))
 
 
 @compiled
@@ -62,6 +71,7 @@ def advance(
     space
         Unused: the density needs no splitting.
     """
+    problem = borrowed(problem)
     n, wide = len(state), problem.wide
     here, there, plain = np.empty(n), np.empty(n), np.empty(n)
     for i in range(n):

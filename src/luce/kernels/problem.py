@@ -1,11 +1,12 @@
 """The arrays a sampling kernel works on."""
 
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
 from luce._types import BoolArray, FloatArray, IntArray
 from luce.kernels.jit import compiled
+from luce.kernels.log_powers import Powers
 
 # A gamma variate of shape a falls below 1e-308, the smallest double, with probability about
 # 10^(-308 a): once in 10^15 draws for a = 0.05, almost every second draw for a = 0.001.
@@ -21,17 +22,55 @@ _ROUNDING = 1e-13
 Wide = Literal[True] | None
 
 
+class Curvature(NamedTuple):
+    """How wide a posterior is in each direction of θ = log λ, for Hamiltonian moves.
+
+    Attributes
+    ----------
+    root, root_transposed
+        B, lower triangular, and B': B'B is the inverse of the precision at the mode.
+    powers
+        m_t of the sets.
+    """
+
+    root: FloatArray
+    root_transposed: FloatArray
+    powers: Powers
+
+
+class Envelope(NamedTuple):
+    """A Dirichlet density above the posterior, for rejection.
+
+    Attributes
+    ----------
+    shape, spread
+        Of the Dirichlet, with `gamma_spread` of each.
+    log_bound
+        The logarithm of the posterior over Π_i p_i^(shape_i - 1) is nowhere above this.
+    powers, complement_powers
+        Powers of p_i and of 1 - p_i in posterior over Dirichlet.
+    """
+
+    shape: FloatArray
+    spread: FloatArray
+    log_bound: float
+    powers: Powers
+    complement_powers: Powers
+
+
 class Problem(NamedTuple):
     """p(p_1..p_n) ∝ Π_i p_i^(c_i - 1) · Π_t p(S_t)^(n_t - m_t).
 
     Sets are prefixes of chains, or everything but a prefix: chain k is
     ``members[chain_start[k]:chain_start[k + 1]]``, holds the sets
     ``set_start[k]:set_start[k + 1]``, shortest prefix first, and the prefix of set t ends
-    at ``set_end[t]``.
+    at ``set_end[t]``.  The first `singles` chains each hold one set, all they list, and the next
+    `lone` each one set, everything but the one category they list: most data are of one of these
+    kinds, and sums over them are short loops.
 
     Attributes
     ----------
-    members, chain_start, complement, set_start, set_end
+    members, chain_start, complement, set_start, set_end, singles, lone
         The sets S_t.
     waits
         m_t >= 0: number of outcomes, not necessarily whole, conditioned on S_t.
@@ -39,6 +78,8 @@ class Problem(NamedTuple):
         n_t: whole number of outcomes known only to lie in S_t.
     shape
         c_i > 0: concentration plus net counts of category i.
+    wait_spread, spread
+        `gamma_spread` of m_t and c_i.
     total_shape
         A = Σ c_i - Σ m_t + Σ n_t, the shape of the gamma-distributed total.
     listed_start, listed_chain, listed_position
@@ -48,6 +89,8 @@ class Problem(NamedTuple):
     wide
         True where probabilities span more than the range of a double, so that everything is
         kept as logarithms; else None.
+    fit
+        What some kernels need to know of the posterior beforehand.
     """
 
     members: IntArray
@@ -55,14 +98,19 @@ class Problem(NamedTuple):
     complement: BoolArray
     set_start: IntArray
     set_end: IntArray
+    singles: int
+    lone: int
     waits: FloatArray
     groups: FloatArray
     shape: FloatArray
+    wait_spread: FloatArray
+    spread: FloatArray
     total_shape: float
     listed_start: IntArray
     listed_chain: IntArray
     listed_position: IntArray
     wide: Wide
+    fit: Any  # a Curvature, an Envelope or None; compiled code cannot ask which
 
 
 def make_problem(
@@ -91,10 +139,17 @@ def make_problem(
     """
     # Copies: compiled code takes a read-only or strided array for another type and would be
     # compiled again for it.
-    members, chain_start, set_start, set_end = (
-        np.array(a, np.int64) for a in (members, chain_start, set_start, set_end)
-    )
     complement, shape = np.array(complement, np.bool_), np.array(shape, np.float64)
+    one_set = (np.diff(set_start) == 1) & (set_end[set_start[1:] - 1] == chain_start[1:])
+    single = one_set & ~complement
+    lone = one_set & complement & (np.diff(chain_start) == 1)
+    chains = np.argsort(np.where(single, 0, np.where(lone, 1, 2)), kind="stable")
+    complement = complement[chains]
+    sets, new_set_start = _pieces(np.asarray(set_start), chains)
+    positions, new_chain_start = _pieces(np.asarray(chain_start), chains)
+    shift = np.repeat(new_chain_start[:-1] - chain_start[:-1][chains], np.diff(new_set_start))
+    set_end, exponent = set_end[sets] + shift, exponent[sets]
+    members, chain_start, set_start = members[positions], new_chain_start, new_set_start
     groups = np.ceil(np.maximum(np.asarray(exponent, np.float64), 0.0))
     waits = groups - exponent
     chain_of_member = np.repeat(np.arange(len(complement)), np.diff(chain_start))
@@ -102,12 +157,25 @@ def make_problem(
     listed_start = np.zeros(len(shape) + 1, np.int64)
     np.cumsum(np.bincount(members, minlength=len(shape)), out=listed_start[1:])
     narrow = Problem(
-        members, chain_start, complement, set_start, set_end, waits, groups, shape,
-        float(total_shape), listed_start, chain_of_member[listed_position], listed_position,
-        wide=None,
+        members, chain_start, complement, set_start, set_end, int(single.sum()), int(lone.sum()),
+        waits, groups, shape, gamma_spreads(waits), gamma_spreads(shape), float(total_shape),
+        listed_start, chain_of_member[listed_position], listed_position, wide=None, fit=None,
     )  # fmt: skip
     least = min(shape.min(initial=np.inf), total_shape, _least_set_shape(narrow))
     return narrow._replace(wide=True if least < _SMALL_SHAPE else None)
+
+
+def gamma_spreads(shape: FloatArray) -> FloatArray:
+    """`luce.kernels.random.gamma_spread` of many shapes."""
+    return np.asarray(1.0 / np.sqrt(9.0 * np.where(shape < 1.0, shape + 1.0, shape) - 3.0))
+
+
+def _pieces(start: IntArray, order: IntArray) -> tuple[IntArray, IntArray]:
+    """Lay pieces ``start[k]:start[k + 1]`` out in another order: old places, and new starts."""
+    length = np.diff(start)[order]
+    new = np.zeros(len(start), np.int64)
+    np.cumsum(length, out=new[1:])
+    return np.repeat(start[:-1][order] - new[:-1], length) + np.arange(new[-1]), new
 
 
 @compiled

@@ -121,13 +121,18 @@ def exponential(bits: WordArray) -> float:
 
 
 @embedded
-def gamma_above_one(bits: WordArray, shape: float) -> float:
-    """G ~ Gamma(shape, 1) for shape >= 1."""
+def gamma_spread(shape: float) -> float:
+    """What `gamma_of` wants to know of a shape: 1 / (3 √d), d = a - 1/3, a the shape if >= 1."""
+    return 1.0 / math.sqrt(9.0 * (shape if shape >= 1.0 else shape + 1.0) - 3.0)
+
+
+@embedded
+def _gamma_above_one(bits: WordArray, shape: float, spread: float) -> float:
+    """G ~ Gamma(shape, 1) for shape >= 1 (Marsaglia and Tsang 2000)."""
     d = shape - 1.0 / 3.0
-    c = 1.0 / math.sqrt(9.0 * d)
     while True:
         z = normal(bits)
-        v = 1.0 + c * z
+        v = 1.0 + spread * z
         if v <= 0.0:
             continue
         v = v * v * v
@@ -139,21 +144,30 @@ def gamma_above_one(bits: WordArray, shape: float) -> float:
 
 
 @embedded
-def gamma(bits: WordArray, shape: float) -> float:
-    """G ~ Gamma(shape, 1); underflows to 0 for tiny shapes."""
+def gamma_of(bits: WordArray, shape: float, spread: float) -> float:
+    """G ~ Gamma(shape, 1), the spread of its shape being known: a root and a division less."""
     if shape == 1.0:
         return exponential(bits)
     if shape < 1.0:
-        return gamma_above_one(bits, shape + 1.0) * math.exp(math.log(uniform(bits)) / shape)
-    return gamma_above_one(bits, shape)
+        small = _gamma_above_one(bits, shape + 1.0, spread)
+        return small * math.exp(-exponential(bits) / shape)
+    return _gamma_above_one(bits, shape, spread)
+
+
+@embedded
+def gamma(bits: WordArray, shape: float) -> float:
+    """G ~ Gamma(shape, 1); underflows to 0 for tiny shapes."""
+    return gamma_of(bits, shape, gamma_spread(shape))
 
 
 @internal
 def log_gamma(bits: WordArray, shape: float) -> float:
-    """Log G(a) = log G(a + 1) + log(U) / a: finite where G(a) underflows."""
+    """Log G(a) = log G(a + 1) - E / a: finite where G(a) underflows."""
+    spread = gamma_spread(shape)
     if shape < 1.0:
-        return math.log(gamma_above_one(bits, shape + 1.0)) + math.log(uniform(bits)) / shape
-    return math.log(gamma_above_one(bits, shape))
+        above = _gamma_above_one(bits, shape + 1.0, spread)
+        return math.log(above) - exponential(bits) / shape
+    return math.log(_gamma_above_one(bits, shape, spread))
 
 
 @embedded
@@ -165,10 +179,10 @@ def gamma_or_log(bits: WordArray, shape: float, wide: Wide) -> float:
 
 
 @embedded
-def scaled_gamma(bits: WordArray, shape: float, rate: float, wide: Wide) -> float:
+def scaled_gamma(bits: WordArray, shape: float, spread: float, rate: float, wide: Wide) -> float:
     """G / rate with G ~ Gamma(shape, 1), or the logarithm of it from the logarithm of the rate."""
     if wide is None:
-        return gamma(bits, shape) / rate
+        return gamma_of(bits, shape, spread) / rate
     return log_gamma(bits, shape) - rate
 
 

@@ -11,7 +11,7 @@ import math
 import numpy as np
 
 from luce._types import FloatArray
-from luce.kernels.jit import embedded, inlined, internal
+from luce.kernels.jit import embedded, inlined
 from luce.kernels.problem import Problem, Wide
 
 _CANCELLED = 1e-3
@@ -101,7 +101,7 @@ def ratio(a: float, b: float, wide: Wide) -> float:
     return math.exp(a - b)
 
 
-@internal
+@embedded
 def set_sums(problem: Problem, x: FloatArray, out: FloatArray) -> None:
     """out_t = Σ_{i ∈ S_t} x_i."""
     # One function on purpose: a call with the problem, even one never made, takes and drops a
@@ -110,10 +110,25 @@ def set_sums(problem: Problem, x: FloatArray, out: FloatArray) -> None:
     chain_start, set_start, set_end = problem.chain_start, problem.set_start, problem.set_end
     listed_start, listed_chain = problem.listed_start, problem.listed_chain
     listed_position = problem.listed_position
+    for t in range(problem.singles):
+        running = zero(wide)
+        for position in range(chain_start[t], chain_start[t + 1]):
+            running = plus(running, x[members[position]], wide)
+        out[t] = running
+    if problem.singles == len(complement):
+        return
     total = zero(wide)
     for i in range(len(x)):
         total = plus(total, x[i], wide)
-    for k in range(len(complement)):
+    for t in range(problem.singles, problem.singles + problem.lone):
+        left_out = members[chain_start[t]]
+        out[t] = minus(total, x[left_out], wide)
+        if cancelled(out[t], total, wide):
+            out[t] = zero(wide)
+            for i in range(len(x)):
+                if i != left_out:
+                    out[t] = plus(out[t], x[i], wide)
+    for k in range(problem.singles + problem.lone, len(complement)):
         first, last = set_start[k], set_start[k + 1] - 1
         running, start = zero(wide), chain_start[k]
         for t in range(first, last + 1):
@@ -142,7 +157,7 @@ def set_sums(problem: Problem, x: FloatArray, out: FloatArray) -> None:
                 out[t] = running
 
 
-@internal
+@embedded
 def member_sums(problem: Problem, w: FloatArray, outside: bool, out: FloatArray) -> None:
     """out_i = Σ_{t: i ∈ S_t} w_t, or over the t with i ∉ S_t if `outside`."""
     wide = problem.wide
@@ -168,7 +183,19 @@ def _add_along(problem: Problem, w: FloatArray, complement: bool, out: FloatArra
     wide, members, kind = problem.wide, problem.members, problem.complement
     chain_start, set_start, set_end = problem.chain_start, problem.set_start, problem.set_end
     total = zero(wide)
-    for k in range(len(kind)):
+    if not complement:
+        for t in range(problem.singles):
+            weight = w[t]
+            for position in range(chain_start[t], chain_start[t + 1]):
+                i = members[position]
+                out[i] = plus(out[i], weight, wide)
+            total = plus(total, weight, wide)
+    else:
+        for t in range(problem.singles, problem.singles + problem.lone):
+            i = members[chain_start[t]]
+            out[i] = plus(out[i], w[t], wide)
+            total = plus(total, w[t], wide)
+    for k in range(problem.singles + problem.lone, len(kind)):
         if kind[k] == complement:
             running, first = zero(wide), set_start[k]
             for t in range(set_start[k + 1] - 1, first - 1, -1):

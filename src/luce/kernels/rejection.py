@@ -1,0 +1,77 @@
+"""Perfect draws by rejection from a Dirichlet, where every set leaves out one atom.
+
+    π(p) ∝ Π_i p_i^(c_i - 1) · Π_i (1 - p_i)^(-m_i)
+
+    p ~ Dir(a),   accept if  log U < Σ_i (c_i - a_i) log p_i - Σ_i m_i log(1 - p_i) - M
+
+M is a certified bound of what stands before it.  Draws are independent and exact.
+"""
+
+import numpy as np
+
+from luce._types import FloatArray, WordArray
+from luce.kernels.grouped import SplitSpace
+from luce.kernels.jit import borrowed, compiled
+from luce.kernels.log_powers import log_power_product
+from luce.kernels.problem import Problem
+from luce.kernels.random import exponential, gamma_of
+
+
+@compiled
+def advance(
+    bits: WordArray,
+    problem: Problem,
+    state: FloatArray,
+    tuning: FloatArray,
+    adapt: bool,
+    out: FloatArray,
+    stat: FloatArray,
+    space: SplitSpace | None,
+) -> None:
+    """Draw p ~ Dir(a) until one is accepted, for each row of `out`.
+
+    Parameters
+    ----------
+    bits
+        Generator of this chain alone.
+    problem
+        As `fit` the envelope: a, M and the powers.
+    state
+        p of the last draw, on return.
+    tuning, adapt, space
+        Unused.
+    out
+        Shape (draws, n).
+    stat
+        Shape (draws,): proposals made for each draw.
+    """
+    problem = borrowed(problem)
+    fit, n = problem.fit, len(state)
+    shape, bound = fit.shape, fit.log_bound
+    rest = np.empty(n)
+    for d in range(len(out)):
+        proposals = 0.0
+        while True:
+            proposals += 1.0
+            total = 0.0
+            for i in range(n):
+                state[i] = gamma_of(bits, shape[i], fit.spread[i])
+                total += state[i]
+            for i in range(n):
+                # Where an atom takes nearly all, what it leaves is added up and not subtracted.
+                rest[i] = total - state[i]
+                if rest[i] < 1e-3 * total:
+                    rest[i] = 0.0
+                    for j in range(n):
+                        if j != i:
+                            rest[i] += state[j]
+            for i in range(n):
+                state[i] /= total
+                rest[i] /= total
+            log_ratio = log_power_product(fit.powers, state)
+            log_ratio += log_power_product(fit.complement_powers, rest)
+            if log_ratio - bound > -exponential(bits):
+                break
+        stat[d] = proposals
+        for i in range(n):
+            out[d, i] = state[i]

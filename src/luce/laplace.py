@@ -1,0 +1,122 @@
+"""The posterior's mode in θ = log λ, and how wide it is around it.
+
+f(θ), its slope and its curvature are those of `kernels.curvature`.  Damped Newton steps climb it:
+f is strictly concave where no outcome is grouped, so the mode is one and is found from anywhere.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from luce._types import FloatArray
+from luce.errors import ConvergenceWarning
+
+if TYPE_CHECKING:
+    from luce.kernels.problem import Curvature, Problem
+
+# A dense matrix of this size is factored in seconds.
+MOST_DENSE = 2000
+
+# Newton's decrement, twice what is left to gain, at which f is as high as doubles can tell.
+_CLOSE = 1e-20
+_MOST_STEPS = 100
+
+
+def log_mode(problem: Problem) -> FloatArray:
+    """θ where f is largest, shape (n,).
+
+    Up to `MOST_DENSE` atoms by Cholesky factors of the curvature, beyond by conjugate gradients.
+    """
+    from luce.kernels.curvature import slope
+
+    problem = problem._replace(wide=None)
+    gradient = np.empty(len(problem.shape))
+    # λ_i <- c_i / (1 + r_i) never goes down (Hunter 2004), and needs no step length.
+    theta: FloatArray = np.log(problem.shape / problem.shape.sum() * problem.total_shape)
+    for _ in range(5):
+        value = slope(problem, theta, gradient)
+        rate = problem.shape - gradient
+        theta += np.log(problem.shape / np.maximum(rate, 1e-3 * problem.shape))
+    value = slope(problem, theta, gradient)
+    for _ in range(_MOST_STEPS):
+        step = _newton_step(problem, theta, gradient)
+        decrement = float(gradient @ step)
+        if not decrement > _CLOSE * (1.0 + abs(value)):
+            return theta
+        length, new_gradient = 1.0, np.empty_like(gradient)
+        while True:
+            new: FloatArray = theta + length * step
+            new_value = slope(problem, new, new_gradient)
+            if new_value >= value + 1e-4 * length * decrement or length < 1e-10:
+                break
+            length /= 2
+        if length < 1e-10:  # rounding hides what is left
+            return theta
+        theta, value, gradient = new, new_value, new_gradient
+    import warnings
+
+    warnings.warn("Newton's method did not reach the mode.", ConvergenceWarning, stacklevel=2)
+    return theta
+
+
+def _newton_step(problem: Problem, theta: FloatArray, gradient: FloatArray) -> FloatArray:
+    """(-f'')^(-1) f'."""
+    from luce.kernels.curvature import precision, times_precision
+
+    n = len(theta)
+    if n <= MOST_DENSE:
+        from scipy.linalg import cho_factor, cho_solve
+
+        matrix = np.empty((n, n))
+        precision(problem, theta, matrix)
+        return np.asarray(cho_solve(cho_factor(matrix, lower=True), gradient))
+    from scipy.sparse.linalg import LinearOperator, cg
+
+    def times(v: FloatArray) -> FloatArray:
+        out = np.empty(n)
+        times_precision(problem, theta, np.ascontiguousarray(v), out)
+        return out
+
+    # Where θ is the mode the diagonal is about c, the complete information.
+    step, _ = cg(
+        LinearOperator((n, n), times), gradient, rtol=1e-10, maxiter=10 * n,
+        M=LinearOperator((n, n), lambda v: v / problem.shape),
+    )  # fmt: skip
+    return np.asarray(step)
+
+
+def fit_curvature(problem: Problem) -> tuple[Curvature, float]:
+    """Fit the posterior's width at its mode, and tell how well waiting times would mix.
+
+    Returns
+    -------
+    tuple
+        The fit, and the effective share of waiting-time sweeps: one sweep keeps of a deviation
+        along x the share of information missing, 1 - x'Hx / x'Cx, H being the curvature and
+        C = diag(c) that with the waiting times known.  The least eigenvalue e of
+        C^(-1/2) H C^(-1/2), among the directions that move p, gives e / (2 - e).
+    """
+    from scipy.linalg import cholesky, eigvalsh, solve_triangular
+
+    from luce.kernels.curvature import precision
+    from luce.kernels.log_powers import make_powers
+    from luce.kernels.problem import Curvature
+
+    theta = log_mode(problem)
+    n = len(theta)
+    h = np.empty((n, n))
+    precision(problem._replace(wide=None), theta, h)
+    root = np.tril(solve_triangular(cholesky(h, lower=True), np.eye(n), lower=True))
+    fit = Curvature(root, np.ascontiguousarray(root.T), make_powers(problem.waits))
+    half = np.sqrt(problem.shape)
+    information = h / half / half[:, None]
+    # Λ varies apart from p, and a sweep redraws it: the directions of p are those across u.
+    u = np.exp(theta) / half
+    u /= np.linalg.norm(u)
+    along = information @ u
+    information -= np.outer(u, along) + np.outer(along, u)
+    information += (1.0 + u @ along) * np.outer(u, u)
+    least = float(eigvalsh(information, subset_by_index=[0, 0])[0])
+    return fit, least / (2.0 - least)
