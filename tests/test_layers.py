@@ -21,7 +21,7 @@ LAYERS = [
     ["density", "structure"],
     ["module_shapes"],
     ["exact", "envelope", "laplace", "convergence", "chains", "windows", "progress", "settings"],
-    ["methods"],
+    ["methods", "mode"],
     ["sampling"],
     ["draws", "diagnostics"],
     ["summaries"],

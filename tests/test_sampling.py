@@ -718,7 +718,8 @@ def test_a_bar_appears_after_two_seconds() -> None:
 import os, signal, threading
 threading.Timer({seconds}, os.kill, (os.getpid(), signal.SIGINT)).start()
 try:
-    post.sample(10, warmup=2_000_000_000, seed=5, method="waiting-times", threads=1, progress={progress})
+    how = dict(warmup=2_000_000_000, method="waiting-times", threads=1)
+    post.sample(10, seed=5, progress={progress}, **how)
 except KeyboardInterrupt:
     print("interrupted")
 """

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from luce._types import FloatArray
+from luce._types import BoolArray, FloatArray
 from luce.errors import ConvergenceWarning
 
 if TYPE_CHECKING:
@@ -21,6 +21,7 @@ MOST_DENSE = 2000
 
 # Newton's decrement, twice what is left to gain, at which f is as high as doubles can tell.
 _CLOSE = 1e-20
+_NEAR = 1e-6
 _MOST_STEPS = 100
 
 
@@ -32,28 +33,31 @@ def log_mode(problem: Problem) -> FloatArray:
     from luce.kernels.curvature import slope
 
     problem = problem._replace(wide=None)
-    gradient = np.empty(len(problem.shape))
+    active = problem.shape > 0  # a power of 0 has its atom at 0, and the others without it
+    shape = problem.shape[active]
+    gradient = np.empty(len(active))
+    theta: FloatArray = np.full(len(active), -np.inf)
+    theta[active] = np.log(shape / shape.sum() * max(problem.total_shape, 1e-3))
     # λ_i <- c_i / (1 + r_i) never goes down (Hunter 2004), and needs no step length.
-    theta: FloatArray = np.log(problem.shape / problem.shape.sum() * problem.total_shape)
     for _ in range(5):
         value = slope(problem, theta, gradient)
-        rate = problem.shape - gradient
-        theta += np.log(problem.shape / np.maximum(rate, 1e-3 * problem.shape))
+        rate = shape - gradient[active]
+        theta[active] += np.log(shape / np.maximum(rate, 1e-3 * shape))
     value = slope(problem, theta, gradient)
     for _ in range(_MOST_STEPS):
-        step = _newton_step(problem, theta, gradient)
+        step = np.zeros(len(active))
+        step[active] = _newton_step(problem, theta, gradient, active)
         decrement = float(gradient @ step)
         if not decrement > _CLOSE * (1.0 + abs(value)):
             return theta
         length, new_gradient = 1.0, np.empty_like(gradient)
         while True:
-            new: FloatArray = theta + length * step
+            new: FloatArray = np.where(active, theta + length * step, -np.inf)
             new_value = slope(problem, new, new_gradient)
-            if new_value >= value + 1e-4 * length * decrement or length < 1e-10:
+            # So close to the mode rounding hides a gain, but Newton's whole step is right.
+            if decrement < _NEAR or new_value >= value + 1e-4 * length * decrement:
                 break
             length /= 2
-        if length < 1e-10:  # rounding hides what is left
-            return theta
         theta, value, gradient = new, new_value, new_gradient
     import warnings
 
@@ -61,28 +65,35 @@ def log_mode(problem: Problem) -> FloatArray:
     return theta
 
 
-def _newton_step(problem: Problem, theta: FloatArray, gradient: FloatArray) -> FloatArray:
-    """(-f'')^(-1) f'."""
+def _newton_step(
+    problem: Problem, theta: FloatArray, gradient: FloatArray, active: BoolArray
+) -> FloatArray:
+    """Solve (-f'') step = f' for the active atoms."""
     from luce.kernels.curvature import precision, times_precision
 
-    n = len(theta)
+    n, target = len(theta), gradient[active]
+    # Where f does not change with the scale of λ, the step may hold that scale.
+    hold = 0.0 if problem.total_shape > 0 else problem.shape.mean() / n
     if n <= MOST_DENSE:
         from scipy.linalg import cho_factor, cho_solve
 
         matrix = np.empty((n, n))
         precision(problem, theta, matrix)
-        return np.asarray(cho_solve(cho_factor(matrix, lower=True), gradient))
+        factor = cho_factor(matrix[np.ix_(active, active)] + hold, lower=True)
+        return np.asarray(cho_solve(factor, target))
     from scipy.sparse.linalg import LinearOperator, cg
 
     def times(v: FloatArray) -> FloatArray:
-        out = np.empty(n)
-        times_precision(problem, theta, np.ascontiguousarray(v), out)
-        return out
+        whole, out = np.zeros(n), np.empty(n)
+        whole[active] = v
+        times_precision(problem, theta, whole, out)
+        return np.asarray(out[active] + hold * v.sum())
 
-    # Where θ is the mode the diagonal is about c, the complete information.
+    size = (len(target), len(target))
+    # Where θ is the mode the diagonal is about c, the information if waiting times were known.
     step, _ = cg(
-        LinearOperator((n, n), times), gradient, rtol=1e-10, maxiter=10 * n,
-        M=LinearOperator((n, n), lambda v: v / problem.shape),
+        LinearOperator(size, times), target, rtol=1e-10, maxiter=10 * n,
+        M=LinearOperator(size, lambda v: v / problem.shape[active]),
     )  # fmt: skip
     return np.asarray(step)
 

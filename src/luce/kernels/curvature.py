@@ -6,6 +6,8 @@
     -∂²f/∂θ_i∂θ_j = [i = j] λ_i (1 + r_i) - λ_i λ_j g_ij,    g_ij = Σ_{t ∋ i, j} k_t / λ(S_t)²
 
 Λ = Σ λ_i is a gamma variable of its own, so f is strictly concave where no outcome is grouped.
+Where its shape A is 0, as for maximum likelihood, -Σ λ_i is left out (and with it each 1 +): then f
+does not change with the scale of λ.
 """
 
 import math
@@ -24,13 +26,14 @@ def slope(problem: Problem, theta: FloatArray, gradient: FloatArray) -> float:
     x = np.exp(theta)
     sums, rates = np.empty(len(problem.waits)), np.empty(len(theta))
     set_sums(problem, x, sums)
-    value = 0.0
+    value, scale = 0.0, 1.0 if problem.total_shape > 0.0 else 0.0
     for t in range(len(sums)):
         value -= (problem.waits[t] - problem.groups[t]) * math.log(sums[t])
     _rates(problem, sums, rates)
     for i in range(len(theta)):
-        value += problem.shape[i] * theta[i] - x[i]
-        gradient[i] = problem.shape[i] - x[i] * (1.0 + rates[i])
+        if problem.shape[i] > 0.0:  # an atom at 0 adds nothing, though its θ is infinite
+            value += problem.shape[i] * theta[i] - scale * x[i]
+        gradient[i] = problem.shape[i] - x[i] * (scale + rates[i])
     return value
 
 
@@ -47,7 +50,7 @@ def precision(problem: Problem, theta: FloatArray, out: FloatArray) -> None:
     sums, rates, lost = np.empty(len(problem.waits)), np.empty(n), np.zeros(n)
     set_sums(problem, x, sums)
     _rates(problem, sums, rates)
-    everybody = 0.0
+    everybody, scale = 0.0, 1.0 if problem.total_shape > 0.0 else 0.0
     for i in range(n):
         for j in range(n):
             out[i, j] = 0.0
@@ -69,7 +72,7 @@ def precision(problem: Problem, theta: FloatArray, out: FloatArray) -> None:
         for j in range(i + 1):
             out[i, j] = -x[i] * x[j] * (out[i, j] + everybody - lost[i] - lost[j])
             out[j, i] = out[i, j]
-        out[i, i] += x[i] * (1.0 + rates[i])
+        out[i, i] += x[i] * (scale + rates[i])
 
 
 @compiled
@@ -81,8 +84,9 @@ def times_precision(problem: Problem, theta: FloatArray, v: FloatArray, out: Flo
     set_sums(problem, x, sums)
     _rates(problem, sums, rates)
     along, part, back = np.empty(n_sets), np.empty(n), np.empty(n)
+    scale = 1.0 if problem.total_shape > 0.0 else 0.0
     for i in range(n):
-        out[i] = x[i] * (1.0 + rates[i]) * v[i]
+        out[i] = x[i] * (scale + rates[i]) * v[i]
     # Sums are taken of positive numbers only, so the two signs of v go one after the other.
     for sign in (1.0, -1.0):
         for i in range(n):
