@@ -39,7 +39,7 @@ benchmark: $(VENV)/.tools  ## measure the speed of structure and sampling
 figures: $(VENV)/.package  ## the pictures of docs/paper.md, at the paper's full settings
 	$(BIN)/luce paper --out luce-paper
 	mkdir -p docs/paper
-	cp luce-paper/*.svg docs/paper
+	cp luce-paper/*.svg luce-paper/claims.csv docs/paper
 
 clean:
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis

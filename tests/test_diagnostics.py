@@ -343,6 +343,17 @@ def test_lags_that_there_are_not(lags: int) -> None:
         diagnostics.autocorrelation(dirichlet((2, 50, 2)), lags)
 
 
+@pytest.mark.parametrize("given", [2.0, 2.5, "2", None, True, np.float64(2)])
+def test_lags_and_points_are_whole_numbers(given: Any) -> None:
+    x = dirichlet((2, 50, 2))
+    with pytest.raises(luce.DataError, match=r"lags = .* a whole number is needed"):
+        diagnostics.autocorrelation(x, given)
+    for function in (diagnostics.mpsrf_convergence, diagnostics.statistic_convergence):
+        with pytest.raises(luce.DataError, match=r"points = .* a whole number is needed"):
+            function(x, given)
+    assert diagnostics.autocorrelation(x, np.int64(2)).sizes["lag"] == 3
+
+
 # -- arviz, labels and what is refused --------------------------------------------------
 
 
@@ -440,7 +451,7 @@ def test_what_the_mpsrf_refuses() -> None:
 def test_points_that_there_are_not() -> None:
     x = dirichlet((2, 50, 3), seed=18)
     for points in (0, -1, 17):
-        with pytest.raises(luce.DataError, match="1 to 16 are possible, 3 draws each"):
+        with pytest.raises(luce.DataError, match="1 to 16 are possible"):
             diagnostics.mpsrf_convergence(x, points)
     for points in (0, 51):
         with pytest.raises(luce.DataError, match="1 to 50"):

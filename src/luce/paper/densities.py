@@ -9,12 +9,13 @@ from scipy.special import chdtrc
 
 from luce._types import BoolArray, FloatArray, IntArray
 from luce.conditional_counts import ConditionalCounts
+from luce.paper.samplers import HIDDEN, sample
 from luce.posterior import Posterior
 
 _SIDE = 40  # triangles along a side of the mesh that is shown
 _FINER = 10  # ... and a side of each, for its mass
 
-_FORGETTING = 10  # draws of the paper's sampler to the next one used, as good as independent
+_DRAWS_APART = 10  # from one draw of the paper's sampler to the next used: as good as independent
 
 
 @dataclass(frozen=True)
@@ -34,9 +35,7 @@ class Densities:
     freedom: int
     mesh_mean: FloatArray
     closed_mean: FloatArray
-    draws_mean: FloatArray
     printed_mean: FloatArray
-    largest_sum_error: float
 
     @property
     def p_value(self) -> float:
@@ -51,11 +50,9 @@ def densities(chains: int, draws: int, seed: int) -> Densities:
     """
     empty = ConditionalCounts(3)
     truncated = Posterior(empty.observe({1: 2}, without=[0]), 2.0)
-    tree = truncated.sample(
-        _FORGETTING * draws, chains=chains, seed=np.random.SeedSequence([seed, 3]),
-        method="hidden-counts", reduce=False, progress=False,
-    )  # fmt: skip
-    p = tree["posterior"]["probabilities"].to_numpy()[:, ::_FORGETTING].reshape(-1, 3)
+    own = np.random.SeedSequence([seed, 3])
+    tree = sample(truncated, HIDDEN.options, chains, _DRAWS_APART * draws, seed=own, warmup=100)
+    p = tree["posterior"]["probabilities"].to_numpy()[:, ::_DRAWS_APART].reshape(-1, 3)
 
     corners = triangles(_SIDE)
     fine, parent = _refined(corners)
@@ -71,7 +68,8 @@ def densities(chains: int, draws: int, seed: int) -> Densities:
     counts = np.bincount(triangle_of(p, _SIDE), minlength=len(corners))
     statistic, freedom = _chi_square(counts, len(p) * coarse["truncated"])
     # The paper's formula for one truncated term, as printed: no Beta factor for the truncated
-    # mass, and the truncated part divided by the kept one.
+    # mass, and the truncated part divided by the kept one.  That argument does not add up to 1;
+    # Dir(x | a) is read as the product of x^(a - 1) there too.
     kept = 1 - fine[:, 0]
     printed = (fine[:, 0] / kept) * (fine[:, 1] / kept) ** 3 * (fine[:, 2] / kept)
     return Densities(
@@ -85,9 +83,7 @@ def densities(chains: int, draws: int, seed: int) -> Densities:
         freedom,
         mass["truncated"] @ fine,
         truncated.mean(),
-        p.mean(axis=0),
         printed @ fine / printed.sum(),
-        _sum_error(fine[:: _FINER**2, 0]),
     )
 
 
@@ -134,15 +130,3 @@ def _chi_square(counts: IntArray, expected: FloatArray) -> tuple[float, int]:
     observed = np.append(counts[~rare], counts[rare].sum())
     wanted = np.append(expected[~rare], expected[rare].sum())
     return float(((observed - wanted) ** 2 / wanted).sum()), len(wanted) - 1
-
-
-def _sum_error(truncated: FloatArray, outcomes: int = 2) -> float:
-    """Sum the augmented density over hidden counts; the largest relative error against the model.
-
-    sum_h C(m + h - 1, h) q^h = (1 - q)^(-m), q the truncated mass and m the outcomes.
-    """
-    q = truncated[truncated < 0.95]
-    h = np.arange(2000)
-    ways = np.cumprod(np.append(1.0, (outcomes + h[:-1]) / (h[:-1] + 1)))
-    total = (ways * q[:, None] ** h).sum(axis=1)
-    return float(np.abs(total * (1 - q) ** outcomes - 1).max())

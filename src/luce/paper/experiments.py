@@ -6,69 +6,33 @@ paper's two samplers run on the raw categories, as there.
 
 from __future__ import annotations
 
-import statistics
-import time
-import warnings
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from luce import diagnostics
 from luce._types import FloatArray, IntArray
-from luce.errors import ConvergenceWarning
 from luce.examples import paper_posterior
+from luce.paper.samplers import (
+    FLOOR,
+    HIDDEN,
+    SAMPLERS,
+    TUNED,
+    Sampler,
+    Scale,
+    sample,
+    seconds_a_draw,
+    way_to_draw,
+)
 from luce.posterior import Posterior
-
-if TYPE_CHECKING:
-    from xarray import DataTree
-
-PAPER_PROPOSAL = 160.0
 
 # The sampler "auto" forgets its past about twentyfold a sweep here, so that of every fifth draw
 # nothing can be told from the one before.
-_FORGETTING = 5
+_SWEEPS_APART = 5
 
-
-@dataclass(frozen=True)
-class Scale:
-    """How much is run: chains, draws of each, indices to evaluate at, lags."""
-
-    chains: int
-    draws: int
-    points: int = 25
-    lags: int = 200
-
-
-FULL = Scale(chains=50, draws=5000)
-QUICK = Scale(chains=20, draws=1000)
-
-
-@dataclass(frozen=True)
-class Sampler:
-    """A way to draw, as `Posterior.sample` names it, and what people call it."""
-
-    key: str
-    label: str
-    options: Mapping[str, Any] = field(default_factory=dict)
-
-
-HIDDEN = Sampler(
-    "hidden-counts", "hidden counts (paper)", {"method": "hidden-counts", "reduce": False}
-)
-METROPOLIS = Sampler(
-    "metropolis-160",
-    "Metropolis, β = 160",
-    {"method": "metropolis", "reduce": False, "proposal_concentration": PAPER_PROPOSAL},
-)
-TUNED = Sampler("metropolis-tuned", "Metropolis, tuned", {"method": "metropolis", "reduce": False})
-WAITING = Sampler("waiting-times", "waiting times", {"method": "waiting-times", "reduce": False})
-AUTO = Sampler("auto", "auto")
-FLOOR = Sampler("independent", "independent draws")
-
-SAMPLERS = {10: (HIDDEN, METROPOLIS, WAITING, AUTO, FLOOR),
-            20: (HIDDEN, METROPOLIS, TUNED, WAITING, AUTO, FLOOR)}  # fmt: skip
+_LOOKED_AT = 10  # categories whose effective sample sizes are computed, of many
 
 
 @dataclass(frozen=True)
@@ -78,7 +42,7 @@ class Run:
     Parameters
     ----------
     seconds
-        Of one thread, for one draw of one chain.
+        Of one processor, for one draw of one chain.
     effective
         Smallest effective sample size over the categories, as a share of the draws used.
     proposal, accepted
@@ -91,8 +55,8 @@ class Run:
         Multivariate potential scale reduction factor, shape (index,).
     mean_error, variance_error
         Distance from the truth, shape (chain, index).
-    chain_means
-        Of the second halves, shape (chain, category).
+    chain_means, chain_variances
+        Of the second halves, shape (chain, category); variances are about the true mean.
     printed_rhat
         What the paper's last formula for the MPSRF gives as printed, on the second halves.
     """
@@ -108,6 +72,7 @@ class Run:
     mean_error: FloatArray
     variance_error: FloatArray
     chain_means: FloatArray
+    chain_variances: FloatArray
     printed_rhat: float
 
     @property
@@ -115,6 +80,11 @@ class Run:
         """The sampler's name, with the concentration it was tuned to."""
         tuned = self.sampler is TUNED
         return f"{self.sampler.label} (β = {self.proposal:.0f})" if tuned else self.sampler.label
+
+    @property
+    def rate(self) -> float:
+        """Effective draws a second."""
+        return self.effective / self.seconds
 
 
 @dataclass(frozen=True)
@@ -143,15 +113,17 @@ class Size:
 def compare(n: int, scale: Scale, seed: int, say: Callable[[str], None]) -> Comparison:
     """Run all samplers on the paper's posterior with n categories."""
     posterior = paper_posterior(n)
+    options = {sampler: dict(sampler.options) for sampler in SAMPLERS[n]}
+    seeds = {s: np.random.SeedSequence([seed, n, k]).spawn(2) for k, s in enumerate(SAMPLERS[n])}
+    say(f"n = {n}: timing")
+    if TUNED in options:
+        options[TUNED]["proposal_concentration"] = _tuned(posterior, scale, seeds[TUNED][0])
+    seconds = seconds_a_draw({s: way_to_draw(posterior, s, o) for s, o in options.items()})
     runs: dict[str, Run] = {}
     truth = None
-    for number, sampler in enumerate(SAMPLERS[n]):
+    for sampler in SAMPLERS[n]:
         say(f"n = {n}: {sampler.label}")
-        tuning, sampling, timing = np.random.SeedSequence([seed, n, number]).spawn(3)
-        options = dict(sampler.options)
-        if sampler is TUNED:
-            options["proposal_concentration"] = _tuned(posterior, scale, tuning)
-        p, accepted = _draws(posterior, sampler, options, scale, sampling)
+        p, accepted = _draws(posterior, sampler, options[sampler], scale, seeds[sampler][1])
         if truth is None:  # as in the paper: all chains of its own sampler, which comes first
             truth = diagnostics.pooled_moments(p)
         errors = diagnostics.statistic_convergence(p, scale.points, truth)
@@ -159,9 +131,9 @@ def compare(n: int, scale: Scale, seed: int, say: Callable[[str], None]) -> Comp
         late = p[:, scale.draws // 2 :]
         runs[sampler.key] = Run(
             sampler,
-            _seconds(posterior, sampler, options, scale, timing),
+            seconds[sampler],
             _effective(late),
-            options.get("proposal_concentration", np.nan),
+            options[sampler].get("proposal_concentration", np.nan),
             accepted,
             diagnostics.autocorrelation(p[..., :2], scale.lags).to_numpy(),
             rhat["draw"].to_numpy(),
@@ -169,33 +141,30 @@ def compare(n: int, scale: Scale, seed: int, say: Callable[[str], None]) -> Comp
             errors["mean_error"].to_numpy(),
             errors["variance_error"].to_numpy(),
             late.mean(axis=1),
+            # About its own mean a chain that hardly moves would have hardly any variance.
+            ((late - truth[0]) ** 2).mean(axis=1),
             _printed_rhat(late),
         )
     return Comparison(n, runs)
 
 
-def grow(sizes: tuple[int, ...], seed: int, say: Callable[[str], None]) -> list[Size]:
-    """Run the paper's sampler on ever more categories."""
-    found = []
-    for n in sizes:
+def grow(
+    ten: Comparison, sizes: tuple[int, ...], seed: int, say: Callable[[str], None]
+) -> list[Size]:
+    """Run the paper's sampler on ever more categories, beyond the ten of the comparison."""
+    posteriors = {n: paper_posterior(n) for n in sizes}
+    say("more categories: timing")
+    ways = {n: way_to_draw(p, HIDDEN, HIDDEN.options) for n, p in posteriors.items()}
+    seconds = seconds_a_draw(ways, rounds=2, long=6_000)
+    found = [Size(ten.n, ten[HIDDEN].seconds, ten[HIDDEN].effective)]
+    scale = Scale(chains=8, draws=2000)
+    for n, posterior in posteriors.items():
         say(f"n = {n}: {HIDDEN.label}")
-        posterior, scale = paper_posterior(n), Scale(chains=4, draws=1000)
-        sampling, timing = np.random.SeedSequence([seed, n]).spawn(2)
-        p, _ = _draws(posterior, HIDDEN, HIDDEN.options, scale, sampling)
-        seconds = _seconds(posterior, HIDDEN, HIDDEN.options, scale, timing, repeats=3)
-        some = p[:, scale.draws // 2 :, :: n // 10]
-        found.append(Size(n, seconds, _effective(some)))
+        own = np.random.SeedSequence([seed, n])
+        p, _ = _draws(posterior, HIDDEN, HIDDEN.options, scale, own)
+        some = p[:, scale.draws // 2 :, :: n // _LOOKED_AT]
+        found.append(Size(n, seconds[n], _effective(some)))
     return found
-
-
-def _sample(
-    posterior: Posterior, options: Mapping[str, Any], chains: int, draws: int, **more: Any
-) -> DataTree:
-    with warnings.catch_warnings():
-        # That chains have not converged is what is measured here.
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        settings = {"warmup": 0, "progress": False, **options, **more}
-        return posterior.sample(draws, chains=chains, **settings)
 
 
 def _draws(
@@ -206,9 +175,9 @@ def _draws(
     seed: np.random.SeedSequence,
 ) -> tuple[FloatArray, float]:
     """Draws, shape (chain, draw, category), and the share of proposals accepted, nan if none."""
-    thin = _FORGETTING if sampler is FLOOR else 1
+    thin = _SWEEPS_APART if sampler is FLOOR else 1
     warmup = 100 if sampler is FLOOR else 0
-    tree = _sample(posterior, options, scale.chains, thin * scale.draws, seed=seed, warmup=warmup)
+    tree = sample(posterior, options, scale.chains, thin * scale.draws, seed=seed, warmup=warmup)
     p = tree["posterior"]["probabilities"].to_numpy()[:, ::thin]
     # A copy lets go of the draws between.
     p = p.copy() if thin > 1 else p
@@ -219,35 +188,8 @@ def _draws(
 
 def _tuned(posterior: Posterior, scale: Scale, seed: np.random.SeedSequence) -> float:
     """Concentration of proposals that accepts 0.24 of them: the median over chains tuned apart."""
-    options = {**TUNED.options, "warmup": 5000}
-    tree = _sample(posterior, options, min(scale.chains, 20), 1, seed=seed)
+    tree = sample(posterior, TUNED.options, min(scale.chains, 20), 1, seed=seed, warmup=5000)
     return float(np.median(tree.attrs["proposal_concentration"]))
-
-
-def _seconds(
-    posterior: Posterior,
-    sampler: Sampler,
-    options: Mapping[str, Any],
-    scale: Scale,
-    seed: np.random.SeedSequence,
-    repeats: int = 5,
-) -> float:
-    """Seconds of one thread for a draw of one chain: the median of some repeats.
-
-    Independent draws are timed as NumPy makes them, from a Dirichlet of the same length.
-    """
-    rng = np.random.default_rng(seed)
-    shape = posterior.concentration + posterior.counts.category_counts
-    taken = []
-    for _ in range(repeats):
-        began = time.perf_counter()
-        if sampler is FLOOR:
-            rng.dirichlet(shape, (4, scale.draws))
-            taken.append(time.perf_counter() - began)
-        else:
-            tree = _sample(posterior, options, 4, scale.draws, seed=seed, threads=1)
-            taken.append(tree.attrs["sampling_time"])
-    return statistics.median(taken) / (4 * scale.draws)
 
 
 def _effective(late: FloatArray) -> float:

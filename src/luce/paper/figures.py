@@ -15,16 +15,8 @@ import numpy as np
 from luce._types import FloatArray
 from luce.errors import MethodError
 from luce.paper.densities import Densities
-from luce.paper.experiments import (
-    AUTO,
-    FLOOR,
-    HIDDEN,
-    METROPOLIS,
-    TUNED,
-    WAITING,
-    Comparison,
-    Run,
-)
+from luce.paper.experiments import Comparison, Run
+from luce.paper.samplers import AUTO, FLOOR, HIDDEN, METROPOLIS, TUNED, WAITING
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -56,11 +48,14 @@ _STYLE: dict[str, Any] = {
 }
 
 
-class Panel(NamedTuple):
-    """One picture: a name for its files, the drawing, and what it shows, in words."""
+_BANDS = "one line and one band for each sampler"
+
+
+class Drawing(NamedTuple):
+    """One picture: a name for its files, the figure, and what it shows, in words."""
 
     name: str
-    drawing: Figure
+    figure: Figure
     description: str
 
 
@@ -77,7 +72,7 @@ def drawing_style() -> Iterator[None]:
         yield
 
 
-def densities_figure(found: Densities) -> list[Panel]:
+def densities_figure(found: Densities) -> list[Drawing]:
     """Prior, plain posterior, truncated posterior, and the sampler's draws beside it."""
     masses = {
         "prior": ("Prior, Dir(2, 2, 2)", found.prior),
@@ -86,17 +81,11 @@ def densities_figure(found: Densities) -> list[Panel]:
         "draws": (f"{found.n_draws:,} draws of the sampler", found.draws),
     }
     top = max(m.max() for _, m in masses.values()) * len(found.corners)
-    words = {
-        "prior": "symmetric about the centre of the triangle",
-        "plain": "gathered towards the corner of category 2",
-        "truncated": "drawn out along the way from category 1 to category 2",
-        "draws": "the same shape as the truncated posterior on the mesh, with a little noise",
-    }
     return [
-        Panel(
+        Drawing(
             name,
             _simplex(found.corners, mass * len(mass), title, top),
-            f"Density over the triangle of three probabilities: {title}; {words[name]}.",
+            f"Density over the triangle of three probabilities, as shades: {title}.",
         )
         for name, (title, mass) in masses.items()
     ]
@@ -106,7 +95,7 @@ def _simplex(corners: FloatArray, density: FloatArray, title: str, top: float) -
     """Draw a density, relative to a flat one, over the triangle of three probabilities."""
     from matplotlib.collections import PolyCollection
 
-    figure, axes = new_drawing(4.3, 3.3)
+    figure, axes = new_figure(4.3, 3.3)
     at = np.array([[0.0, 0.0], [1.0, 0.0], [0.5, np.sqrt(0.75)]])
     patches = PolyCollection(list(corners @ at), array=density, cmap="cividis", edgecolors="face")
     patches.set(linewidths=0.3, clim=(0, top), rasterized=True)
@@ -123,13 +112,13 @@ def _simplex(corners: FloatArray, density: FloatArray, title: str, top: float) -
     return figure
 
 
-def autocorrelation_figure(ten: Comparison) -> list[Panel]:
+def autocorrelation_figure(ten: Comparison) -> list[Drawing]:
     """Mean autocorrelation with the 10th and 90th percentile over chains."""
-    panels = []
+    drawings = []
     for k, (name, title) in enumerate(
         [("first", "First component (truncated)"), ("second", "Second component")]
     ):
-        figure, axes = new_drawing()
+        figure, axes = new_figure()
         for run in ten:
             lags = np.arange(1.0, run.autocorrelation.shape[1])
             _line(axes, run, lags, run.autocorrelation[:, 1:, k])
@@ -137,22 +126,21 @@ def autocorrelation_figure(ten: Comparison) -> list[Panel]:
         axes.set_ylim(-0.25, 1.02)
         _plain_ticks(axes)
         _legend(axes)
-        panels.append(
-            Panel(
+        drawings.append(
+            Drawing(
                 name,
                 figure,
-                f"Autocorrelation against lag, {title.lower()}: Metropolis stays high for tens "
-                "of draws, all others fall to zero within a few.",
+                f"Autocorrelation against lag, {title.lower()}: {_BANDS}.",
             )
         )
-    return panels
+    return drawings
 
 
-def mpsrf_figure(found: Comparison) -> list[Panel]:
+def mpsrf_figure(found: Comparison) -> list[Drawing]:
     """R-hat against the index of the draw and against seconds."""
-    panels = []
+    drawings = []
     for name, label in (("index", "draws of each chain"), ("seconds", "seconds of each chain")):
-        figure, axes = new_drawing()
+        figure, axes = new_figure()
         for run in found:
             along = run.index * (run.seconds if name == "seconds" else 1)
             color, dashes = _LOOK[run.sampler.key]
@@ -168,23 +156,23 @@ def mpsrf_figure(found: Comparison) -> list[Panel]:
         # The distance from 1 is what matters; the ticks still say R-hat itself.
         axes.yaxis.set_major_formatter(lambda excess, _: f"{1 + excess:.6g}")
         _legend(axes)
-        panels.append(
-            Panel(
+        drawings.append(
+            Drawing(
                 name,
                 figure,
                 f"Multivariate potential scale reduction factor against {label}, n = {found.n}: "
-                "Metropolis lies far above the other samplers, which come near 1 at once.",
+                "one line for each sampler.",
             )
         )
-    return panels
+    return drawings
 
 
-def convergence_figure(ten: Comparison) -> list[Panel]:
+def convergence_figure(ten: Comparison) -> list[Drawing]:
     """Errors of mean and variance against the index of the draw and against seconds."""
-    panels = []
+    drawings = []
     for axis, label in (("index", "draws of each chain"), ("seconds", "seconds of each chain")):
         for statistic in ("mean", "variance"):
-            figure, axes = new_drawing()
+            figure, axes = new_figure()
             for run in ten:
                 along = run.index * np.float64(run.seconds if axis == "seconds" else 1)
                 error = run.mean_error if statistic == "mean" else run.variance_error
@@ -194,19 +182,18 @@ def convergence_figure(ten: Comparison) -> list[Panel]:
             if axis == "index":
                 _plain_ticks(axes)
             _legend(axes)
-            panels.append(
-                Panel(
+            drawings.append(
+                Drawing(
                     f"{statistic}-{axis}",
                     figure,
-                    f"Error of the component-wise {statistic} against {label}: it falls for all "
-                    "samplers and is largest for Metropolis throughout.",
+                    f"Error of the component-wise {statistic} against {label}: {_BANDS}.",
                 )
             )
-    return panels
+    return drawings
 
 
-def new_drawing(width: float = 4.8, height: float = 4.2) -> tuple[Figure, Axes]:
-    """Make an empty drawing with one set of axes; without pyplot, so no window and no state."""
+def new_figure(width: float = 4.8, height: float = 4.2) -> tuple[Figure, Axes]:
+    """Make an empty figure with one set of axes; without pyplot, so no window and no state."""
     from matplotlib.figure import Figure as NewFigure
 
     figure = NewFigure(figsize=(width, height))

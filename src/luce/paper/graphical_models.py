@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from luce.paper.figures import Panel, new_drawing
+from luce.paper.figures import Drawing, new_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -15,16 +15,16 @@ _INK = "#222222"
 _SEEN = "#cfd8e3"
 
 
-def draw() -> list[Panel]:
+def draw() -> list[Drawing]:
     """Draw the model of the data, and the one with hidden counts."""
     return [
-        Panel(
+        Drawing(
             "unaugmented",
             _model(augmented=False),
             "Graphical model: the concentration alpha points to the probabilities pi, which point "
             "to the observed counts m of each truncated term.",
         ),
-        Panel(
+        Drawing(
             "augmented",
             _model(augmented=True),
             "Graphical model: as before, and in each term, for each of its outcomes, a hidden "
@@ -34,7 +34,7 @@ def draw() -> list[Panel]:
 
 
 def _model(augmented: bool) -> Figure:
-    figure, axes = new_drawing(4.3, 3.3)
+    figure, axes = new_figure(4.3, 3.3)
     middle = -0.4 if augmented else 0.4
     axes.set(xlim=(-0.6, 4.6), ylim=(middle - 1.8, middle + 1.8), aspect="equal")
     axes.axis("off")

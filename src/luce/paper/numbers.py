@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Iterable, Mapping
+from math import isnan
 from pathlib import Path
 from typing import Any
 
@@ -62,14 +63,42 @@ def convergence_numbers(ten: Comparison) -> Columns:
     return _columns(head, rows)
 
 
+def rates_numbers(comparisons: Iterable[Comparison]) -> Columns:
+    """One row for each number of categories and sampler."""
+    rows = [
+        (
+            found.n,
+            run.sampler.key,
+            run.seconds,
+            run.effective,
+            run.rate,
+            *("" if isnan(x) else x for x in (run.proposal, run.accepted)),
+        )
+        for found in comparisons
+        for run in found
+    ]
+    head = ("n", "sampler", "seconds_a_draw", "effective_share", "effective_draws_a_second")
+    return _columns((*head, "proposal_concentration", "accepted"), rows)
+
+
 def claims_numbers(claims: Mapping[str, list[Claim]]) -> Columns:
     """One row for each claim."""
     rows = [
-        (figure, claim.statement, claim.measured, str(claim.verdict), claim.remark)
+        (
+            figure,
+            "luce" if claim.ours else "paper",
+            claim.statement,
+            str(claim.verdict),
+            claim.value,
+            claim.measured,
+            claim.criterion,
+            claim.remark,
+        )
         for figure, listed in claims.items()
         for claim in listed
     ]
-    return _columns(("figure", "claim", "measured", "verdict", "remark"), rows)
+    head = ("figure", "source", "claim", "verdict", "value", "measured", "holds_if", "remark")
+    return _columns(head, rows)
 
 
 def write_csv(path: Path, columns: Columns) -> None:

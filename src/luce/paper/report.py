@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import os
 import platform
+import tempfile
 import time
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import isnan
 from pathlib import Path
 
 from luce.errors import MethodError
 from luce.page import Badge, Code, Link, Page, Panel, Strong
 from luce.paper import figures, numbers
-from luce.paper.claims import Claim, Verdict
-from luce.paper.experiments import FULL, PAPER_PROPOSAL, QUICK
-from luce.paper.sections import N_STEPS, SECTIONS, Experiments
+from luce.paper.claims import Claim, Verdict, tally
+from luce.paper.samplers import FULL, PAPER_PROPOSAL, QUICK, WANTED_ACCEPTANCE
+from luce.paper.sections import SECTIONS, Experiments, count_steps
 from luce.progress import ProgressBar, announce_compilation
 from luce.settings import check_whole
 from luce.version import __version__
@@ -41,7 +42,7 @@ def reproduce(
     *,
     quick: bool = False,
     seed: int = 1,
-    only: Sequence[str] = (),
+    only: str | Sequence[str] = (),
     progress: bool = True,
 ) -> Report:
     """Run the paper's experiments and write a report on them.
@@ -56,33 +57,31 @@ def reproduce(
     seed
         The same seed gives the same draws; seconds are measured anew.
     only
-        Names from `FIGURES`; all of them unless given.
+        One or more names from `FIGURES`; all of them unless given.
     progress
         Show a bar?
     """
     began = time.perf_counter()
     check_whole("seed", seed, 0)
-    unknown = [name for name in only if name not in SECTIONS]
+    wanted = [only] if isinstance(only, str) else list(only)
+    unknown = [name for name in wanted if name not in SECTIONS]
     if unknown:
         raise MethodError(f"there is no figure {unknown[0]!r}; choose from {', '.join(FIGURES)}.")
-    folder = Path(out)
-    if folder.exists() and not folder.is_dir():
-        raise MethodError(f"{str(folder)!r} is a file; a folder to write to is needed.")
-    names = [name for name in FIGURES if not only or name in only]
+    names = [name for name in FIGURES if not wanted or name in wanted]
     announce_compilation()
     scale = QUICK if quick else FULL
-    with figures.drawing_style(), ProgressBar(N_STEPS, progress) as bar:
-        folder.mkdir(parents=True, exist_ok=True)
+    with figures.drawing_style(), ProgressBar(count_steps(names), progress) as bar:
+        folder = _folder(out)
         found = Experiments(scale, seed, bar.step)
         judged = {name: SECTIONS[name].judge(found) for name in names}
         page = Page(_TITLE, _lead(judged))
         for name in names:
             bar.step(f"drawing {name}")
             _write_section(page, name, found, judged[name], folder)
-    _write_rates(page, found)
+    _write_rates(page, found, folder)
     seconds = time.perf_counter() - began
     command = ["luce paper", *(["--quick"] if quick else []), f"--seed {seed}"]
-    command += [f"--figure {name}" for name in only]
+    command += [f"--figure {name}" for name in names if wanted]
     page.section("How this was made")
     page.facts(
         {
@@ -97,14 +96,28 @@ def reproduce(
     return Report(page.save(folder / "index.html"), judged, seconds)
 
 
+def _folder(out: str | Path) -> Path:
+    """Make the folder, and try to write there before any work is done."""
+    folder = Path(out)
+    if not str(out):
+        raise MethodError("the folder to write to has no name; give one, or '.' for this folder.")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        raise MethodError(
+            f"cannot write to the folder {str(folder)!r}: {error.strerror or error}. Give another."
+        ) from None
+    return folder
+
+
 def _lead(judged: dict[str, list[Claim]]) -> str:
-    said = Counter(claim.verdict for listed in judged.values() for claim in listed)
     return (
         "The experiments of M. J. Johnson and A. S. Willsky, Dirichlet Posterior Sampling with "
         "Truncated Multinomial Likelihoods (arXiv:1208.6537), run again with luce: their figures, "
         "what they claim, and what was measured here. "
-        f"Of {said.total()} claims {said[Verdict.HOLDS]} hold, {said[Verdict.IN_PART]} in part, "
-        f"and {said[Verdict.FAILS]} as printed do not."
+        + tally(claim for listed in judged.values() for claim in listed)
     )
 
 
@@ -115,48 +128,53 @@ def _write_section(
     section = SECTIONS[name]
     page.section(section.title)
     panels = []
-    for panel in section.draw(found):
-        stem = folder / f"{name}-{panel.name}"
-        panel.drawing.savefig(stem.with_suffix(".png"), dpi=160)
-        panel.drawing.set_layout_engine("none")  # everything has its place now
-        panel.drawing.savefig(stem.with_suffix(".svg"), dpi=160, metadata={"Date": None})
+    for drawing in section.draw(found):
+        stem = folder / f"{name}-{drawing.name}"
+        drawing.figure.savefig(stem.with_suffix(".png"), dpi=160)
+        drawing.figure.set_layout_engine("none")  # everything has its place now
+        drawing.figure.savefig(stem.with_suffix(".svg"), dpi=160, metadata={"Date": None})
         svg = stem.with_suffix(".svg").read_text(encoding="utf-8")
-        panels.append(Panel(svg, panel.description))
+        panels.append(Panel(svg, drawing.description))
     page.figure(panels, section.caption)
     for claim in judged:
-        page.text(Badge(str(claim.verdict), _BADGES[claim.verdict]), " ", Strong(claim.statement))
-        page.text("Measured: ", claim.measured, ".", *([" ", claim.remark] if claim.remark else []))
+        badge = Badge(str(claim.verdict), _BADGES[claim.verdict])
+        source = " Check of ours: " if claim.ours else " "
+        page.text(badge, source, Strong(claim.statement))
+        remark = f" {claim.remark}" if claim.remark else ""
+        page.text(f"Measured: {claim.measured}. Holds if {claim.criterion}.{remark}")
     if section.list_numbers is not None:
         numbers.write_csv(folder / f"{name}.csv", section.list_numbers(found))
         page.text("The numbers: ", Link(f"{name}.csv", f"{name}.csv"), ".")
 
 
-def _write_rates(page: Page, found: Experiments) -> None:
-    """Add a table of how fast the samplers are."""
+def _write_rates(page: Page, found: Experiments, folder: Path) -> None:
+    """Add a table of how fast the samplers are, to the page and as a file."""
     if not found.comparisons:
         return
     page.section("Draws and effective draws a second")
-    rows = []
-    for comparison in found.comparisons:
-        for run in comparison:
-            accepted = "" if run.accepted != run.accepted else f"{run.accepted:.3f}"
-            rows.append(
-                [
-                    str(comparison.n),
-                    run.label,
-                    f"{1e6 * run.seconds:.2f}",
-                    f"{run.effective:.4f}",
-                    f"{run.effective / run.seconds:,.0f}",
-                    accepted,
-                ]
-            )
+    rows = [
+        [
+            str(comparison.n),
+            run.label,
+            f"{1e6 * run.seconds:.2f}",
+            f"{run.effective:.4f}",
+            f"{run.rate:,.0f}",
+            "" if isnan(run.accepted) else f"{run.accepted:.3f}",
+        ]
+        for comparison in found.comparisons
+        for run in comparison
+    ]
     head = ["n", "sampler", "µs a draw", "effective share", "effective draws a second", "accepted"]
-    page.table(head, rows, caption="One thread, one chain.", numeric=(0, 2, 3, 4, 5))
+    page.table(head, rows, caption="One processor, one chain.", numeric=(0, 2, 3, 4, 5))
     page.text(
         f"Hidden counts is the paper's sampler and Metropolis its baseline, Dir(βπ) proposals with "
-        f"β = {PAPER_PROPOSAL:.0f} or tuned to accept 0.24; they and waiting times run on the raw "
-        "categories. Auto is what luce does unless told otherwise. Independent draws are the "
-        "floor: every fifth draw of auto, timed as draws of a Dirichlet of the same length by "
-        "NumPy. The effective share is the smallest effective sample size over the categories, "
-        "over the number of draws, second halves only."
+        f"β = {PAPER_PROPOSAL:.0f} or tuned to accept {WANTED_ACCEPTANCE}; they and waiting times "
+        "run on the raw categories. Auto is what luce does unless told otherwise. Independent "
+        "draws are the floor: every fifth draw of auto, timed as draws of a Dirichlet of the same "
+        "length by NumPy. The effective share is the smallest effective sample size over the "
+        "categories, over the number of draws, second halves only. Seconds are those of the "
+        "processor: what a long call takes more than a short one, divided by the draws it makes "
+        "more."
     )
+    numbers.write_csv(folder / "rates.csv", numbers.rates_numbers(found.comparisons))
+    page.text("The numbers: ", Link("rates.csv", "rates.csv"), ".")
