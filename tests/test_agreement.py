@@ -28,7 +28,7 @@ from sampling_oracles import (
 
 from luce import ConditionalCounts, Posterior
 from luce.kernels import KERNELS, Kernel
-from luce.kernels.problem import Problem
+from luce.kernels.problem import Problem, gamma_spreads
 
 SEED = 1000 * int(os.environ.get("LUCE_TEST_SEED", "0"))
 ALL10 = tuple(range(10))
@@ -82,6 +82,18 @@ LARGER = {
             (4, 20, but(10, 3, 8, 9)),
             (8, 4, but(10, 1, 5)),
             (7, 2, ALL10),
+        ),
+    ),
+    "star": Case(
+        "each set leaves out one category, two are never left out, nothing is equal",
+        (0.9, 2.0, 1.3, 0.7, 3.0, 1.6),
+        (
+            (1, 3, but(6, 0)),
+            (0, 7, but(6, 2)),
+            (3, 1, but(6, 1)),
+            (4, 12, but(6, 3)),
+            (2, 4, but(6, 0)),
+            (5, 2, but(6)),
         ),
     ),
     "sparse": Case(
@@ -150,6 +162,19 @@ GIBBS = ("auto", "waiting-times", "hidden-counts")
 # of 0.05 Metropolis stays near one corner for thousands of steps, and its chains never meet.
 METROPOLIS = tuple(name for name in CASES if name not in ("three-sparse", "three-wide", "sparse"))
 
+# Hamiltonian moves have no grouped outcomes, and no shapes below 0.05: there θ = log λ falls to
+# where λ = exp θ is no double, and its slope with it.
+HAMILTONIAN = tuple(
+    name for name, case in CASES.items() if not case.groups and name != "three-wide"
+)
+
+# Each set leaves out one category; of "asymmetric" that is true of its atoms alone.
+REJECTION = (
+    *((name, reduce) for name in ("three", "paper-10", "paper-20", "star")
+      for reduce in (True, False)),
+    ("asymmetric", True),
+)  # fmt: skip
+
 
 @cache
 def truth(name: str) -> Moments:
@@ -206,6 +231,17 @@ def test_gibbs(name: str, method: str, reduce: bool) -> None:
 @pytest.mark.parametrize("name", METROPOLIS)
 def test_metropolis(name: str, reduce: bool) -> None:
     assert_agree(moments(name, "metropolis", reduce, draws=4000), truth(name))
+
+
+@pytest.mark.parametrize("reduce", [True, False], ids=["reduced", "raw"])
+@pytest.mark.parametrize("name", HAMILTONIAN)
+def test_hamiltonian(name: str, reduce: bool) -> None:
+    assert_agree(moments(name, "hamiltonian", reduce), truth(name))
+
+
+@pytest.mark.parametrize(("name", "reduce"), REJECTION)
+def test_rejection(name: str, reduce: bool) -> None:
+    assert_agree(moments(name, "rejection", reduce), truth(name))
 
 
 @pytest.mark.parametrize(("name", "beta"), [("paper-10", 160.0), ("rankings", 60.0)])
@@ -379,6 +415,23 @@ def drop_a_count(problem: Problem) -> Problem:
     return problem._replace(shape=shape)
 
 
+def drop_a_count_and_its_spread(problem: Problem) -> Problem:
+    fewer = drop_a_count(problem)
+    return fewer._replace(spread=gamma_spreads(fewer.shape))
+
+
+def lower_the_bound(problem: Problem) -> Problem:
+    """An envelope that cuts through the posterior: where it is above, too little is kept."""
+    return problem._replace(fit=problem.fit._replace(log_bound=problem.fit.log_bound - 1.0))
+
+
+def judge_by_other_powers(problem: Problem) -> Problem:
+    """Paths that are right, accepted as if sets had half as many outcomes again."""
+    powers = problem.fit.powers
+    powers = powers._replace(power=1.5 * powers.power)
+    return problem._replace(fit=problem.fit._replace(powers=powers))
+
+
 def total_of_the_prior_alone(problem: Problem) -> Problem:
     """Gamma(sum alpha), as if outcomes given the full set had not been dropped with that set."""
     return problem._replace(total_shape=sum(CASES["mixture"].concentration))
@@ -416,6 +469,9 @@ def test_plain_kernels_agree(
     [
         ("paper-10", "waiting-times", altered("waiting-times", drop_a_count)),
         ("paper-10", "hidden-counts", altered("hidden-counts", drop_a_count)),
+        ("star", "rejection", altered("rejection", lower_the_bound)),
+        ("star", "hamiltonian", altered("hamiltonian", drop_a_count_and_its_spread)),
+        ("star", "hamiltonian", altered("hamiltonian", judge_by_other_powers)),
         ("mixture", "waiting-times", altered("waiting-times", total_of_the_prior_alone)),
         ("groups", "waiting-times", altered("waiting-times", forget_a_group)),
         ("paper-10", "hidden-counts", plain_hidden_counts(trials=True)),
@@ -426,6 +482,9 @@ def test_plain_kernels_agree(
     ids=[
         "a count dropped, waiting times",
         "a count dropped, hidden counts",
+        "envelope too low",
+        "a count dropped, Hamiltonian moves",
+        "accepted by other powers",
         "total from the prior alone",
         "a group forgotten",
         "trials instead of hidden counts",

@@ -55,6 +55,7 @@ def fit_envelope(problem: Problem) -> tuple[Envelope, float] | None:
 
     def loss(d: FloatArray) -> tuple[float, FloatArray]:
         a = c - d
+        x[:] = 1 / n
         bound = star_bound(d, m, kinds, 0.05, x)
         if not np.isfinite(bound):  # just outside the constraints
             bound = 1e6

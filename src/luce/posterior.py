@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -68,9 +69,14 @@ class Posterior:
 
     @cached_property
     def structure(self) -> Structure:
-        """Which parts are exact, and which must be simulated."""
+        """Which parts are exact, and which must be simulated; printed, also how and why."""
         announce_compilation()
-        return structure_of(self._counts.sets)
+        return replace(structure_of(self._counts.sets), choices=self._choices)
+
+    def _choices(self) -> list[str]:
+        from luce.methods import automatic
+
+        return [f"{part.name}, {part.reason}" for part in automatic(self._shapes)]
 
     @cached_property
     def _shapes(self) -> ModuleShapes:

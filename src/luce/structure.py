@@ -9,6 +9,7 @@ cells, and only cores need simulation.  docs/structure.md has the proof.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -19,6 +20,8 @@ from luce.set_family import SetFamily
 
 if TYPE_CHECKING:
     from luce.kernels.module_tree import ModuleTree
+
+_MOST_SHOWN = 10  # cores
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,17 +68,29 @@ class Structure:
         The irreducible cores; none means that everything is exact.
     tree
         The modules, as arrays.
+    choices
+        Gives, for each core, the method that "auto" draws it by and why; printed, where known.
     """
 
     n_categories: int
     n_atoms: int
     cores: tuple[Core, ...]
     tree: ModuleTree
+    choices: Callable[[], list[str]] | None = None
 
     @property
     def is_exact(self) -> bool:
         """Are independent exact draws, and closed forms, available for the whole posterior?"""
         return not self.cores
+
+    def __str__(self) -> str:
+        if self.choices is None or self.is_exact:
+            return repr(self)
+        lines = self.choices()
+        shown = [f"core {q + 1}: {line}" for q, line in enumerate(lines[:_MOST_SHOWN])]
+        if len(lines) > _MOST_SHOWN:
+            shown.append(f"... and {len(lines) - _MOST_SHOWN:,} more cores")
+        return "\n".join([repr(self), *shown])
 
     def __repr__(self) -> str:
         atoms = f"{self.n_categories:,} categories in {self.n_atoms:,} atoms"
