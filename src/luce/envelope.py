@@ -84,7 +84,10 @@ def fit_envelope(problem: Problem) -> tuple[Envelope, float] | None:
     bound = star_bound(d, m, kinds, 0.002, x)
     if not np.isfinite(bound):
         return None
-    envelope = Envelope(c - d, gamma_spreads(c - d), float(bound), make_powers(d), make_powers(-m))
+    a = c - d
+    powers, complement_powers = make_powers(d), make_powers(-m)
+    total_power = float(d.sum() - m.sum())
+    envelope = Envelope(a, gamma_spreads(a), float(bound), powers, complement_powers, total_power)
     rng = np.random.default_rng(0)
     p = rng.dirichlet(envelope.shape, _PILOT)
     log_ratio = np.log(p) @ d - np.log1p(-p) @ m - bound

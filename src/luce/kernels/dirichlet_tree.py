@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from luce._types import FloatArray, IntArray, WordArray
-from luce.kernels.jit import borrowed, compiled, internal
+from luce.kernels.jit import borrowed, compiled, embedded, on_stack
 from luce.kernels.random import gamma_of, log_gamma
 
 # What a step does with the mass of its module.
@@ -54,7 +54,7 @@ def draw_splits(
     `core_draws`, shape (draws, cells of all cores), holds the cells' shares, or (`core_logs`)
     their logarithms.
     """
-    plan = borrowed(plan)
+    plan, own = borrowed(plan), on_stack(bits)
     module, kind, start, target, shape = plan.module, plan.kind, plan.start, plan.target, plan.shape
     mass, log_mass = np.ones(plan.n_modules), np.zeros(plan.n_modules)
     shares, log_shares = np.empty(len(shape)), np.empty(len(shape))
@@ -66,7 +66,7 @@ def draw_splits(
             if kind[step] == SPLIT:
                 total = 0.0
                 for i in range(a, b):
-                    shares[i] = gamma_of(bits, shape[i], plan.spread[i])
+                    shares[i] = gamma_of(own, shape[i], plan.spread[i])
                     total += shares[i]
                 if b - a == 1:  # the only category there is: exactly 1
                     shares[a] = total = 1.0
@@ -75,7 +75,7 @@ def draw_splits(
                     for i in range(a, b):
                         log_shares[i] = math.log(shares[i] / total)
             elif kind[step] == SPLIT_TINY:
-                log_total = _draw_logs(bits, shape, a, b, log_shares)
+                log_total = _draw_logs(own, shape, a, b, log_shares)
                 for i in range(a, b):
                     log_shares[i] -= log_total
                     shares[i] = math.exp(log_shares[i])
@@ -98,9 +98,11 @@ def draw_splits(
                         log_out[d, target[i]] = log_m
                     else:
                         log_mass[-1 - target[i]] = log_m
+    for k in range(4):
+        bits[k] = own[k]
 
 
-@internal
+@embedded
 def _draw_logs(bits: WordArray, shape: FloatArray, a: int, b: int, out: FloatArray) -> float:
     """Logarithms of gammas of shapes a..b-1; returns the logarithm of their sum."""
     top = -np.inf

@@ -22,7 +22,7 @@ import numpy as np
 
 from luce._types import FloatArray, WordArray
 from luce.kernels.grouped import SplitSpace
-from luce.kernels.jit import borrowed, compiled, internal
+from luce.kernels.jit import borrowed, compiled, internal, on_stack
 from luce.kernels.log_powers import Powers, log_power_product
 from luce.kernels.problem import Problem
 from luce.kernels.random import gamma, normal, uniform
@@ -75,7 +75,7 @@ def advance(
     space
         Unused: outcomes are not grouped.
     """
-    problem = borrowed(problem)
+    problem, own = borrowed(problem), on_stack(bits)
     n, wide, shape, fit = len(state), problem.wide, problem.shape, problem.fit
     n_sets = len(problem.waits)
     net_shape = 0.0
@@ -92,7 +92,11 @@ def advance(
     value = 0.0
     for d in range(len(out)):
         if d % (2 if adapt else _SWEEP_EVERY) == 0:
+            for k in range(4):
+                bits[k] = own[k]
             sweep(bits, problem, state, tuning, False, row, row_stat, space)
+            for k in range(4):
+                own[k] = bits[k]
             known = False
             stat[d] = 1.0
         else:
@@ -105,12 +109,12 @@ def advance(
                 known = True
             log_h = tuning[0] if adapt else tuning[2]
             steps = math.ceil(_LENGTH / math.exp(log_h))
-            h = _LENGTH / steps * (1.0 + _JITTER * (2.0 * uniform(bits) - 1.0))
-            total = gamma(bits, problem.total_shape)
+            h = _LENGTH / steps * (1.0 + _JITTER * (2.0 * uniform(own) - 1.0))
+            total = gamma(own, problem.total_shape)
             log_total = math.log(total)
             energy = value + net_shape * log_total - total
             for i in range(n):
-                v[i] = normal(bits)
+                v[i] = normal(own)
                 energy -= 0.5 * v[i] * v[i]
                 gradient[i] = shape[i] - total * math.exp(log_p[i]) - pull[i]
                 log_p_new[i] = log_p[i] + log_total
@@ -133,7 +137,7 @@ def advance(
                 energy_new -= 0.5 * v[i] * v[i]
             change = energy_new - energy
             probability = min(1.0, math.exp(change)) if math.isfinite(change) else 0.0
-            accepted = uniform(bits) < probability
+            accepted = uniform(own) < probability
             if accepted:
                 log_total = math.log(total)
                 value = value_new - net_shape * log_total
@@ -149,6 +153,8 @@ def advance(
                 tuning[2] += (tuning[0] - tuning[2]) * 2.0 / (tuning[1] + 1.0)
         for i in range(n):
             out[d, i] = state[i]
+    for k in range(4):
+        bits[k] = own[k]
 
 
 @internal

@@ -15,7 +15,7 @@ import numpy as np
 
 from luce._types import FloatArray, WordArray
 from luce.kernels.grouped import SplitSpace, split_groups
-from luce.kernels.jit import borrowed, compiled, embedded
+from luce.kernels.jit import borrowed, compiled, embedded, on_stack
 from luce.kernels.problem import Problem, Wide
 from luce.kernels.random import gamma_or_log, poisson, scaled_gamma
 from luce.kernels.set_sums import member_sums, normalise, set_sums, zero
@@ -55,7 +55,7 @@ def advance(
         Scratch for splitting grouped outcomes, None where there are none: what only they need
         is then not even compiled.
     """
-    problem = borrowed(problem)
+    problem, own = borrowed(problem), on_stack(bits)
     wide, waits, shape, n = problem.wide, problem.waits, problem.shape, len(state)
     mixing = np.empty(len(waits))
     means, counts = np.empty(n), np.empty(n)
@@ -63,22 +63,24 @@ def advance(
         set_sums(problem, state, mixing)
         for t in range(len(mixing)):
             if waits[t] > 0.0:
-                mixing[t] = scaled_gamma(bits, waits[t], problem.wait_spread[t], mixing[t], wide)
+                mixing[t] = scaled_gamma(own, waits[t], problem.wait_spread[t], mixing[t], wide)
             else:
                 mixing[t] = zero(wide)
         member_sums(problem, mixing, True, means)
         hidden = 0.0
         for i in range(n):
-            counts[i] = poisson(bits, _product(state[i], means[i], wide))
+            counts[i] = poisson(own, _product(state[i], means[i], wide))
             hidden += counts[i]
         if space is not None:
-            split_groups(bits, problem, state, space, counts)
+            split_groups(own, problem, state, space, counts)
         for i in range(n):
-            state[i] = gamma_or_log(bits, shape[i] + counts[i], wide)
+            state[i] = gamma_or_log(own, shape[i] + counts[i], wide)
         normalise(state, wide)
         for i in range(n):
             out[d, i] = state[i]
         stat[d] = hidden
+    for k in range(4):
+        bits[k] = own[k]
 
 
 @embedded

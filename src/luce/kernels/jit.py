@@ -93,6 +93,28 @@ def _borrowed(typing_context: Any, value: Any) -> Any:
 borrowed = cast(Callable[[_Value], _Value], intrinsic(_borrowed))
 
 
+def _on_stack(typing_context: Any, bits: Any) -> Any:
+    def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        kind = signature.args[0]
+        given = context.make_array(kind)(context, builder, arguments[0])
+        word = given.data.type.pointee
+        space = _build.alloca_once(builder, word, size=4)
+        for k in range(4):
+            at = context.get_constant(types.intp, k)
+            value = builder.load(builder.gep(given.data, [at]))
+            builder.store(value, builder.gep(space, [at]))
+        local = context.make_array(kind)(context, builder, arguments[0])
+        local.data = space
+        return _without_owner(context, builder, kind, local._getvalue())
+
+    return bits(bits), codegen
+
+
+# A copy of a generator's four words on the stack: what no other array can overlap, the compiler
+# keeps in registers.  To be copied back at the end.
+on_stack = cast(Callable[[_Value], _Value], intrinsic(_on_stack))
+
+
 def _without_owner(context: Any, builder: Any, kind: Any, value: Any) -> Any:
     kinds: Any = types  # numba's own types are not annotated
     if isinstance(kind, kinds.Array):

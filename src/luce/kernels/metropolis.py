@@ -15,7 +15,7 @@ import numpy as np
 
 from luce._types import FloatArray, WordArray
 from luce.kernels.grouped import SplitSpace
-from luce.kernels.jit import borrowed, compiled, internal
+from luce.kernels.jit import borrowed, compiled, internal, on_stack
 from luce.kernels.problem import Problem
 from luce.kernels.random import log_gamma, uniform
 from luce.kernels.set_sums import as_log, from_log, normalise, set_sums
@@ -71,7 +71,7 @@ def advance(
     space
         Unused: the density needs no splitting.
     """
-    problem = borrowed(problem)
+    problem, own = borrowed(problem), on_stack(bits)
     n, wide = len(state), problem.wide
     here, there, plain = np.empty(n), np.empty(n), np.empty(n)
     for i in range(n):
@@ -81,7 +81,7 @@ def advance(
     for d in range(len(out)):
         log_beta = tuning[0] if adapt else tuning[2]
         for i in range(n):
-            there[i] = log_gamma(bits, math.exp(log_beta + here[i]))
+            there[i] = log_gamma(own, math.exp(log_beta + here[i]))
         normalise(there, True)
         _log_set_sums(problem, there, plain, there_sets)
         log_ratio = 0.0
@@ -94,7 +94,7 @@ def advance(
             log_ratio -= _log_proposal(log_beta + here[i], there[i])
         # A proposal that left the range of a double, in whatever way, is not accepted.
         probability = min(1.0, math.exp(log_ratio)) if math.isfinite(log_ratio) else 0.0
-        accepted = uniform(bits) < probability
+        accepted = uniform(own) < probability
         if accepted:
             here, there, here_sets, there_sets = there, here, there_sets, here_sets
         if adapt:
@@ -108,6 +108,8 @@ def advance(
         stat[d] = 1.0 if accepted else 0.0
     for i in range(n):
         state[i] = from_log(here[i], wide)
+    for k in range(4):
+        bits[k] = own[k]
 
 
 @internal

@@ -47,8 +47,8 @@ class Envelope(NamedTuple):
         Of the Dirichlet, with `gamma_spread` of each.
     log_bound
         The logarithm of the posterior over Π_i p_i^(shape_i - 1) is nowhere above this.
-    powers, complement_powers
-        Powers of p_i and of 1 - p_i in posterior over Dirichlet.
+    powers, complement_powers, total_power
+        Powers of p_i and of 1 - p_i in posterior over Dirichlet, and their sum.
     """
 
     shape: FloatArray
@@ -56,6 +56,7 @@ class Envelope(NamedTuple):
     log_bound: float
     powers: Powers
     complement_powers: Powers
+    total_power: float
 
 
 class Problem(NamedTuple):

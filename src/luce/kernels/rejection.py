@@ -7,11 +7,13 @@
 M is a certified bound of what stands before it.  Draws are independent and exact.
 """
 
+import math
+
 import numpy as np
 
 from luce._types import FloatArray, WordArray
 from luce.kernels.grouped import SplitSpace
-from luce.kernels.jit import borrowed, compiled
+from luce.kernels.jit import borrowed, compiled, on_stack
 from luce.kernels.log_powers import log_power_product
 from luce.kernels.problem import Problem
 from luce.kernels.random import exponential, gamma_of
@@ -45,9 +47,9 @@ def advance(
     stat
         Shape (draws,): proposals made for each draw.
     """
-    problem = borrowed(problem)
+    problem, own = borrowed(problem), on_stack(bits)
     fit, n = problem.fit, len(state)
-    shape, bound = fit.shape, fit.log_bound
+    shape, spread = fit.shape, fit.spread
     rest = np.empty(n)
     for d in range(len(out)):
         proposals = 0.0
@@ -55,7 +57,7 @@ def advance(
             proposals += 1.0
             total = 0.0
             for i in range(n):
-                state[i] = gamma_of(bits, shape[i], fit.spread[i])
+                state[i] = gamma_of(own, shape[i], spread[i])
                 total += state[i]
             for i in range(n):
                 # Where an atom takes nearly all, what it leaves is added up and not subtracted.
@@ -65,13 +67,15 @@ def advance(
                     for j in range(n):
                         if j != i:
                             rest[i] += state[j]
-            for i in range(n):
-                state[i] /= total
-                rest[i] /= total
+            # Gammas stand for p here, so their total goes out again.
             log_ratio = log_power_product(fit.powers, state)
             log_ratio += log_power_product(fit.complement_powers, rest)
-            if log_ratio - bound > -exponential(bits):
+            log_ratio -= fit.total_power * math.log(total) + fit.log_bound
+            if log_ratio > -exponential(own):
                 break
         stat[d] = proposals
         for i in range(n):
+            state[i] /= total
             out[d, i] = state[i]
+    for k in range(4):
+        bits[k] = own[k]

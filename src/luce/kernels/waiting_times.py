@@ -14,7 +14,7 @@ import numpy as np
 
 from luce._types import FloatArray, WordArray
 from luce.kernels.grouped import SplitSpace, split_groups
-from luce.kernels.jit import borrowed, compiled
+from luce.kernels.jit import borrowed, compiled, on_stack
 from luce.kernels.problem import Problem
 from luce.kernels.random import gamma_or_log, gamma_spread, scaled_gamma
 from luce.kernels.set_sums import as_log, member_sums, normalise, plus, set_sums, zero
@@ -51,7 +51,7 @@ def advance(
         Scratch for splitting grouped outcomes, None where there are none: what only they need
         is then not even compiled.
     """
-    problem = borrowed(problem)
+    problem, own = borrowed(problem), on_stack(bits)
     wide, waits, shape, n = problem.wide, problem.waits, problem.shape, len(state)
     total_shape = problem.total_shape
     times = np.empty(len(waits))
@@ -62,22 +62,24 @@ def advance(
         waited = zero(wide)
         for t in range(len(times)):
             if waits[t] > 0.0:
-                times[t] = scaled_gamma(bits, waits[t], problem.wait_spread[t], times[t], wide)
+                times[t] = scaled_gamma(own, waits[t], problem.wait_spread[t], times[t], wide)
                 waited = plus(waited, times[t], wide)
             else:
                 times[t] = zero(wide)
         if space is not None:
             for i in range(n):
                 extra[i] = 0.0
-            split_groups(bits, problem, state, space, extra)
+            split_groups(own, problem, state, space, extra)
             for i in range(n):
                 spread[i] = gamma_spread(shape[i] + extra[i])
         member_sums(problem, times, False, rates)
-        total = gamma_or_log(bits, total_shape, wide)
+        total = gamma_or_log(own, total_shape, wide)
         for i in range(n):
             rate = plus(total, rates[i], wide)
-            state[i] = scaled_gamma(bits, shape[i] + extra[i], spread[i], rate, wide)
+            state[i] = scaled_gamma(own, shape[i] + extra[i], spread[i], rate, wide)
         normalise(state, wide)
         for i in range(n):
             out[d, i] = state[i]
         stat[d] = as_log(waited, wide)
+    for k in range(4):
+        bits[k] = own[k]
