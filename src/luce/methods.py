@@ -124,28 +124,26 @@ def choose_method(
             f"method='exact' needs sets that nest, but: {structure!r} "
             "Leave method='auto' to simulate the cores and keep the rest exact."
         )
-    if name == "auto":
-        return Method(automatic(shapes), plan)
-    return Method(
-        tuple(
-            _asked_for(name, shapes.core_problem(q), shapes.prior[core.cells], f"core {q + 1}")
-            for q, core in enumerate(structure.cores)
-        ),
-        plan,
-    )
+    return Method(parts_of(shapes, name), plan)
 
 
-_chosen: WeakKeyDictionary[ModuleShapes, tuple[Part, ...]] = WeakKeyDictionary()
+# Fits are kept as long as the posterior is.
+_known: WeakKeyDictionary[ModuleShapes, dict[str, tuple[Part, ...]]] = WeakKeyDictionary()
 
 
-def automatic(shapes: ModuleShapes) -> tuple[Part, ...]:
-    """Choose for each core of a posterior; what is found is kept as long as the posterior is."""
-    if shapes not in _chosen:
-        _chosen[shapes] = tuple(
-            _chosen_for(shapes.core_problem(q), shapes.prior[core.cells])
-            for q, core in enumerate(shapes.structure.cores)
-        )
-    return _chosen[shapes]
+def parts_of(shapes: ModuleShapes, name: str = "auto") -> tuple[Part, ...]:
+    """Prepare each core of a posterior for a method, or choose one for it."""
+    known = _known.setdefault(shapes, {})
+    if name not in known:
+        parts = []
+        for q, core in enumerate(shapes.structure.cores):
+            problem, prior = shapes.core_problem(q), shapes.prior[core.cells]
+            if name == "auto":
+                parts.append(_chosen_for(problem, prior))
+            else:
+                parts.append(_asked_for(name, problem, prior, f"core {q + 1}"))
+        known[name] = tuple(parts)
+    return known[name]
 
 
 def _chosen_for(problem: Problem, prior: FloatArray) -> Part:

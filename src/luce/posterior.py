@@ -74,9 +74,9 @@ class Posterior:
         return replace(structure_of(self._counts.sets), choices=self._choices)
 
     def _choices(self) -> list[str]:
-        from luce.methods import automatic
+        from luce.methods import parts_of
 
-        return [f"{part.name}, {part.reason}" for part in automatic(self._shapes)]
+        return [f"{part.name}, {part.reason}" for part in parts_of(self._shapes)]
 
     @cached_property
     def _shapes(self) -> ModuleShapes:

@@ -28,8 +28,8 @@ from luce.paper.samplers import (
 )
 from luce.posterior import Posterior
 
-# The sampler "auto" forgets its past about twentyfold a sweep here, so that of every fifth draw
-# nothing can be told from the one before.
+# A sweep of waiting times forgets about twentyfold here, so that every fifth draw owes nothing that
+# could be told to the one before.
 _SWEEPS_APART = 5
 
 _LOOKED_AT = 10  # categories whose effective sample sizes are computed, of many
@@ -118,7 +118,8 @@ def compare(n: int, scale: Scale, seed: int, say: Callable[[str], None]) -> Comp
     say(f"n = {n}: timing")
     if TUNED in options:
         options[TUNED]["proposal_concentration"] = _tuned(posterior, scale, seeds[TUNED][0])
-    seconds = seconds_a_draw({s: way_to_draw(posterior, s, o) for s, o in options.items()})
+    ways = {s: way_to_draw(posterior, s, o) for s, o in options.items()}
+    seconds = seconds_a_draw(ways, scale.rounds)
     runs: dict[str, Run] = {}
     truth = None
     for sampler in SAMPLERS[n]:

@@ -43,7 +43,6 @@ _STYLE: dict[str, Any] = {
     "legend.frameon": False,
     "legend.fontsize": 10.0,
     "lines.linewidth": 1.8,
-    "figure.constrained_layout.use": True,
     "svg.hashsalt": "luce",  # the same picture is the same file
 }
 
@@ -95,7 +94,7 @@ def _simplex(corners: FloatArray, density: FloatArray, title: str, top: float) -
     """Draw a density, relative to a flat one, over the triangle of three probabilities."""
     from matplotlib.collections import PolyCollection
 
-    figure, axes = new_figure(4.3, 3.3)
+    figure, axes = new_figure(4.3, 3.3, _TRIANGLE)
     at = np.array([[0.0, 0.0], [1.0, 0.0], [0.5, np.sqrt(0.75)]])
     patches = PolyCollection(list(corners @ at), array=density, cmap="cividis", edgecolors="face")
     patches.set(linewidths=0.3, clim=(0, top), rasterized=True)
@@ -108,7 +107,7 @@ def _simplex(corners: FloatArray, density: FloatArray, title: str, top: float) -
             f"π{chr(0x2081 + k)} = 1", where, (0, 6 if k == 2 else -6), ha=place,
             va="bottom" if k == 2 else "top", textcoords="offset points",
         )  # fmt: skip
-    figure.colorbar(patches, ax=axes, shrink=0.75, label="density, flat = 1")
+    figure.colorbar(patches, cax=figure.add_axes(_SCALE), label="density, flat = 1")
     return figure
 
 
@@ -169,6 +168,8 @@ def mpsrf_figure(found: Comparison) -> list[Drawing]:
 
 def convergence_figure(ten: Comparison) -> list[Drawing]:
     """Errors of mean and variance against the index of the draw and against seconds."""
+    from matplotlib.ticker import NullFormatter
+
     drawings = []
     for axis, label in (("index", "draws of each chain"), ("seconds", "seconds of each chain")):
         for statistic in ("mean", "variance"):
@@ -179,6 +180,7 @@ def convergence_figure(ten: Comparison) -> list[Drawing]:
                 _line(axes, run, along, error)
             axes.set(xlabel=label, ylabel="ℓ₂ error", xscale="log", yscale="log")
             axes.set_title(f"Error of the component-wise {statistic}")
+            axes.yaxis.set_minor_formatter(NullFormatter())
             if axis == "index":
                 _plain_ticks(axes)
             _legend(axes)
@@ -192,12 +194,21 @@ def convergence_figure(ten: Comparison) -> list[Drawing]:
     return drawings
 
 
-def new_figure(width: float = 4.8, height: float = 4.2) -> tuple[Figure, Axes]:
+Box = tuple[float, float, float, float]
+
+# Left, bottom, width and height of the axes, as parts of the figure.  All charts are alike, so
+# their places are given: finding them would take as long as drawing.
+_CHART: Box = (0.17, 0.33, 0.80, 0.60)
+_TRIANGLE: Box = (0.05, 0.04, 0.72, 0.78)
+_SCALE: Box = (0.81, 0.14, 0.035, 0.60)
+
+
+def new_figure(width: float = 4.8, height: float = 4.2, box: Box = _CHART) -> tuple[Figure, Axes]:
     """Make an empty figure with one set of axes; without pyplot, so no window and no state."""
     from matplotlib.figure import Figure as NewFigure
 
     figure = NewFigure(figsize=(width, height))
-    return figure, figure.add_subplot()
+    return figure, figure.add_axes(box)
 
 
 def _line(axes: Axes, run: Run, along: FloatArray, values: FloatArray) -> None:
@@ -220,4 +231,4 @@ def _plain_ticks(axes: Axes) -> None:
 def _legend(axes: Axes) -> None:
     """Below the picture, where it hides nothing."""
     figure = axes.figure
-    figure.legend(loc="outside lower center", ncols=2, handlelength=2.6)
+    figure.legend(loc="lower center", ncols=2, handlelength=2.6)

@@ -34,7 +34,7 @@ def draw() -> list[Drawing]:
 
 
 def _model(augmented: bool) -> Figure:
-    figure, axes = new_figure(4.3, 3.3)
+    figure, axes = new_figure(4.3, 3.3, (0.02, 0.02, 0.96, 0.86))
     middle = -0.4 if augmented else 0.4
     axes.set(xlim=(-0.6, 4.6), ylim=(middle - 1.8, middle + 1.8), aspect="equal")
     axes.axis("off")

@@ -131,7 +131,6 @@ def _write_section(
     for drawing in section.draw(found):
         stem = folder / f"{name}-{drawing.name}"
         drawing.figure.savefig(stem.with_suffix(".png"), dpi=160)
-        drawing.figure.set_layout_engine("none")  # everything has its place now
         drawing.figure.savefig(stem.with_suffix(".svg"), dpi=160, metadata={"Date": None})
         svg = stem.with_suffix(".svg").read_text(encoding="utf-8")
         panels.append(Panel(svg, drawing.description))
@@ -170,9 +169,9 @@ def _write_rates(page: Page, found: Experiments, folder: Path) -> None:
         f"Hidden counts is the paper's sampler and Metropolis its baseline, Dir(βπ) proposals with "
         f"β = {PAPER_PROPOSAL:.0f} or tuned to accept {WANTED_ACCEPTANCE}; they and waiting times "
         "run on the raw categories. Auto is what luce does unless told otherwise. Independent "
-        "draws are the floor: every fifth draw of auto, timed as draws of a Dirichlet of the same "
-        "length by NumPy. The effective share is the smallest effective sample size over the "
-        "categories, over the number of draws, second halves only. Seconds are those of the "
+        "draws are the floor: every fifth sweep of waiting times, timed as draws of a Dirichlet of "
+        "the same length by NumPy. The effective share is the smallest effective sample size over "
+        "the categories, over the number of draws, second halves only. Seconds are those of the "
         "processor: what a long call takes more than a short one, divided by the draws it makes "
         "more."
     )

@@ -28,16 +28,17 @@ Key = TypeVar("Key", bound=Hashable)
 
 @dataclass(frozen=True)
 class Scale:
-    """How much is run: chains, draws of each, indices to evaluate at, lags."""
+    """How much is run: chains, draws of each, rounds of timing, indices to evaluate at, lags."""
 
     chains: int
     draws: int
+    rounds: int = 5
     points: int = 25
     lags: int = 200
 
 
 FULL = Scale(chains=50, draws=5000)
-QUICK = Scale(chains=20, draws=1000)
+QUICK = Scale(chains=20, draws=1000, rounds=2)
 
 
 @dataclass(frozen=True)
@@ -60,7 +61,7 @@ METROPOLIS = Sampler(
 TUNED = Sampler("metropolis-tuned", "Metropolis, tuned", {"method": "metropolis", "reduce": False})
 WAITING = Sampler("waiting-times", "waiting times", {"method": "waiting-times", "reduce": False})
 AUTO = Sampler("auto", "auto")
-FLOOR = Sampler("independent", "independent draws")
+FLOOR = Sampler("independent", "independent draws", {"method": "waiting-times"})
 
 SAMPLERS = {10: (HIDDEN, METROPOLIS, WAITING, AUTO, FLOOR),
             20: (HIDDEN, METROPOLIS, TUNED, WAITING, AUTO, FLOOR)}  # fmt: skip
