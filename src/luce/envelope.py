@@ -41,11 +41,11 @@ def fit_envelope(problem: Problem) -> tuple[Envelope, float] | None:
     left_out = _left_out(problem)
     if left_out is None:
         return None
+    if not left_out.any():  # the posterior is a Dirichlet itself
+        return _envelope(problem.shape, left_out, np.zeros(len(left_out)), 0.0), 1.0
     from scipy.optimize import LinearConstraint, minimize
     from scipy.special import digamma, gammaln
 
-    from luce.kernels.log_powers import make_powers
-    from luce.kernels.problem import Envelope, gamma_spreads
     from luce.kernels.star_bound import star_bound
 
     c, m = problem.shape, left_out
@@ -78,35 +78,47 @@ def fit_envelope(problem: Problem) -> tuple[Envelope, float] | None:
 
     found = minimize(
         folded, start, jac=True, bounds=[(1e-6 * h, h) for h in highest.tolist()],
-        constraints=constraint, method="SLSQP", options={"maxiter": 100, "ftol": 1e-4},
+        constraints=constraint, method="SLSQP", options={"maxiter": 40, "ftol": 1e-4},
     )  # fmt: skip
     d = np.clip(found.x, 1e-6 * highest, highest)[member]
     bound = star_bound(d, m, kinds, 0.002, x)
     if not np.isfinite(bound):
         return None
-    a = c - d
-    powers, complement_powers = make_powers(d), make_powers(-m)
-    total_power = float(d.sum() - m.sum())
-    envelope = Envelope(a, gamma_spreads(a), float(bound), powers, complement_powers, total_power)
+    envelope = _envelope(c, m, d, bound)
     rng = np.random.default_rng(0)
     p = rng.dirichlet(envelope.shape, _PILOT)
     log_ratio = np.log(p) @ d - np.log1p(-p) @ m - bound
     return envelope, float(np.exp(log_ratio).mean())
 
 
+def _envelope(c: FloatArray, m: FloatArray, d: FloatArray, bound: float) -> Envelope:
+    from luce.kernels.log_powers import make_powers
+    from luce.kernels.problem import Envelope, gamma_spreads
+
+    powers = make_powers(d), make_powers(-m), float(d.sum() - m.sum())
+    return Envelope(c - d, gamma_spreads(c - d), float(bound), *powers)
+
+
 def _left_out(problem: Problem) -> FloatArray | None:
-    """m_i of the set that leaves out atom i, 0 where none does; None if sets leave out more."""
-    n = len(problem.shape)
+    """m_i of the set that leaves out atom i, 0 where none does; None if sets leave out more.
+
+    Such a set is stored as the atom it leaves out, or as all the others.
+    """
+    n, listed = len(problem.shape), np.diff(problem.chain_start)
     simple = (
         n <= MOST_ATOMS
         and problem.wide is None
-        and problem.complement.all()
+        and (np.diff(problem.set_start) == 1).all()
+        and (listed == np.where(problem.complement, 1, n - 1)).all()
         and (problem.groups == 0).all()
-        and (np.diff(problem.chain_start) == 1).all()
         and (problem.shape > 2 * _LEAST_SHAPE).all()
     )
     if not simple:
         return None
     m = np.zeros(n)
-    m[problem.members] = problem.waits
+    if not len(listed):
+        return m
+    atom = np.add.reduceat(problem.members, problem.chain_start[:-1])
+    atom = np.where(problem.complement, atom, n * (n - 1) // 2 - atom)
+    m[atom] = problem.waits
     return m

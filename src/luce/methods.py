@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
@@ -35,6 +36,12 @@ _GAMMA, _FUNCTION, _LISTED = 12.0, 5.0, 2.0
 # Effective share of Hamiltonian moves, from many problems; a curvature is fitted up to so many
 # atoms, since a move then costs the square of that.
 _HAMILTONIAN_SHARE, _MOST_HAMILTONIAN = 0.7, 1000
+
+# A share of draws kept below which rejection takes too long even if asked for.
+_LEAST_FORCED = 0.001
+
+# How much better Hamiltonian moves must look: with many atoms they may take more than one step.
+_MARGIN = 1.5
 
 
 @dataclass(frozen=True)
@@ -160,13 +167,17 @@ def _chosen_for(problem: Problem, prior: FloatArray) -> Part:
     if n > _MOST_HAMILTONIAN or problem.wide or (problem.groups > 0).any():
         reason = "overlapping sets must be simulated, and waiting times suit all of them"
         return Part("waiting-times", reason, sweep, problem, prior)
-    curvature, share = laplace.fit_curvature(problem)
+    try:
+        curvature, share = laplace.fit_curvature(problem)
+    except np.linalg.LinAlgError:
+        reason = "its curvature is beyond doubles, and waiting times need none"
+        return Part("waiting-times", reason, sweep, problem, prior)
     listed, n_sets = len(problem.members), len(problem.waits)
     cost_of_sweep = 2 * _LISTED * listed + _GAMMA * (n_sets + n)
     cost_of_slope = 2 * _LISTED * listed + _FUNCTION * (n_sets + n) + n * n / 2
     # A move takes two slopes and one more product with the curvature.
     cost_of_move = 2 * cost_of_slope + n * n / 4 + _GAMMA * n
-    if _HAMILTONIAN_SHARE / cost_of_move > share / cost_of_sweep:
+    if _HAMILTONIAN_SHARE / cost_of_move > _MARGIN * share / cost_of_sweep:
         reason = f"weakly connected: a waiting-time sweep would be worth {share:.2g} draws"
         problem = problem._replace(fit=curvature)
         return Part("hamiltonian", reason, KERNELS["hamiltonian"], problem, prior)
@@ -180,19 +191,26 @@ def _asked_for(name: str, problem: Problem, prior: FloatArray, what: str) -> Par
 
     if name == "rejection":
         enveloped = envelope.fit_envelope(problem)
-        if enveloped is None:
+        if enveloped is None or enveloped[1] < _LEAST_FORCED:
             raise MethodError(
-                f"method='rejection' needs sets that each leave out one of at most "
-                f"{envelope.MOST_ATOMS} atoms; those of {what} do not. Leave method='auto'."
+                f"method='rejection' does not fit {what}: it needs sets that each leave out one "
+                f"of at most {envelope.MOST_ATOMS} atoms, shapes above 0.2, no grouped outcomes, "
+                f"and an envelope that keeps {_LEAST_FORCED} of its draws. Leave method='auto'."
             )
         problem = problem._replace(fit=enveloped[0])
     elif name == "hamiltonian":
-        if (problem.groups > 0).any() or len(problem.shape) > laplace.MOST_DENSE:
+        fit = None
+        plain = not (problem.groups > 0).any() and not problem.wide
+        if plain and len(problem.shape) <= laplace.MOST_DENSE:
+            with suppress(np.linalg.LinAlgError):
+                fit = laplace.fit_curvature(problem)[0]
+        if fit is None:
             raise MethodError(
-                f"method='hamiltonian' needs outcomes that are not grouped, and at most "
-                f"{laplace.MOST_DENSE:,} atoms; {what} has other ones. Leave method='auto'."
+                f"method='hamiltonian' does not fit {what}: it needs at most "
+                f"{laplace.MOST_DENSE:,} atoms, no grouped outcomes, and probabilities and "
+                "curvature within the range of doubles. Leave method='auto'."
             )
-        problem = problem._replace(fit=laplace.fit_curvature(problem)[0])
+        problem = problem._replace(fit=fit)
     reason = "asked for" + (" on the raw categories" if what == "the raw categories" else "")
     return Part(name, reason, KERNELS[name], problem, prior)
 

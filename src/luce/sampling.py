@@ -156,7 +156,7 @@ def _new_chain(
             first = np.log(settings.proposal_concentration)
         elif part.kernel.first_tuning is not None:
             first = part.kernel.first_tuning(part.problem)
-        tunings.append(np.asarray([first, 0.0, first]))
+        tunings.append(np.asarray([first, 0.0, first, 0.0]))
     generators = [new_bits(own) for own in part_seeds]
     splitter = new_bits(split_seed)
     spaces = [split_space(part.problem) for part in method.parts]

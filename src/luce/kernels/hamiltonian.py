@@ -64,8 +64,8 @@ def advance(
     state
         p, or log p in a wide problem; replaced by the last move's.
     tuning
-        log h of the next adaptation step, the number of such steps made so far, and log h as
-        used once frozen.
+        log h of the next adaptation step, the number of such steps made so far, log h as used
+        once frozen, and the number of draws so far.
     adapt
         Move log h towards an acceptance of 0.75, with as many steps as make up the length?
     out
@@ -91,7 +91,9 @@ def advance(
     known = False
     value = 0.0
     for d in range(len(out)):
-        if d % (2 if adapt else _SWEEP_EVERY) == 0:
+        turn = tuning[3] % (2 if adapt else _SWEEP_EVERY)
+        tuning[3] += 1.0
+        if turn == 0.0:
             for k in range(4):
                 bits[k] = own[k]
             sweep(bits, problem, state, tuning, False, row, row_stat, space)

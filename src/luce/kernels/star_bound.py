@@ -21,7 +21,9 @@ from luce._types import FloatArray, IntArray
 from luce.kernels.jit import compiled, internal
 
 _TAIL = 1e-6
-_MOST_INTERVALS = 100_000
+
+# Where this many do not do, counts are so large that an envelope would keep next to nothing.
+_MOST_INTERVALS = 2_000
 
 
 @compiled
@@ -33,7 +35,8 @@ def star_bound(
     Parameters
     ----------
     d, m
-        Powers, d > 0 and m >= 0; the bound is inf unless Σ d - d_k >= m_k for all k.
+        Powers, d > 0 and m >= 0; the bound is inf unless Σ d - d_k >= m_k for all k, and where it
+        would take too long.
     kinds
         One index for each distinct pair (d_i, m_i).
     """
@@ -46,6 +49,7 @@ def star_bound(
         x[:] = others
     bound = best
     low, high = np.empty(64), np.empty(64)
+    tried = 0
     for k in kinds:
         if m[k] == 0.0:
             continue
@@ -65,9 +69,10 @@ def star_bound(
         bound = max(bound, tail)
         first = max(math.sqrt(d[k]) / (math.sqrt(d[k]) + math.sqrt(m[k])), 1.0 - most)
         low[0], high[0], n_open = first, 1.0 - _TAIL, 1
-        for _ in range(_MOST_INTERVALS):
-            if n_open == 0:
-                break
+        while n_open > 0:
+            tried += 1
+            if tried > _MOST_INTERVALS:
+                return np.inf
             n_open -= 1
             a, b = low[n_open], high[n_open]
             middle = 0.5 * (a + b)
@@ -84,14 +89,12 @@ def star_bound(
             above = worth + 0.5 * (b - a) * nu
             below = worth - 0.5 * (b - a) * nu
             highest = max(at_a + above, at_b + below)
-            if highest > max(best, bound) + tolerance and n_open < 62:
+            if highest > best + tolerance and n_open < 62:
                 low[n_open], high[n_open] = a, middle
                 low[n_open + 1], high[n_open + 1] = middle, b
                 n_open += 2
             else:
                 bound = max(bound, highest)
-        if n_open > 0:
-            return np.inf
     return max(bound, best) + 1e-9 * (1.0 + abs(best))
 
 
