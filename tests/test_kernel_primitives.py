@@ -55,12 +55,14 @@ class Chain(NamedTuple):
 
 
 def sorted_by_kind(chains: list[Chain]) -> list[Chain]:
-    """Order chains as a problem does: sets alone, then all-but-ones, then the rest."""
+    """Order chains as a problem does: pairs, sets alone, all-but-ones, and the rest."""
 
     def kind(chain: Chain) -> int:
         if chain.ends != (len(chain.listed),):
-            return 2
-        return 2 if chain.complement and len(chain.listed) > 1 else int(chain.complement)
+            return 3
+        if chain.complement:
+            return 2 if len(chain.listed) == 1 else 3
+        return 0 if len(chain.listed) == 2 else 1
 
     return sorted(chains, key=kind)
 

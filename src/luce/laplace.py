@@ -104,10 +104,13 @@ def fit_curvature(problem: Problem) -> tuple[Curvature, float]:
     Returns
     -------
     tuple
-        The fit, and the effective share of waiting-time sweeps: one sweep keeps of a deviation
-        along x the share of information missing, 1 - x'Hx / x'Cx, H being the curvature and
-        C = diag(c) that with the waiting times known.  The least eigenvalue e of
-        C^(-1/2) H C^(-1/2), among the directions that move p, gives e / (2 - e).
+        The fit, and the effective share of waiting-time sweeps.  To second order a functional
+        a'θ of p keeps, of its deviation, the share of information that is missing, and the
+        slowest one is worth e / (2 - e) draws a sweep,
+
+            e = min over a'1 = 0 of a'C^(-1)a / a'H^(-1)a,
+
+        H being the curvature and C = diag(c) that with the waiting times known.
     """
     from scipy.linalg import cholesky, eigvalsh, solve_triangular
 
@@ -121,13 +124,10 @@ def fit_curvature(problem: Problem) -> tuple[Curvature, float]:
     precision(problem._replace(wide=None), theta, h)
     root = np.tril(solve_triangular(cholesky(h, lower=True), np.eye(n), lower=True))
     fit = Curvature(root, np.ascontiguousarray(root.T), make_powers(problem.waits))
+    # A^(-1) for A = C^(-1/2) H C^(-1/2), on the functionals of p: those across C^(1/2) 1.
     half = np.sqrt(problem.shape)
-    information = h / half / half[:, None]
-    # Λ varies apart from p, and a sweep redraws it: the directions of p are those across u.
-    u = np.exp(theta) / half
-    u /= np.linalg.norm(u)
-    along = information @ u
-    information -= np.outer(u, along) + np.outer(along, u)
-    information += (1.0 + u @ along) * np.outer(u, u)
-    least = float(eigvalsh(information, subset_by_index=[0, 0])[0])
-    return fit, least / (2.0 - least)
+    scaled = root * half
+    unit = half / np.linalg.norm(half)
+    scaled -= np.outer(scaled @ unit, unit)
+    most = float(eigvalsh(scaled.T @ scaled, subset_by_index=[n - 1, n - 1])[0])
+    return fit, 1.0 / (2.0 * most - 1.0)

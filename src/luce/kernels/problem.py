@@ -6,6 +6,7 @@ import numpy as np
 
 from luce._types import BoolArray, FloatArray, IntArray
 from luce.kernels.jit import compiled
+from luce.kernels.joined import join_chains
 from luce.kernels.log_powers import Powers
 
 # A gamma variate of shape a falls below 1e-308, the smallest double, with probability about
@@ -65,13 +66,13 @@ class Problem(NamedTuple):
     Sets are prefixes of chains, or everything but a prefix: chain k is
     ``members[chain_start[k]:chain_start[k + 1]]``, holds the sets
     ``set_start[k]:set_start[k + 1]``, shortest prefix first, and the prefix of set t ends
-    at ``set_end[t]``.  The first `singles` chains each hold one set, all they list, and the next
-    `lone` each one set, everything but the one category they list: most data are of one of these
-    kinds, and sums over them are short loops.
+    at ``set_end[t]``.  The first `singles` chains each hold one set, all they list (the first
+    `pairs` of these list two), and the next `lone` each one set, everything but the one category
+    they list: most data are of one of these kinds, and sums over them are short loops.
 
     Attributes
     ----------
-    members, chain_start, complement, set_start, set_end, singles, lone
+    members, chain_start, complement, set_start, set_end, pairs, singles, lone
         The sets S_t.
     waits
         m_t >= 0: number of outcomes, not necessarily whole, conditioned on S_t.
@@ -99,6 +100,7 @@ class Problem(NamedTuple):
     complement: BoolArray
     set_start: IntArray
     set_end: IntArray
+    pairs: int
     singles: int
     lone: int
     waits: FloatArray
@@ -141,10 +143,15 @@ def make_problem(
     # Copies: compiled code takes a read-only or strided array for another type and would be
     # compiled again for it.
     complement, shape = np.array(complement, np.bool_), np.array(shape, np.float64)
+    members, chain_start, complement, set_start, set_end, exponent = join_chains(
+        len(shape), members, chain_start, complement, set_start, set_end, exponent
+    )
     one_set = (np.diff(set_start) == 1) & (set_end[set_start[1:] - 1] == chain_start[1:])
     single = one_set & ~complement
     lone = one_set & complement & (np.diff(chain_start) == 1)
-    chains = np.argsort(np.where(single, 0, np.where(lone, 1, 2)), kind="stable")
+    pair = single & (np.diff(chain_start) == 2)
+    kind = np.select([pair, single, lone], [0, 1, 2], default=3)
+    chains = np.argsort(kind, kind="stable")
     complement = complement[chains]
     sets, new_set_start = _pieces(np.asarray(set_start), chains)
     positions, new_chain_start = _pieces(np.asarray(chain_start), chains)
@@ -158,9 +165,10 @@ def make_problem(
     listed_start = np.zeros(len(shape) + 1, np.int64)
     np.cumsum(np.bincount(members, minlength=len(shape)), out=listed_start[1:])
     narrow = Problem(
-        members, chain_start, complement, set_start, set_end, int(single.sum()), int(lone.sum()),
-        waits, groups, shape, gamma_spreads(waits), gamma_spreads(shape), float(total_shape),
-        listed_start, chain_of_member[listed_position], listed_position, wide=None, fit=None,
+        members, chain_start, complement, set_start, set_end, int(pair.sum()), int(single.sum()),
+        int(lone.sum()), waits, groups, shape, gamma_spreads(waits), gamma_spreads(shape),
+        float(total_shape), listed_start, chain_of_member[listed_position], listed_position,
+        wide=None, fit=None,
     )  # fmt: skip
     least = min(shape.min(initial=np.inf), total_shape, _least_set_shape(narrow))
     return narrow._replace(wide=True if least < _SMALL_SHAPE else None)

@@ -110,7 +110,9 @@ def set_sums(problem: Problem, x: FloatArray, out: FloatArray) -> None:
     chain_start, set_start, set_end = problem.chain_start, problem.set_start, problem.set_end
     listed_start, listed_chain = problem.listed_start, problem.listed_chain
     listed_position = problem.listed_position
-    for t in range(problem.singles):
+    for t in range(problem.pairs):
+        out[t] = plus(x[members[2 * t]], x[members[2 * t + 1]], wide)
+    for t in range(problem.pairs, problem.singles):
         running = zero(wide)
         for position in range(chain_start[t], chain_start[t + 1]):
             running = plus(running, x[members[position]], wide)
@@ -131,6 +133,16 @@ def set_sums(problem: Problem, x: FloatArray, out: FloatArray) -> None:
     for k in range(problem.singles + problem.lone, len(complement)):
         first, last = set_start[k], set_start[k + 1] - 1
         running, start = zero(wide), chain_start[k]
+        if not complement[k] and set_end[last] - set_end[first] == last - first:
+            # As in a ranking, each set has one member more than the one before.
+            for position in range(start, set_end[first]):
+                running = plus(running, x[members[position]], wide)
+            out[first] = running
+            shift = set_end[first] - first - 1
+            for t in range(first + 1, last + 1):
+                running = plus(running, x[members[t + shift]], wide)
+                out[t] = running
+            continue
         for t in range(first, last + 1):
             for position in range(start, set_end[t]):
                 running = plus(running, x[members[position]], wide)
@@ -184,7 +196,12 @@ def _add_along(problem: Problem, w: FloatArray, complement: bool, out: FloatArra
     chain_start, set_start, set_end = problem.chain_start, problem.set_start, problem.set_end
     total = zero(wide)
     if not complement:
-        for t in range(problem.singles):
+        for t in range(problem.pairs):
+            i, j = members[2 * t], members[2 * t + 1]
+            out[i] = plus(out[i], w[t], wide)
+            out[j] = plus(out[j], w[t], wide)
+            total = plus(total, w[t], wide)
+        for t in range(problem.pairs, problem.singles):
             weight = w[t]
             for position in range(chain_start[t], chain_start[t + 1]):
                 i = members[position]
@@ -197,8 +214,20 @@ def _add_along(problem: Problem, w: FloatArray, complement: bool, out: FloatArra
             total = plus(total, w[t], wide)
     for k in range(problem.singles + problem.lone, len(kind)):
         if kind[k] == complement:
-            running, first = zero(wide), set_start[k]
-            for t in range(set_start[k + 1] - 1, first - 1, -1):
+            running, first, last = zero(wide), set_start[k], set_start[k + 1] - 1
+            if set_end[last] - set_end[first] == last - first:
+                shift = set_end[first] - first - 1
+                for t in range(last, first, -1):
+                    running = plus(running, w[t], wide)
+                    i = members[t + shift]
+                    out[i] = plus(out[i], running, wide)
+                running = plus(running, w[first], wide)
+                for position in range(chain_start[k], set_end[first]):
+                    i = members[position]
+                    out[i] = plus(out[i], running, wide)
+                total = plus(total, running, wide)
+                continue
+            for t in range(last, first - 1, -1):
                 running = plus(running, w[t], wide)
                 start = set_end[t - 1] if t > first else chain_start[k]
                 for position in range(start, set_end[t]):

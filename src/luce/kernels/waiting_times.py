@@ -54,7 +54,7 @@ def advance(
     problem, own = borrowed(problem), on_stack(bits)
     wide, waits, shape, n = problem.wide, problem.waits, problem.shape, len(state)
     total_shape = problem.total_shape
-    times = np.empty(len(waits))
+    wait_spread, times = problem.wait_spread, np.empty(len(waits))
     rates, extra = np.empty(n), np.zeros(n)
     spread = problem.spread.copy() if space is not None else problem.spread
     for d in range(len(out)):
@@ -62,7 +62,7 @@ def advance(
         waited = zero(wide)
         for t in range(len(times)):
             if waits[t] > 0.0:
-                times[t] = scaled_gamma(own, waits[t], problem.wait_spread[t], times[t], wide)
+                times[t] = scaled_gamma(own, waits[t], wait_spread[t], times[t], wide)
                 waited = plus(waited, times[t], wide)
             else:
                 times[t] = zero(wide)

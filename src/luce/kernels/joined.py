@@ -1,0 +1,83 @@
+"""Chains of small sets continued by chains of large ones, where that is shorter.
+
+A ranking of 43 among 83 is one chain of nested sets.  Stored each by its smaller side, its 41
+smallest sets are a chain of 41 and its two largest one of the 41 others; as one chain of 43 they
+cost half.
+"""
+
+import numpy as np
+
+from luce._types import BoolArray, FloatArray, IntArray
+
+# Chains are compared in pairs while there are no more pairs, and no more places in a table.
+_MOST_PAIRS, _MOST_PLACES = 10**6, 10**7
+
+
+def join_chains(
+    n: int,
+    members: IntArray,
+    chain_start: IntArray,
+    complement: BoolArray,
+    set_start: IntArray,
+    set_end: IntArray,
+    exponent: FloatArray,
+) -> tuple[IntArray, IntArray, BoolArray, IntArray, IntArray, FloatArray]:
+    """Lay chains end to end where a small set's chain lies inside all sets of another one.
+
+    A chain D of direct sets and one E of complements, of which nothing that E lists is in D:
+    then D, what neither lists, and E backwards is one chain of direct sets, as long as the largest
+    set.
+    """
+    direct, turned = np.flatnonzero(~complement), np.flatnonzero(complement)
+    pairs = len(direct) * len(turned)
+    if pairs == 0 or pairs > _MOST_PAIRS or len(complement) * n > _MOST_PLACES:
+        return members, chain_start, complement, set_start, set_end, exponent
+    lists = np.zeros((len(complement), n), np.float32)
+    lists[np.repeat(np.arange(len(complement)), np.diff(chain_start)), members] = 1.0
+    length = np.diff(chain_start)
+    apart = lists[turned] @ lists[direct].T == 0.0
+    first = set_end[set_start[:-1]] - chain_start[:-1]  # of a complement: what its largest lacks
+    pieces, sets, powers, kinds = [], [], [], []
+    free = np.ones(len(direct), np.bool_)
+    joined = np.zeros(len(complement), np.bool_)
+    for row, e in enumerate(turned):
+        candidates = np.flatnonzero(apart[row] & free)
+        if not len(candidates):
+            continue
+        d = candidates[np.argmax(length[direct[candidates]])]
+        if length[direct[d]] + length[e] <= n - first[e]:
+            continue
+        free[d] = False
+        d = direct[d]
+        joined[[d, e]] = True
+        own, others = (
+            slice(chain_start[d], chain_start[d + 1]),
+            slice(set_start[d], set_start[d + 1]),
+        )
+        ends = set_end[set_start[e] : set_start[e + 1]]
+        chain = [members[own], np.flatnonzero(lists[d] + lists[e] == 0.0)]
+        chain += [members[a:b] for a, b in zip(ends[-2::-1], ends[:0:-1], strict=True)]
+        later = length[d] + np.cumsum([len(c) for c in chain[1:]])
+        pieces.append(np.concatenate(chain))
+        sets.append(np.r_[set_end[others] - chain_start[d], later])
+        powers.append(np.r_[exponent[others], exponent[set_start[e] : set_start[e + 1]][::-1]])
+        kinds.append(False)
+    for k in np.flatnonzero(~joined):
+        own, others = (
+            slice(chain_start[k], chain_start[k + 1]),
+            slice(set_start[k], set_start[k + 1]),
+        )
+        pieces.append(members[own])
+        sets.append(set_end[others] - chain_start[k])
+        powers.append(exponent[others])
+        kinds.append(bool(complement[k]))
+    start = np.cumsum([0, *map(len, pieces)])
+    ends = np.concatenate([s + a for s, a in zip(sets, start[:-1], strict=True)])
+    return (
+        np.concatenate(pieces).astype(np.int64),
+        start.astype(np.int64),
+        np.array(kinds, np.bool_),
+        np.cumsum([0, *map(len, sets)]).astype(np.int64),
+        ends.astype(np.int64),
+        np.concatenate(powers),
+    )
