@@ -7,6 +7,7 @@ the number of comparisons it makes.  LUCE_TEST_SEED is added to every seed.
 import itertools
 import os
 from typing import Any, NamedTuple
+from unittest import mock
 
 import mpmath
 import numpy as np
@@ -18,6 +19,7 @@ from luce.kernels import KERNELS
 from luce.kernels.binomial import binomial_draw
 from luce.kernels.grouped import split_groups, split_space
 from luce.kernels.jit import compiled
+from luce.kernels.joined import join_chains
 from luce.kernels.metropolis import _log_proposal
 from luce.kernels.problem import Problem, make_problem
 from luce.kernels.random import fill, new_bits
@@ -67,21 +69,26 @@ def sorted_by_kind(chains: list[Chain]) -> list[Chain]:
     return sorted(chains, key=kind)
 
 
-def problem_of(chains: list[Chain], shape: list[float], wide: bool | None = None) -> Problem:
+def arrays_of(chains: list[Chain]) -> tuple[np.ndarray, ...]:
     starts = np.cumsum([0] + [len(c.listed) for c in chains])
-    exponents = [e for c in chains for e in c.exponents]
-    problem = make_problem(
+    ends = [s + e for s, c in zip(starts[:-1], chains, strict=True) for e in c.ends]
+    return (
         np.array([i for c in chains for i in c.listed], np.int64),
         starts,
         np.array([c.complement for c in chains], bool),
         np.cumsum([0] + [len(c.ends) for c in chains]),
-        np.array(
-            [s + e for s, c in zip(starts[:-1], chains, strict=True) for e in c.ends], np.int64
-        ),
-        np.array(exponents),
-        np.array(shape, float),
-        sum(shape) + sum(exponents),
+        np.array(ends, np.int64),
+        np.array([e for c in chains for e in c.exponents]),
     )
+
+
+def problem_of(chains: list[Chain], shape: list[float], wide: bool | None = None) -> Problem:
+    exponents = [e for c in chains for e in c.exponents]
+    # Chains are kept apart, so that sets stay in order; they are joined in a test of their own.
+    with mock.patch("luce.kernels.problem.join_chains", lambda _, *given: given):
+        problem = make_problem(
+            *arrays_of(chains), np.array(shape, float), sum(shape) + sum(exponents)
+        )
     return problem if wide is None else problem._replace(wide=wide or None)
 
 
@@ -226,6 +233,42 @@ def test_transposed_index() -> None:
         expected = [k for k, chain in enumerate(chains) if i in chain.listed]
         assert problem.listed_chain[places].tolist() == expected
         assert (problem.members[problem.listed_position[places]] == i).all()
+
+
+def spelled_out(n: int, *arrays: np.ndarray) -> list[tuple[tuple[int, ...], float]]:
+    """All sets with their exponents, sorted."""
+    members, chain_start, complement, set_start, set_end, exponent = arrays
+    out = []
+    for k, turned in enumerate(complement):
+        for t in range(set_start[k], set_start[k + 1]):
+            held = set(members[chain_start[k] : set_end[t]].tolist())
+            held = set(range(n)) - held if turned else held
+            out.append((tuple(sorted(held)), float(exponent[t])))
+    return sorted(out)
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_joined_chains_hold_the_same_sets(seed: int) -> None:
+    rng, n = generator(seed), 12
+    chains = random_chains(rng, n, 3)
+    order = [int(i) for i in rng.permutation(n)]  # a ranking of ten, stored by smaller sides
+    chains.append(Chain(tuple(order[:6]), (2, 3, 4, 5, 6), (-1.0, -2.0, -1.0, -3.0, -1.5)))
+    chains.append(Chain(tuple(order[:5:-1]), (2, 3, 4, 5), (-1.0, -2.5, -1.0, -1.0), True))
+    given = arrays_of(chains)
+    joined = join_chains(n, *given)
+    assert spelled_out(n, *joined) == spelled_out(n, *given)
+    assert len(joined[2]) < len(given[2])  # at least the ranking is one chain again
+    assert len(joined[0]) < len(given[0])
+    for k in range(len(joined[2])):  # a chain lists nobody twice
+        listed = joined[0][joined[1][k] : joined[1][k + 1]]
+        assert len(set(listed.tolist())) == len(listed)
+
+
+def test_chains_that_do_not_fit_stay_apart() -> None:
+    chains = [Chain((0, 1), (2,), (-1.0,)), Chain((1, 2), (2,), (-1.0,), True)]
+    given = arrays_of(chains)
+    for one, other in zip(join_chains(6, *given), given, strict=True):
+        np.testing.assert_array_equal(one, other)
 
 
 # --- variates -----------------------------------------------------------------------------

@@ -32,9 +32,12 @@ def join_chains(
     pairs = len(direct) * len(turned)
     if pairs == 0 or pairs > _MOST_PAIRS or len(complement) * n > _MOST_PLACES:
         return members, chain_start, complement, set_start, set_end, exponent
+    chain = np.repeat(np.arange(len(complement)), np.diff(chain_start))
+    last = set_end[set_start[1:] - 1]  # what a chain lists beyond its last set counts for nothing
+    used = np.arange(len(members)) < last[chain]
     lists = np.zeros((len(complement), n), np.float32)
-    lists[np.repeat(np.arange(len(complement)), np.diff(chain_start)), members] = 1.0
-    length = np.diff(chain_start)
+    lists[chain[used], members[used]] = 1.0
+    length = last - chain_start[:-1]
     apart = lists[turned] @ lists[direct].T == 0.0
     first = set_end[set_start[:-1]] - chain_start[:-1]  # of a complement: what its largest lacks
     pieces, sets, powers, kinds = [], [], [], []
@@ -51,14 +54,14 @@ def join_chains(
         d = direct[d]
         joined[[d, e]] = True
         own, others = (
-            slice(chain_start[d], chain_start[d + 1]),
+            slice(chain_start[d], last[d]),
             slice(set_start[d], set_start[d + 1]),
         )
         ends = set_end[set_start[e] : set_start[e + 1]]
-        chain = [members[own], np.flatnonzero(lists[d] + lists[e] == 0.0)]
-        chain += [members[a:b] for a, b in zip(ends[-2::-1], ends[:0:-1], strict=True)]
-        later = length[d] + np.cumsum([len(c) for c in chain[1:]])
-        pieces.append(np.concatenate(chain))
+        parts = [members[own], np.flatnonzero(lists[d] + lists[e] == 0.0)]
+        parts += [members[a:b] for a, b in zip(ends[-2::-1], ends[:0:-1], strict=True)]
+        later = length[d] + np.cumsum([len(c) for c in parts[1:]])
+        pieces.append(np.concatenate(parts))
         sets.append(np.r_[set_end[others] - chain_start[d], later])
         powers.append(np.r_[exponent[others], exponent[set_start[e] : set_start[e + 1]][::-1]])
         kinds.append(False)
