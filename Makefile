@@ -32,9 +32,10 @@ lint: $(VENV)/.tools  ## style and types
 
 check: lint test  ## what CI runs
 
-benchmark: $(VENV)/.tools  ## measure the speed of structure and sampling
+benchmark: $(VENV)/.tools  ## measure speed, against the peers that are installed in .venv
+	$(BIN)/python benchmarks/run.py
+	$(BIN)/python benchmarks/scaling.py
 	$(BIN)/python benchmarks/structure.py
-	$(BIN)/python benchmarks/paper.py
 
 figures: $(VENV)/.package  ## the pictures of docs/paper.md, at the paper's full settings
 	$(BIN)/luce paper --out luce-paper

@@ -72,8 +72,9 @@ def draw_splits(
                     shares[a] = total = 1.0
                 scale /= total
                 if logs:
+                    log_total = math.log(total)
                     for i in range(a, b):
-                        log_shares[i] = math.log(shares[i] / total)
+                        log_shares[i] = math.log(shares[i]) - log_total
             elif kind[step] == SPLIT_TINY:
                 log_total = _draw_logs(own, shape, a, b, log_shares)
                 for i in range(a, b):

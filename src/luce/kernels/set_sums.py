@@ -31,6 +31,14 @@ def zero(wide: Wide) -> float:
 
 
 @embedded
+def one(wide: Wide) -> float:
+    """1, or log 1."""
+    if wide is None:
+        return 1.0
+    return 0.0
+
+
+@embedded
 def plus(a: float, b: float, wide: Wide) -> float:
     """Sum a + b, or log(exp a + exp b)."""
     if wide is None:
@@ -64,8 +72,9 @@ def normalise(x: FloatArray, wide: Wide) -> None:
         total = 0.0
         for i in range(len(x)):
             total += x[i]
+        scale = 1.0 / total
         for i in range(len(x)):
-            x[i] = max(x[i] / total, _LEAST)
+            x[i] = max(x[i] * scale, _LEAST)
     else:
         high, total = -np.inf, 0.0
         for i in range(len(x)):

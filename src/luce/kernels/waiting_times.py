@@ -16,8 +16,8 @@ from luce._types import FloatArray, WordArray
 from luce.kernels.grouped import SplitSpace, split_groups
 from luce.kernels.jit import borrowed, compiled, on_stack
 from luce.kernels.problem import Problem
-from luce.kernels.random import gamma_or_log, gamma_spread, scaled_gamma
-from luce.kernels.set_sums import as_log, member_sums, normalise, plus, set_sums, zero
+from luce.kernels.random import gamma_spread, scaled_gamma
+from luce.kernels.set_sums import as_log, member_sums, normalise, one, plus, set_sums, zero
 
 
 @compiled
@@ -54,6 +54,7 @@ def advance(
     problem, own = borrowed(problem), on_stack(bits)
     wide, waits, shape, n = problem.wide, problem.waits, problem.shape, len(state)
     total_shape = problem.total_shape
+    total_spread = gamma_spread(total_shape)
     wait_spread, times = problem.wait_spread, np.empty(len(waits))
     rates, extra = np.empty(n), np.zeros(n)
     spread = problem.spread.copy() if space is not None else problem.spread
@@ -73,7 +74,7 @@ def advance(
             for i in range(n):
                 spread[i] = gamma_spread(shape[i] + extra[i])
         member_sums(problem, times, False, rates)
-        total = gamma_or_log(own, total_shape, wide)
+        total = scaled_gamma(own, total_shape, total_spread, one(wide), wide)
         for i in range(n):
             rate = plus(total, rates[i], wide)
             state[i] = scaled_gamma(own, shape[i] + extra[i], spread[i], rate, wide)
