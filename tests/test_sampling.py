@@ -482,7 +482,7 @@ def test_log_probabilities_on_request(core: Posterior) -> None:
             np.testing.assert_allclose(np.exp(logs), values(tree), rtol=1e-12)
             plain = values(sample(core, method=method, reduce=reduce))
             np.testing.assert_array_equal(values(tree), plain)
-    sparse = Posterior(core.counts, 0.3)
+    sparse = Posterior(core.counts, 0.08)
     assert "log_probabilities" in sample(sparse)["posterior"]
     assert "log_probabilities" not in sample(sparse, log_probabilities=False)["posterior"]
 

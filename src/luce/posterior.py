@@ -191,7 +191,7 @@ class Posterior:
         progress
             Show a bar for anything longer than two seconds?
         log_probabilities
-            Keep logarithms too, at twice the memory?  Unless given: where some shape below 0.5
+            Keep logarithms too, at twice the memory?  Unless given: where some shape below 0.1
             makes probabilities so small that they are wanted.
         proposal_concentration
             "metropolis" only: the proposal's parameter; tuned to accept 0.24 unless given.

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 _CHUNK_STEPS = 200_000
 
 # Where some category has a smaller shape, its probability is often too small to show: keep logs.
-_LOGS_BELOW = 0.5
+_LOGS_BELOW = 0.1
 
 
 @dataclass
