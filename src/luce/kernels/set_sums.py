@@ -72,9 +72,8 @@ def normalise(x: FloatArray, wide: Wide) -> None:
         total = 0.0
         for i in range(len(x)):
             total += x[i]
-        scale = 1.0 / total
         for i in range(len(x)):
-            x[i] = max(x[i] * scale, _LEAST)
+            x[i] = max(x[i] / total, _LEAST)  # of one category exactly 1
     else:
         high, total = -np.inf, 0.0
         for i in range(len(x)):
