@@ -23,7 +23,7 @@ from luce.kernels.set_sums import member_sums, set_sums
 @compiled
 def slope(problem: Problem, theta: FloatArray, gradient: FloatArray) -> float:
     """Return f(θ) and write its gradient."""
-    x = np.exp(theta)
+    x = _exp(theta)
     sums, rates = np.empty(len(problem.waits)), np.empty(len(theta))
     set_sums(problem, x, sums)
     value, scale = 0.0, 1.0 if problem.total_shape > 0.0 else 0.0
@@ -46,7 +46,7 @@ def precision(problem: Problem, theta: FloatArray, out: FloatArray) -> None:
     exclude i, less those that exclude j, plus those that exclude both.
     """
     n, members, complement = len(theta), problem.members, problem.complement
-    x = np.exp(theta)
+    x = _exp(theta)
     sums, rates, lost = np.empty(len(problem.waits)), np.empty(n), np.zeros(n)
     set_sums(problem, x, sums)
     _rates(problem, sums, rates)
@@ -79,7 +79,7 @@ def precision(problem: Problem, theta: FloatArray, out: FloatArray) -> None:
 def times_precision(problem: Problem, theta: FloatArray, v: FloatArray, out: FloatArray) -> None:
     """Write (-∂²f/∂θ∂θ') v without the matrix."""
     n, n_sets = len(theta), len(problem.waits)
-    x = np.exp(theta)
+    x = _exp(theta)
     sums, rates = np.empty(n_sets), np.empty(n)
     set_sums(problem, x, sums)
     _rates(problem, sums, rates)
@@ -97,6 +97,15 @@ def times_precision(problem: Problem, theta: FloatArray, v: FloatArray, out: Flo
         member_sums(problem, along, False, back)
         for i in range(n):
             out[i] -= sign * x[i] * back[i]
+
+
+@internal
+def _exp(theta: FloatArray) -> FloatArray:
+    """λ = exp θ; by a loop, which compiles in a tenth of the time."""
+    x = np.empty(len(theta))
+    for i in range(len(theta)):
+        x[i] = math.exp(theta[i])
+    return x
 
 
 @internal

@@ -46,7 +46,8 @@ def star_bound(
     nu = _share(d, m, -1, 1.0, others)
     if nu > 0.0:
         best = _sum(d, m, -1, others)
-        x[:] = others
+        for i in range(n):
+            x[i] = others[i]
     bound = best
     low, high = np.empty(64), np.empty(64)
     tried = 0
@@ -84,8 +85,8 @@ def star_bound(
             here = worth + _g(d[k], m[k], middle)
             if here > best:
                 best = here
-                x[:] = others
-                x[k] = middle
+                for i in range(n):
+                    x[i] = others[i] if i != k else middle
             above = worth + 0.5 * (b - a) * nu
             below = worth - 0.5 * (b - a) * nu
             highest = max(at_a + above, at_b + below)
