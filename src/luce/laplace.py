@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 # A dense matrix of this size is factored in seconds.
 MOST_DENSE = 2000
 
-# Newton's decrement, twice what is left to gain, at which f is as high as doubles can tell.
-_CLOSE = 1e-20
-_NEAR = 1e-6
+# Newton's decrement, twice what is left to gain: as a share of f where it is as high as doubles can
+# tell, and where steps are taken whole.
+_CLOSE, _NEAR = 1e-20, 1e-6
 _MOST_STEPS = 100
 
 

@@ -10,8 +10,8 @@ is wide, however weakly its parts are connected.  One move, of length ℓ in L s
     L times:   θ ← θ + ½ h B'v,   v ← v + (1 - 2b) h B f'(θ),
                θ ← θ + ½ h B'v,   v ← v + 2b h B f'(θ)      (the last time b h)
 
-accepted with probability min(1, exp(f' + ½|v|² of the start - ½|v|² of the end)).  This two-stage
-scheme (Blanes, Casas, Sanz-Serna 2014) has a smaller error in energy than leapfrog at equal cost.
+accepted with probability min(1, exp(change of f - ½|v|²)).  This two-stage scheme (Blanes, Casas,
+Sanz-Serna 2014) has a smaller error in energy than leapfrog at equal cost.
 Λ is independent of p and redrawn before each move.  Every tenth draw (every other one while tuning)
 is a sweep of waiting times instead: where a path is too steep to follow, that one leads back.
 """
@@ -26,7 +26,7 @@ from luce.kernels.jit import borrowed, compiled, internal, on_stack
 from luce.kernels.log_powers import Powers, log_power_product
 from luce.kernels.problem import Problem
 from luce.kernels.random import gamma, normal, uniform
-from luce.kernels.set_sums import as_log, from_log, member_sums, set_sums
+from luce.kernels.set_sums import member_sums, set_sums
 from luce.kernels.waiting_times import advance as sweep
 
 # A quarter turn of a quadratic f is π/2; a little more makes the mean's error smaller still.
@@ -62,7 +62,7 @@ def advance(
     problem
         c, A, m, the sets S_t, and as `fit` the curvature: B and its transpose.
     state
-        p, or log p in a wide problem; replaced by the last move's.
+        p, not its logarithm: wide problems are not for this kernel; replaced by the last move's.
     tuning
         log h of the next adaptation step, the number of such steps made so far, log h as used
         once frozen, and the number of draws so far.
@@ -76,13 +76,8 @@ def advance(
         Unused: outcomes are not grouped.
     """
     problem, own = borrowed(problem), on_stack(bits)
-    n, wide, shape, fit = len(state), problem.wide, problem.shape, problem.fit
+    n, shape, total_shape, fit = len(state), problem.shape, problem.total_shape, problem.fit
     n_sets = len(problem.waits)
-    net_shape = 0.0
-    for i in range(n):
-        net_shape += shape[i]
-    for t in range(n_sets):
-        net_shape -= problem.waits[t]
     row = np.empty((1, n))
     row_stat = np.empty(1)
     log_p, pull, log_p_new, pull_new = np.empty(n), np.empty(n), np.empty(n), np.empty(n)
@@ -104,17 +99,17 @@ def advance(
         else:
             if not known:
                 for i in range(n):
-                    log_p[i] = as_log(state[i], wide)
-                    x[i] = math.exp(log_p[i])
+                    log_p[i] = math.log(state[i])
+                    x[i] = state[i]
                 _pull(problem, x, sums, times, pull)
                 value = _value(problem, fit.powers, log_p, sums)
                 known = True
             log_h = tuning[0] if adapt else tuning[2]
             steps = math.ceil(_LENGTH / math.exp(log_h))
             h = _LENGTH / steps * (1.0 + _JITTER * (2.0 * uniform(own) - 1.0))
-            total = gamma(own, problem.total_shape)
+            total = gamma(own, total_shape)
             log_total = math.log(total)
-            energy = value + net_shape * log_total - total
+            energy = value + total_shape * log_total - total
             for i in range(n):
                 v[i] = normal(own)
                 energy -= 0.5 * v[i] * v[i]
@@ -142,11 +137,11 @@ def advance(
             accepted = uniform(own) < probability
             if accepted:
                 log_total = math.log(total)
-                value = value_new - net_shape * log_total
+                value = value_new - total_shape * log_total
                 for i in range(n):
                     log_p[i] = log_p_new[i] - log_total
                     pull[i] = pull_new[i]
-                    state[i] = from_log(log_p[i], wide)
+                    state[i] = math.exp(log_p[i])
             stat[d] = 1.0 if accepted else 0.0
             if adapt:
                 tuning[0] += _GAIN / (1.0 + tuning[1]) ** _DECAY * (probability - _ACCEPTANCE)

@@ -30,7 +30,10 @@ _MOST_INTERVALS = 2_000
 def star_bound(
     d: FloatArray, m: FloatArray, kinds: IntArray, tolerance: float, x: FloatArray
 ) -> float:
-    """Certified bound of Σ g_i, at most `tolerance` above the value at `x`, which is written.
+    """Certified bound of Σ g_i; the best point found is written to `x`.
+
+    It is at most `tolerance` above the value there, or above the limit in a corner where that
+    is larger.
 
     Parameters
     ----------
