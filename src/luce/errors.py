@@ -1,5 +1,19 @@
 """What luce says when something is wrong: what was given, what is allowed, what to do."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+_MOST_LISTED = 20  # bad rows that a message names one by one
+
+
+class Problem(NamedTuple):
+    """What is wrong with one row or line; `place` counts from 1, 0 stands for the whole."""
+
+    place: int
+    what: str
+
 
 class LuceError(ValueError):
     """Base of every error luce raises on purpose."""
@@ -7,6 +21,22 @@ class LuceError(ValueError):
 
 class DataError(LuceError):
     """Counts, labels, sets, priors or probabilities that cannot be right."""
+
+
+class BadRowsError(DataError):
+    """Rows or lines that cannot be used; `problems` lists them all, `source` names the file."""
+
+    def __init__(self, problems: Sequence[Problem], unit: str = "row", source: str = "") -> None:
+        self.problems = list(problems)
+        self.unit = unit
+        self.source = source
+        where = f"{source}: " if source else ""
+        one = len(self.problems) == 1
+        super().__init__(
+            f"{where}{listed(self.problems, unit)}\n"
+            f"Mend {'it' if one else 'them'}, or leave {'it' if one else 'them'} out with "
+            "skip_bad=True (--skip-bad)."
+        )
 
 
 class NotExactError(LuceError):
@@ -19,6 +49,27 @@ class NotExactError(LuceError):
 
 class MethodError(LuceError):
     """A sampling method or option that does not exist or does not fit the problem."""
+
+
+def listed(problems: Sequence[Problem], unit: str) -> str:
+    """Name problems one by one, as many as a reader would want to see."""
+    shown = [
+        f"{unit} {p.place}: {p.what}" if p.place else p.what for p in problems[:_MOST_LISTED]
+    ]
+    if len(problems) > _MOST_LISTED:
+        shown.append(f"... and {len(problems) - _MOST_LISTED:,} more {unit}s")
+    if len(shown) == 1:
+        return shown[0]
+    return f"{len(problems):,} {unit}s cannot be used\n  " + "\n  ".join(shown)
+
+
+class SkippedRowsWarning(UserWarning):
+    """Rows or lines were left out, as asked; `problems` lists them all."""
+
+    def __init__(self, problems: Sequence[Problem], unit: str = "row", source: str = "") -> None:
+        self.problems = list(problems)
+        where = f"{source}: " if source else ""
+        super().__init__(f"{where}left out {len(self.problems):,}: {listed(problems, unit)}")
 
 
 class ConvergenceWarning(UserWarning):
