@@ -23,13 +23,14 @@ def canonical(n: int, families: list[SetFamily]) -> tuple[SetFamily, FloatArray]
     singletons
         Shape (n,): exponents of the sets that turned out to hold one category.
     """
-    family = _concatenate(n, families)
+    family = concatenate(n, families)
     singletons = np.zeros(n)
     family = _merge_equal(family, singletons)
     return _store_by_smaller_side(_nest_neighbours(family)), singletons
 
 
-def _concatenate(n: int, families: list[SetFamily]) -> SetFamily:
+def concatenate(n: int, families: list[SetFamily]) -> SetFamily:
+    """Put families over the same n categories one after another."""
     if len(families) == 1:
         return families[0]
     members = np.cumsum([0] + [len(f.members) for f in families])
@@ -219,4 +220,4 @@ def _store_by_smaller_side(family: SetFamily) -> SetFamily:
                 family.exponent[sets[wrong[sets]]][::-1],
             )
         )
-    return _concatenate(family.n, [_keep_sets(family, ~wrong, family.exponent), *turned])
+    return concatenate(family.n, [_keep_sets(family, ~wrong, family.exponent), *turned])

@@ -1,0 +1,1 @@
+"""Readers: data as people have it, turned into conditional counts."""

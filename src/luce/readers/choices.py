@@ -1,0 +1,301 @@
+"""Choices: one alternative out of those that were on offer.
+
+    a chosen out of S              p_a / p(S)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from luce._types import FloatArray, IntArray, Label, Labels
+from luce.conditional_counts import ConditionalCounts
+from luce.errors import DataError
+from luce.readers.categories import all_categories
+from luce.readers.columns import Column, Rows, as_labels, as_number, hashable, is_missing
+from luce.readers.duels import read_counts
+from luce.readers.label_lists import Separator, read_label_lists
+from luce.readers.lists import Lists
+from luce.readers.reading import Inspection, Reading, require_rows
+from luce.readers.roles import find_role, first_layout, no_layout, plain
+from luce.readers.sources import PlainSource, Source, describe_type, is_frame, source_of
+from luce.readers.tally import Tally
+
+LAYOUTS = {
+    "picks": (["chosen", "offered"], ["count"]),
+    "losers": (["chosen", "losers"], ["count"]),
+    "long": (["case", "alternative", "chosen"], []),
+}
+_AVAILABILITY = ("avail", "availability", "available", "av", "is_available")
+
+
+def from_choices(
+    data: Any,
+    *,
+    chosen: str | None = None,
+    offered: str | None = None,
+    losers: str | None = None,
+    case: str | None = None,
+    alternative: str | None = None,
+    count: str | None = None,
+    availability: str | None = None,
+    separator: Separator = None,
+    categories: Labels | None = None,
+    skip_bad: bool = False,
+) -> ConditionalCounts:
+    """Read choices from changing assortments.
+
+    Parameters
+    ----------
+    data
+        A list of (chosen, offered) or (chosen, offered, count), where `offered` lists all that
+        could be chosen; or a frame in one of the layouts below.
+    chosen, offered, losers, count
+        Columns, where a row is a choice: what was chosen; what was on offer, as a list or a text
+        with separators, or else the others that were (`losers`); how often.
+    case, alternative, chosen
+        Columns, where a row is an alternative of a choice: which choice, which alternative, and 1
+        if it was chosen, else 0 (or the label of the chosen one in every row).
+    availability
+        What the names of columns that tell whether an alternative was on offer start or end with,
+        where a row is a choice: "avail" for avail_bus or bus_avail.  The usual ones are found.
+    separator
+        What stands between labels in a text; found where there is one of | ; + , unless given.
+    categories
+        All labels in order, where they are not just those that occur.
+    skip_bad
+        Leave rows out that cannot be used, with a warning that lists them?
+
+    Examples
+    --------
+    >>> from_choices([("tea", ["tea", "milk"]), ("milk", ["tea", "milk", "wine"])])
+    ConditionalCounts(3 categories, 2 outcomes, 1 set)
+    """
+    columns = {"chosen": chosen, "offered": offered, "losers": losers, "case": case,
+               "alternative": alternative, "count": count}  # fmt: skip
+    return read_choices(data, columns, availability, separator, categories, skip_bad).one()
+
+
+def read_choices(
+    data: Any,
+    columns: Mapping[str, str | None],
+    availability: str | None = None,
+    separator: Separator = None,
+    categories: Labels | None = None,
+    skip_bad: bool = False,
+) -> Reading:
+    """Read choices, and say how many there were."""
+    source = _source(data)
+    found = first_layout(source.names, columns, LAYOUTS)
+    wide = _availability_columns(source.names, availability)
+    if found is None or (availability is not None and found[0] != "picks"):
+        if not wide:
+            raise no_layout(
+                "choices", source.names, LAYOUTS, "; or chosen and columns of availability"
+            )
+        return _read_wide(source, columns, wide, categories, skip_bad)
+    layout, roles = found
+    if layout == "long":
+        return _read_long(source, roles, categories, skip_bad)
+    return _read_picks(source, roles, separator, categories, skip_bad)
+
+
+def _source(data: Any) -> Source:
+    if is_frame(data):
+        return source_of(data)
+    if isinstance(data, (str, bytes)) or not isinstance(data, Iterable):
+        return source_of(data)
+    rows = list(data)
+    if not rows:
+        raise DataError("there are no choices.")
+    for i, row in enumerate(rows):
+        if not isinstance(row, (list, tuple)) or len(row) not in (2, 3):
+            raise DataError(
+                f"choice {i} is {describe_type(row)}; (chosen, offered) or (chosen, offered, "
+                "count) is needed."
+            )
+    times = [row[2] if len(row) == 3 else 1 for row in rows]
+    return PlainSource({
+        "chosen": [row[0] for row in rows],
+        "offered": [frozenset(hashable(_as_list(row[1]))) for row in rows],
+        "count": times,
+    })  # fmt: skip
+
+
+def _as_list(offered: Any) -> list[Any]:
+    if isinstance(offered, str) or not isinstance(offered, Iterable):
+        raise DataError(f"{describe_type(offered)} was given as what was offered; a list of "
+                        "labels is needed.")  # fmt: skip
+    return list(offered)
+
+
+def _read_picks(
+    source: Source,
+    roles: dict[str, str],
+    separator: Separator,
+    categories: Labels | None,
+    skip_bad: bool,
+) -> Reading:
+    listed = roles["offered" if "offered" in roles else "losers"]
+    counted = [roles["count"]] if "count" in roles else []
+    rows = source.distinct([roles["chosen"], listed], counted)
+    require_rows(source, rows)
+    inspection = Inspection(len(rows))
+    times = read_counts(rows, counted[0], inspection) if counted else rows.repeats
+    chosen = as_labels(rows[roles["chosen"]])
+    inspection.refuse(chosen.missing, lambda i: "the chosen one is missing.")
+    offered = read_label_lists(rows[listed], separator, inspection, listed)
+    if "losers" in roles:
+        both = [(*offered[i], chosen[i]) for i in range(len(rows))]
+        offered = Column.of(_tuples(both))
+        for i in range(len(rows)):
+            if len(set(offered[i])) < len(offered[i]):
+                inspection.refuse_row(i, f"{chosen[i]!r} was chosen and is among the losers.")
+    return _count(source, rows, chosen, offered, times, inspection, categories, skip_bad)
+
+
+def _read_wide(
+    source: Source,
+    columns: Mapping[str, str | None],
+    wide: dict[str, str],
+    categories: Labels | None,
+    skip_bad: bool,
+) -> Reading:
+    rest = [name for name in source.names if name not in wide.values()]
+    choice = columns.get("chosen") or find_role(rest, "chosen")
+    if choice is None:
+        raise no_layout("choices", source.names, {"wide": (["chosen"], ["count"])})
+    count = columns.get("count") or find_role(rest, "count")
+    rows = source.distinct([choice, *wide.values()], [count] if count else [])
+    require_rows(source, rows)
+    inspection = Inspection(len(rows))
+    times = read_counts(rows, count, inspection) if count else rows.repeats
+    flags = []
+    for name in wide.values():
+        values, wrong = rows[name].numbers()
+        bad = wrong | ~np.isin(np.nan_to_num(values), (0.0, 1.0))
+        inspection.refuse(bad, lambda i, n=name: f"{n} is {rows[n][i]!r}; 1 (on offer) or 0 is needed.")  # type: ignore[misc]  # noqa: E501
+        flags.append(np.nan_to_num(values) == 1.0)
+    labels = list(wide)
+    on_offer = np.stack(flags, axis=1)
+    chosen = _as_alternative(as_labels(rows[choice]), labels)
+    inspection.refuse(chosen.missing, lambda i: "the chosen one is missing.")
+    patterns, codes = np.unique(on_offer, axis=0, return_inverse=True)
+    sets = [tuple(labels[j] for j in np.flatnonzero(p)) for p in patterns]
+    offered = Column(codes.reshape(-1), sets)
+    named = labels if categories is None else categories
+    return _count(source, rows, chosen, offered, times, inspection, named, skip_bad)
+
+
+def _read_long(
+    source: Source, roles: dict[str, str], categories: Labels | None, skip_bad: bool
+) -> Reading:
+    rows, starts = source.runs(roles["case"], [roles["alternative"], roles["chosen"]])
+    require_rows(source, rows)
+    items, marks = as_labels(rows[roles["alternative"]]), as_labels(rows[roles["chosen"]])
+    first = starts[:-1]
+    records = Rows({}, np.ones(len(first)), lambda bad: rows.places(first[bad]))
+    inspection = Inspection(len(first))
+    flagged = all(_flag(value) is not None for value in marks.values)
+    picks: list[Label] = []
+    sets = []
+    for i in range(len(first)):
+        span = range(starts[i], starts[i + 1])
+        alternatives = tuple(items[k] for k in span)
+        if flagged:
+            winners = [items[k] for k in span if _flag(marks[k])]
+        else:
+            winners = list(dict.fromkeys(marks[k] for k in span if not is_missing(marks[k])))
+        if len(winners) != 1:
+            which = "none" if not winners else f"{len(winners)} ({winners[0]!r}, {winners[1]!r})"
+            inspection.refuse_row(i, f"of {len(alternatives)} alternatives {which} is chosen; "
+                                     "one is needed.")  # fmt: skip
+        if any(map(is_missing, alternatives)):
+            inspection.refuse_row(i, "an alternative is missing.")
+        elif len(set(alternatives)) < len(alternatives):
+            twice = next(x for j, x in enumerate(alternatives) if x in alternatives[:j])
+            inspection.refuse_row(i, f"{twice!r} appears twice in one choice.")
+        picks.append(winners[0] if winners else None)
+        sets.append(alternatives)
+    chosen, offered = Column.of(picks), Column.of(_tuples(sets))
+    return _count(source, records, chosen, offered, records.repeats, inspection, categories, skip_bad)
+
+
+def _count(
+    source: Source,
+    rows: Rows,
+    chosen: Column,
+    offered: Column,
+    times: FloatArray,
+    inspection: Inspection,
+    named: Labels | None,
+    skip_bad: bool,
+) -> Reading:
+    sets = [frozenset(value) if isinstance(value, tuple) else frozenset() for value in offered.values]
+    inside = np.fromiter(
+        (chosen[i] in sets[offered.codes[i]] for i in range(len(chosen))), np.bool_, len(chosen)
+    )
+    inspection.refuse(
+        ~inside,
+        lambda i: f"{chosen[i]!r} was chosen but not on offer: "
+        f"{', '.join(map(repr, sorted(sets[offered.codes[i]], key=repr)[:6])) or 'nothing'} was.",
+    )
+    usable = inspection.settle(source, rows, skip_bad)
+    chosen, offered, times = chosen.take(usable), offered.take(usable), times[usable]
+    kept = np.unique(offered.codes)
+    used = dict.fromkeys(label for k in kept for label in offered.values[k])
+    categories = all_categories(used, named)
+    index = categories.index
+    there = np.zeros(len(sets), np.bool_)
+    there[kept] = True
+    lists = Lists.of(
+        [index[x] for x in value] if ok else []
+        for value, ok in zip(offered.values, there.tolist(), strict=True)
+    )
+    codes: IntArray = np.fromiter((index.get(v, -1) for v in chosen.values), np.int64)[chosen.codes]
+    tally = Tally(len(categories))
+    tally.add_outcomes(codes, times)
+    per_set = np.bincount(offered.codes, times, len(sets))
+    tally.add_sets(lists.take(kept), -per_set[kept])
+    return Reading(tally.counts(list(categories)), float(times.sum()), "choice")
+
+
+def _availability_columns(names: Sequence[str], given: str | None) -> dict[str, str]:
+    """Labels of alternatives, and the columns that tell whether each was on offer."""
+    for mark in [given] if given is not None else _AVAILABILITY:
+        found = {}
+        for name in names:
+            for label in (name.removeprefix(mark), name.removesuffix(mark)):
+                if label != name and label.strip("_. -"):
+                    found[label.strip("_. -")] = name
+        if len(found) >= 2:
+            return found
+    if given is not None:
+        raise DataError(f"no two columns start or end with availability = {given!r}.")
+    return {}
+
+
+def _as_alternative(chosen: Column, labels: list[str]) -> Column:
+    """Choices by label, or by their number from 1 or 0 on."""
+    known = {plain(label): label for label in labels}
+    values = [known.get(plain(str(v)), v) if not is_missing(v) else v for v in chosen.values]
+    return Column(chosen.codes, values)
+
+
+def _flag(value: Any) -> bool | None:
+    if isinstance(value, str) and value.strip().lower() in ("true", "yes", "y", "t"):
+        return True
+    if isinstance(value, str) and value.strip().lower() in ("false", "no", "n", "f", ""):
+        return False
+    number = as_number(value)
+    if number is None or number not in (0.0, 1.0):
+        return False if number != number and number is not None else None
+    return number == 1.0
+
+
+def _tuples(values: list[tuple[Any, ...]]) -> np.ndarray[Any, Any]:
+    array = np.empty(len(values), object)
+    array[:] = values
+    return array

@@ -1,0 +1,54 @@
+"""Lists of labels in one column: real lists, or texts with separators."""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+from luce.readers.columns import Column, is_missing
+from luce.readers.reading import Inspection
+
+Separator: TypeAlias = str | None
+_SEPARATORS = ("|", ";", "+", ",")
+
+
+def read_label_lists(
+    column: Column, separator: Separator, inspection: Inspection, name: str
+) -> Column:
+    """Read every value as a tuple of different labels, refusing the rows where it is none.
+
+    A text is split at `separator` or, unless that is given, at the first of | ; + , that occurs
+    anywhere in the column; without any, it is one label.
+    """
+    texts = [value for value in column.values if isinstance(value, str)]
+    if separator is None:
+        separator = next((s for s in _SEPARATORS if any(s in text for text in texts)), None)
+    values: list[Any] = []
+    sentences: dict[int, str] = {}
+    for k, value in enumerate(column.values):
+        labels, wrong = _labels(value, separator)
+        values.append(labels)
+        if wrong:
+            sentences[k] = f"{name} {wrong}"
+    if sentences:
+        for i, k in enumerate(column.codes.tolist()):
+            if k in sentences:
+                inspection.refuse_row(i, sentences[k])
+    return Column(column.codes, values)
+
+
+def _labels(value: Any, separator: Separator) -> tuple[tuple[Any, ...], str]:
+    """Return the labels, and what is wrong with them, if anything."""
+    if is_missing(value):
+        return (), "is empty; at least one label is needed."
+    if isinstance(value, str):
+        labels = tuple(x.strip() for x in (value.split(separator) if separator else [value]))
+    elif isinstance(value, (tuple, frozenset)):
+        labels = tuple(sorted(value, key=repr)) if isinstance(value, frozenset) else value
+    else:
+        labels = (value,)
+    if not labels or any(map(is_missing, labels)):
+        return (), f"is {value!r}; a label in it is empty."
+    if len(set(labels)) < len(labels):
+        twice = next(x for i, x in enumerate(labels) if x in labels[:i])
+        return (), f"names {twice!r} twice."
+    return labels, ""

@@ -1,0 +1,74 @@
+"""How people write down who won."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from luce._types import IntArray
+from luce.readers.columns import Column, as_number
+from luce.readers.roles import plain
+
+UNKNOWN, FIRST, SECOND, TIE = range(4)
+
+_FIRST = {"modela", "left", "a", "first", "item1", "player1", "w1", "white", "home", "win", "h",
+          "w", "side1", "team1"}  # fmt: skip
+_SECOND = {"modelb", "right", "b", "second", "item2", "player2", "w2", "black", "away", "loss",
+           "l", "side2", "team2"}  # fmt: skip
+_TIE = {"tie", "draw", "d", "tiebothbad", "bothbad", "tied", "drawn", "equal", "x", "t"}
+_SCORES = {"1-0": FIRST, "0-1": SECOND, "1/2-1/2": TIE, "½-½": TIE}
+
+
+def read_outcomes(
+    outcome: Column, first: Column, second: Column, roles: dict[str, str]
+) -> IntArray:
+    """Tell for each row who won: FIRST, SECOND, TIE or UNKNOWN.
+
+    An outcome may be the label of the winner, the name of the winner's column, or one of the
+    usual words and codes.  Labels go first: a competitor may be called "b".
+    """
+    named = np.full(len(outcome), UNKNOWN)
+    named[_same(outcome, first)] = FIRST
+    named[_same(outcome, second)] = SECOND
+    words = _codes(outcome, roles)[outcome.codes]
+    labels = (named != UNKNOWN) | (words == TIE)
+    if labels.all() and (named != UNKNOWN).any():
+        return np.where(named == UNKNOWN, words, named)
+    clash = (named != UNKNOWN) & (words != UNKNOWN) & (named != words)
+    # Where words alone explain every row, a label that looks like a word is a coincidence.
+    return np.where((words == UNKNOWN) | (clash & ~(words != UNKNOWN).all()), named, words)
+
+
+def _same(outcome: Column, side: Column) -> Any:
+    """In which rows does the outcome name the competitor?"""
+    place = {_text(value): k for k, value in enumerate(side.values)}
+    codes = [place.get(_text(value), -1) for value in outcome.values]
+    return np.asarray(codes, np.int64)[outcome.codes] == side.codes
+
+
+def _text(value: Any) -> Any:
+    return value.strip() if isinstance(value, str) else value
+
+
+def _codes(outcome: Column, roles: dict[str, str]) -> IntArray:
+    """Read the distinct outcomes as words or codes."""
+    columns = {plain(roles[r]): k for r, k in (("item1", FIRST), ("item2", SECOND)) if r in roles}
+    numbers = [as_number(value) for value in outcome.values]
+    counts_two = 2.0 in numbers  # 1 and 2 name the sides; else 1 is a win and 0 a loss
+    codes = []
+    for value, number in zip(outcome.values, numbers, strict=True):
+        if number is not None and number == number:
+            scale = {1.0: FIRST, 2.0: SECOND} if counts_two else {1.0: FIRST, 0.0: SECOND, 0.5: TIE}
+            codes.append(scale.get(number, UNKNOWN))
+            continue
+        text = value.strip().lower() if isinstance(value, str) else ""
+        word = plain(text)
+        if text in _SCORES:
+            codes.append(_SCORES[text])
+        elif word in columns:
+            codes.append(columns[word])
+        else:
+            known = ((_TIE, TIE), (_FIRST, FIRST), (_SECOND, SECOND))
+            codes.append(next((k for words, k in known if word in words), UNKNOWN))
+    return np.asarray(codes, np.int64)

@@ -1,0 +1,289 @@
+"""Transitions between states, some of which cannot be seen.
+
+    from i to j, where F_i is forbidden        p_j / (1 - p(F_i))
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from luce._types import BoolArray, FloatArray, Label, Labels
+from luce.conditional_counts import ConditionalCounts
+from luce.errors import DataError
+from luce.labels import Categories, some
+from luce.readers.categories import all_categories
+from luce.readers.columns import Column, as_labels, in_order, is_missing
+from luce.readers.duels import read_counts
+from luce.readers.lists import Lists
+from luce.readers.reading import Inspection, Reading, require_rows
+from luce.readers.roles import first_layout, no_layout
+from luce.readers.sources import Source, describe_type, is_frame, source_of
+from luce.readers.tables import read_table
+from luce.readers.tally import Tally
+from luce.readers.win_matrix import is_square
+
+LAYOUTS = {
+    "moves": (["from", "to"], ["count"]),
+    "long": (["sequence", "state"], ["time"]),
+}
+
+
+def from_transitions(
+    data: Any,
+    *,
+    rows: str = "shared",
+    self_loops: str = "removed",
+    forbidden: Any = None,
+    source: str | None = None,
+    target: str | None = None,
+    count: str | None = None,
+    sequence: str | None = None,
+    time: str | None = None,
+    state: str | None = None,
+    categories: Labels | None = None,
+    skip_bad: bool = False,
+) -> ConditionalCounts | dict[Label, ConditionalCounts]:
+    """Read transitions without self-loops, or without others that cannot be seen.
+
+    Parameters
+    ----------
+    data
+        A sequence of states, or a list of sequences; a square table of counts, from the row to the
+        column, as a frame or an array; or a frame in one of the layouts below.
+    rows
+        "shared": all states share one vector of destination probabilities, as one posterior.
+        "separate": each state has its own; returns a mapping from states to counts.
+    self_loops
+        "removed": staying in a state cannot be seen, and is dropped where it stands in the data.
+        "kept": it is a transition like any other.
+    forbidden
+        Further transitions that cannot occur: a mapping from a state to the states it cannot move
+        to, a list of (from, to), or a square array of True and False in the order of the states.
+    source, target, count
+        Columns, where a row is a transition: from, to, and how often.
+    sequence, time, state
+        Columns, where a row is a moment: which sequence, when (its order of rows unless given),
+        and the state.
+    categories
+        All states in order, where they are not just those that occur.
+    skip_bad
+        Leave rows out that cannot be used, with a warning that lists them?
+
+    Examples
+    --------
+    >>> from_transitions("aabbbac")
+    ConditionalCounts(3 categories, 3 outcomes, 2 sets)
+    >>> rows = from_transitions([["a", "b", "c", "a"], ["c", "b"]], rows="separate")
+    >>> rows["c"].category_counts
+    array([1., 1., 0.])
+    """
+    columns = {"from": source, "to": target, "count": count, "sequence": sequence, "time": time,
+               "state": state}  # fmt: skip
+    return read_transitions(
+        data, columns, rows, self_loops, forbidden, categories, skip_bad
+    ).counts  # type: ignore[return-value]
+
+
+def read_transitions(
+    data: Any,
+    columns: Mapping[str, str | None],
+    rows: str = "shared",
+    self_loops: str = "removed",
+    forbidden: Any = None,
+    categories: Labels | None = None,
+    skip_bad: bool = False,
+) -> Reading:
+    """Read transitions, and say how many there were."""
+    if rows not in ("shared", "separate"):
+        raise DataError(f"rows = {rows!r}; 'shared' (one posterior) or 'separate' is needed.")
+    if self_loops not in ("removed", "kept"):
+        raise DataError(f"self_loops = {self_loops!r}; 'removed' or 'kept' is needed.")
+    drop = self_loops == "removed"
+    states, counts = _read_counts(data, columns, drop, categories, skip_bad)
+    closed = _forbidden(forbidden, states)
+    if drop:
+        np.fill_diagonal(closed, True)
+        np.fill_diagonal(counts, 0.0)
+    bad = np.argwhere(closed & (counts > 0))
+    if len(bad):
+        i, j = bad[0]
+        raise DataError(
+            f"{counts[i, j]:g} transitions from {states[i]!r} to {states[j]!r} were seen, but "
+            "they are forbidden."
+        )
+    stuck = np.flatnonzero(closed.all(axis=1) & (counts.sum(axis=1) > 0))
+    assert len(stuck) == 0  # what was seen is not forbidden
+    number = float(counts.sum())
+    if rows == "shared":
+        return Reading(_count(states, counts, closed, range(len(states))), number, "transition")
+    nowhere = np.flatnonzero(closed.all(axis=1))
+    if len(nowhere):
+        raise DataError(
+            f"from {some([states[int(i)] for i in nowhere])} nothing is allowed: every state "
+            "needs somewhere to go."
+        )
+    separate = {states[i]: _count(states, counts, closed, [i]) for i in range(len(states))}
+    return Reading(separate, number, "transition")
+
+
+def _count(
+    states: Categories, counts: FloatArray, closed: BoolArray, which: Iterable[int]
+) -> ConditionalCounts:
+    tally = Tally(len(states))
+    chosen = np.asarray([i for i in which if counts[i].any()], np.int64)
+    if len(chosen):
+        at, to = np.nonzero(counts[chosen])
+        tally.add_outcomes(to, counts[chosen][at, to])
+        sets = Lists.of([np.flatnonzero(closed[i]).tolist() for i in chosen])
+        tally.add_sets(sets, -counts[chosen].sum(axis=1), excluded=True)
+    return tally.counts(list(states))
+
+
+def _read_counts(
+    data: Any,
+    columns: Mapping[str, str | None],
+    drop: bool,
+    categories: Labels | None,
+    skip_bad: bool,
+) -> tuple[Categories, FloatArray]:
+    """Read the states, and how often each moved to each."""
+    if isinstance(data, np.ndarray) and data.ndim == 2:
+        return _read_matrix(data, categories, skip_bad)
+    if not is_frame(data):
+        return _read_sequences(_sequences(data), categories)
+    source = source_of(data)
+    if not any(columns.values()) and is_square(source):
+        return _read_matrix(source, categories, skip_bad, source.names[0])
+    found = first_layout(source.names, columns, LAYOUTS)
+    if found is None:
+        raise no_layout("transitions", source.names, LAYOUTS, "; or a square table of counts "
+                        "whose first column names the rows as the others are named")  # fmt: skip
+    layout, roles = found
+    if layout == "moves":
+        return _read_moves(source, roles, categories, skip_bad)
+    wanted = [roles["state"], *([roles["time"]] if "time" in roles else [])]
+    rows, starts = source.runs(roles["sequence"], wanted)
+    require_rows(source, rows)
+    inspection = Inspection(len(rows))
+    state = as_labels(rows[roles["state"]])
+    inspection.refuse(state.missing, lambda i: "the state is missing.")
+    order = np.arange(len(rows))
+    if "time" in roles:
+        when = rows[roles["time"]]
+        inspection.refuse(when.missing, lambda i: "the time is missing.")
+        rank = {value: k for k, value in enumerate(in_order(when.values))}
+        moments = np.fromiter((rank[v] for v in when.values), np.int64)[when.codes]
+        owner = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
+        order = np.lexsort((moments, owner))
+    usable = inspection.settle(source, rows, skip_bad)
+    sequences = [
+        [state[k] for k in order[a:b] if usable[k]]
+        for a, b in zip(starts[:-1], starts[1:], strict=True)
+    ]
+    return _read_sequences(sequences, categories)
+
+
+def _read_moves(
+    source: Source, roles: Mapping[str, str], categories: Labels | None, skip_bad: bool
+) -> tuple[Categories, FloatArray]:
+    rows = source.distinct([roles["from"], roles["to"]],
+                           [roles["count"]] if "count" in roles else [])  # fmt: skip
+    require_rows(source, rows)
+    inspection = Inspection(len(rows))
+    ends = [as_labels(rows[roles[r]]) for r in ("from", "to")]
+    for column, which in zip(ends, ("from", "to"), strict=True):
+        inspection.refuse(column.missing, lambda i, w=which: f"the state {w} is missing.")  # type: ignore[misc]
+    times = read_counts(rows, roles["count"], inspection) if "count" in roles else rows.repeats
+    usable = inspection.settle(source, rows, skip_bad)
+    ends = [column.take(usable) for column in ends]
+    used = dict.fromkeys(c.values[k] for c in ends for k in np.unique(c.codes))
+    states = all_categories(used, categories)
+    numbers = [_numbers(column, states) for column in ends]
+    return states, _matrix(len(states), numbers[0], numbers[1], times[usable])
+
+
+def _read_matrix(
+    data: Any, categories: Labels | None, skip_bad: bool, labels: str | None = None
+) -> tuple[Categories, FloatArray]:
+    table = read_table(data, labels, skip_bad=skip_bad)
+    rows, columns = [str(x) for x in table.rows], [str(x) for x in table.columns]
+    if sorted(rows) != sorted(columns):
+        raise DataError(
+            f"a table of transitions must be square: its rows are {some(rows)} and its columns "
+            f"{some(columns)}."
+        )
+    states = all_categories(table.columns, categories or table.columns)
+    place = {str(label): states.index[label] for label in table.columns}
+    counts = np.zeros((len(states), len(states)))
+    at, to = [place[r] for r in rows], [place[c] for c in columns]
+    counts[np.ix_(at, to)] = np.nan_to_num(table.values)
+    return states, counts
+
+
+def _sequences(data: Any) -> list[list[Any]]:
+    if not isinstance(data, Iterable) or isinstance(data, bytes):
+        raise DataError(f"{describe_type(data)} was given; a sequence of states is needed, a list "
+                        "of sequences, a table of counts or a frame.")  # fmt: skip
+    items = list(data)
+    nested = [isinstance(x, (list, tuple, np.ndarray)) for x in items]
+    if isinstance(data, str) or not any(nested):  # a text is its characters
+        return [items]
+    if not all(nested):
+        raise DataError("some entries are sequences and some are states; give one or the other.")
+    return [x.tolist() if isinstance(x, np.ndarray) else list(x) for x in items]
+
+
+def _read_sequences(
+    sequences: list[list[Any]], categories: Labels | None
+) -> tuple[Categories, FloatArray]:
+    missing = next((k for k, s in enumerate(sequences) if any(map(is_missing, s))), None)
+    if missing is not None:
+        raise DataError(f"a state is missing in sequence {missing}; split the sequence there.")
+    flat = Column.of([label for sequence in sequences for label in sequence])
+    if not len(flat):
+        raise DataError("the sequences are empty.")
+    states = all_categories(flat.values, categories)
+    codes = _numbers(flat, states)
+    owner = np.repeat(np.arange(len(sequences)), [len(s) for s in sequences])
+    same = owner[1:] == owner[:-1]
+    ones = np.ones(int(same.sum()))
+    return states, _matrix(len(states), codes[:-1][same], codes[1:][same], ones)
+
+
+def _numbers(column: Column, states: Categories) -> Any:
+    return np.fromiter((states.index.get(v, -1) for v in column.values), np.int64)[column.codes]
+
+
+def _matrix(n: int, at: Any, to: Any, times: FloatArray) -> FloatArray:
+    if n > 20_000:
+        raise DataError(f"{n:,} states were found; at most 20,000 are read as transitions.")
+    return np.bincount(at * n + to, times, n * n).reshape(n, n)
+
+
+def _forbidden(given: Any, states: Categories) -> BoolArray:
+    n = len(states)
+    closed = np.zeros((n, n), np.bool_)
+    if given is None:
+        return closed
+    if isinstance(given, np.ndarray):
+        if given.shape != (n, n) or given.dtype != np.bool_:
+            raise DataError(
+                f"forbidden has shape {given.shape} and type {given.dtype}; ({n}, {n}) of True "
+                "and False is needed, in the order of the states."
+            )
+        return given.copy()
+    pairs = (
+        [(a, b) for a, others in given.items() for b in others]
+        if isinstance(given, Mapping)
+        else [tuple(pair) for pair in given]
+    )
+    for pair in pairs:
+        if len(pair) != 2:
+            raise DataError(f"forbidden holds {pair!r}; (from, to) is needed.")
+        i, j = (int(states.numbers([x], "forbidden")[0]) for x in pair)
+        closed[i, j] = True
+    return closed
+
