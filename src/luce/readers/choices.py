@@ -1,24 +1,25 @@
 """Choices: one alternative out of those that were on offer.
 
-    a chosen out of S              p_a / p(S)
+a chosen out of S              p_a / p(S)
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
 
 from luce._types import FloatArray, IntArray, Label, Labels
-from luce.conditional_counts import ConditionalCounts
 from luce.errors import DataError
+from luce.labels import some
+from luce.readers.availability import availability_columns
 from luce.readers.categories import all_categories
-from luce.readers.columns import Column, Rows, as_labels, as_number, hashable, is_missing
+from luce.readers.columns import Column, Rows, Runs, as_labels, as_number, hashable, is_missing
 from luce.readers.duels import read_counts
 from luce.readers.label_lists import Separator, read_label_lists
 from luce.readers.lists import Lists
-from luce.readers.reading import Inspection, Reading, require_rows
+from luce.readers.reading import Inspection, Reading, reader, require_rows
 from luce.readers.roles import find_role, first_layout, no_layout, plain
 from luce.readers.sources import PlainSource, Source, describe_type, is_frame, source_of
 from luce.readers.tally import Tally
@@ -28,9 +29,9 @@ LAYOUTS = {
     "losers": (["chosen", "losers"], ["count"]),
     "long": (["case", "alternative", "chosen"], []),
 }
-_AVAILABILITY = ("avail", "availability", "available", "av", "is_available")
 
 
+@reader("choices")
 def from_choices(
     data: Any,
     *,
@@ -44,7 +45,7 @@ def from_choices(
     separator: Separator = None,
     categories: Labels | None = None,
     skip_bad: bool = False,
-) -> ConditionalCounts:
+) -> Reading:
     """Read choices from changing assortments.
 
     Parameters
@@ -75,10 +76,10 @@ def from_choices(
     """
     columns = {"chosen": chosen, "offered": offered, "losers": losers, "case": case,
                "alternative": alternative, "count": count}  # fmt: skip
-    return read_choices(data, columns, availability, separator, categories, skip_bad).one()
+    return _read(data, columns, availability, separator, categories, skip_bad)
 
 
-def read_choices(
+def _read(
     data: Any,
     columns: Mapping[str, str | None],
     availability: str | None = None,
@@ -89,7 +90,7 @@ def read_choices(
     """Read choices, and say how many there were."""
     source = _source(data)
     found = first_layout(source.names, columns, LAYOUTS)
-    wide = _availability_columns(source.names, availability)
+    wide = availability_columns(source.names, availability)
     if found is None or (availability is not None and found[0] != "picks"):
         if not wide:
             raise no_layout(
@@ -176,7 +177,8 @@ def _read_wide(
     for name in wide.values():
         values, wrong = rows[name].numbers()
         bad = wrong | ~np.isin(np.nan_to_num(values), (0.0, 1.0))
-        inspection.refuse(bad, lambda i, n=name: f"{n} is {rows[n][i]!r}; 1 (on offer) or 0 is needed.")  # type: ignore[misc]  # noqa: E501
+        for i in np.flatnonzero(bad).tolist():
+            inspection.refuse_row(i, f"{name} is {rows[name][i]!r}; 1 (on offer) or 0 is needed.")
         flags.append(np.nan_to_num(values) == 1.0)
     labels = list(wide)
     on_offer = np.stack(flags, axis=1)
@@ -192,17 +194,14 @@ def _read_wide(
 def _read_long(
     source: Source, roles: dict[str, str], categories: Labels | None, skip_bad: bool
 ) -> Reading:
-    rows, starts = source.runs(roles["case"], [roles["alternative"], roles["chosen"]])
-    require_rows(source, rows)
-    items, marks = as_labels(rows[roles["alternative"]]), as_labels(rows[roles["chosen"]])
-    first = starts[:-1]
-    records = Rows({}, np.ones(len(first)), lambda bad: rows.places(first[bad]))
-    inspection = Inspection(len(first))
+    runs = source.runs(roles["case"], [roles["alternative"], roles["chosen"]])
+    require_rows(source, runs)
+    items, marks = as_labels(runs[roles["alternative"]]), as_labels(runs[roles["chosen"]])
+    inspection = Inspection(len(runs))
     flagged = all(_flag(value) is not None for value in marks.values)
     picks: list[Label] = []
     sets = []
-    for i in range(len(first)):
-        span = range(starts[i], starts[i + 1])
+    for i, span in enumerate(runs.spans()):
         alternatives = tuple(items[k] for k in span)
         if flagged:
             winners = [items[k] for k in span if _flag(marks[k])]
@@ -220,12 +219,12 @@ def _read_long(
         picks.append(winners[0] if winners else None)
         sets.append(alternatives)
     chosen, offered = Column.of(picks), Column.of(_tuples(sets))
-    return _count(source, records, chosen, offered, records.repeats, inspection, categories, skip_bad)
+    return _count(source, runs, chosen, offered, runs.repeats, inspection, categories, skip_bad)
 
 
 def _count(
     source: Source,
-    rows: Rows,
+    rows: Rows | Runs,
     chosen: Column,
     offered: Column,
     times: FloatArray,
@@ -233,14 +232,15 @@ def _count(
     named: Labels | None,
     skip_bad: bool,
 ) -> Reading:
-    sets = [frozenset(value) if isinstance(value, tuple) else frozenset() for value in offered.values]
+    sets = [
+        frozenset(value) if isinstance(value, tuple) else frozenset() for value in offered.values
+    ]
     inside = np.fromiter(
         (chosen[i] in sets[offered.codes[i]] for i in range(len(chosen))), np.bool_, len(chosen)
     )
     inspection.refuse(
         ~inside,
-        lambda i: f"{chosen[i]!r} was chosen but not on offer: "
-        f"{', '.join(map(repr, sorted(sets[offered.codes[i]], key=repr)[:6])) or 'nothing'} was.",
+        lambda i: f"{chosen[i]!r} was chosen but not on offer; that was {some(offered[i])}.",
     )
     usable = inspection.settle(source, rows, skip_bad)
     chosen, offered, times = chosen.take(usable), offered.take(usable), times[usable]
@@ -257,24 +257,9 @@ def _count(
     codes: IntArray = np.fromiter((index.get(v, -1) for v in chosen.values), np.int64)[chosen.codes]
     tally = Tally(len(categories))
     tally.add_outcomes(codes, times)
-    per_set = np.bincount(offered.codes, times, len(sets))
+    per_set = np.bincount(offered.codes, times, len(sets)).astype(np.float64)
     tally.add_sets(lists.take(kept), -per_set[kept])
     return Reading(tally.counts(list(categories)), float(times.sum()), "choice")
-
-
-def _availability_columns(names: Sequence[str], given: str | None) -> dict[str, str]:
-    """Labels of alternatives, and the columns that tell whether each was on offer."""
-    for mark in [given] if given is not None else _AVAILABILITY:
-        found = {}
-        for name in names:
-            for label in (name.removeprefix(mark), name.removesuffix(mark)):
-                if label != name and label.strip("_. -"):
-                    found[label.strip("_. -")] = name
-        if len(found) >= 2:
-            return found
-    if given is not None:
-        raise DataError(f"no two columns start or end with availability = {given!r}.")
-    return {}
 
 
 def _as_alternative(chosen: Column, labels: list[str]) -> Column:

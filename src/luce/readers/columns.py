@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -103,6 +104,38 @@ class Rows:
 
     def __getitem__(self, name: str) -> Column:
         return self.columns[name]
+
+
+@dataclass(frozen=True, eq=False)
+class Runs:
+    """Rows that belong together, one group after another, and how often each group occurs.
+
+    Parameters
+    ----------
+    columns
+        The columns, rows of one group next to each other and in their own order.
+    starts
+        Group i is rows ``starts[i]`` to ``starts[i + 1]``.
+    repeats
+        How often a group with just these rows occurs.
+    places
+        Gives, for groups by number, all the places (from 1 on) where they begin in the source.
+    """
+
+    columns: dict[str, Column]
+    starts: IntArray
+    repeats: FloatArray
+    places: Callable[[IntArray], list[list[int]]]
+
+    def __len__(self) -> int:
+        return len(self.repeats)
+
+    def __getitem__(self, name: str) -> Column:
+        return self.columns[name]
+
+    def spans(self) -> Iterator[range]:
+        """Return the rows of each group."""
+        return (range(a, b) for a, b in pairwise(self.starts.tolist()))
 
 
 def is_missing(value: Any) -> bool:

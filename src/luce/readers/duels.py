@@ -1,8 +1,8 @@
 """Two sides meet, and one of them wins: pairs and teams alike.
 
-    side A beats side B            p(A) / p(A and B together)
-    A has the home advantage       the category "home" stands on A's side
-    a tie, as an entity            the category "tie" stands on neither side, and wins
+side A beats side B            p(A) / p(A and B together)
+A has the home advantage       the category "home" stands on A's side
+a tie, as an entity            the category "tie" stands on neither side, and wins
 """
 
 from __future__ import annotations
@@ -78,8 +78,10 @@ def read_results(
     inspection.refuse(outcome.missing, lambda i: "the outcome is missing.")
     inspection.refuse(
         result == UNKNOWN,
-        lambda i: f"the outcome is {outcome[i]!r}; it must name the winner, {first[i]!r} or "
-        f"{second[i]!r}, or be a tie.",
+        lambda i: (
+            f"the outcome is {outcome[i]!r}; it must name the winner, {first[i]!r} or "
+            f"{second[i]!r}, or be a tie."
+        ),
     )
     wins1, wins2, ties = (np.where(result == code, times, 0.0) for code in (FIRST, SECOND, TIE))
     return wins1, wins2, ties
@@ -111,8 +113,10 @@ def read_home(
     side = np.where(result == FIRST, 1, np.where(result == SECOND, 2, 0))
     inspection.refuse(
         (side == 0) & ~named.missing,
-        lambda i: f"{home} is {named[i]!r}; it must name {first[i]!r} or {second[i]!r}, or be "
-        "empty where nobody has the advantage.",
+        lambda i: (
+            f"{home} is {named[i]!r}; it must name {first[i]!r} or {second[i]!r}, or be "
+            "empty where nobody has the advantage."
+        ),
     )
     return np.where(named.missing, 0, side)
 

@@ -1,7 +1,7 @@
 """Grouped outcomes: one of these, nobody knows which.
 
-    one of W                       p(W)
-    one of W, given S              p(W) / p(S)
+one of W                       p(W)
+one of W, given S              p(W) / p(S)
 """
 
 from __future__ import annotations
@@ -13,14 +13,13 @@ from typing import Any
 import numpy as np
 
 from luce._types import Labels
-from luce.conditional_counts import ConditionalCounts
 from luce.errors import DataError
 from luce.readers.categories import all_categories
 from luce.readers.columns import Column, Rows, as_labels, as_number, hashable, in_order
 from luce.readers.duels import read_counts
 from luce.readers.label_lists import Separator, read_label_lists
 from luce.readers.lists import Lists
-from luce.readers.reading import Inspection, Reading, require_rows
+from luce.readers.reading import Inspection, Reading, reader, require_rows
 from luce.readers.roles import check_column, find_roles, first_layout, no_layout
 from luce.readers.sources import PlainSource, Source, is_frame, source_of
 from luce.readers.tally import Tally
@@ -28,6 +27,7 @@ from luce.readers.tally import Tally
 LAYOUTS = {"groups": (["group"], ["count", "within"])}
 
 
+@reader("groups")
 def from_groups(
     data: Any,
     *,
@@ -38,7 +38,7 @@ def from_groups(
     separator: Separator = None,
     categories: Labels | None = None,
     skip_bad: bool = False,
-) -> ConditionalCounts:
+) -> Reading:
     """Read outcomes of which only "one of these" is known.
 
     Parameters
@@ -68,10 +68,10 @@ def from_groups(
     ConditionalCounts(4 categories, 17 outcomes, 2 sets)
     """
     columns = {"group": group, "count": count, "within": within}
-    return read_groups(data, columns, cells, separator, categories, skip_bad).one()
+    return _read(data, columns, cells, separator, categories, skip_bad)
 
 
-def read_groups(
+def _read(
     data: Any,
     columns: Mapping[str, str | None],
     cells: Sequence[str] | None = None,
@@ -131,9 +131,7 @@ def _tuple(group: Any) -> Any:
     return (hashable(group),)
 
 
-def _possible(
-    column: Column, separator: Separator, inspection: Inspection, name: str
-) -> Column:
+def _possible(column: Column, separator: Separator, inspection: Inspection, name: str) -> Column:
     """What was possible: an empty value, which has code 0, means everything."""
     given = ~column.missing
     inner = Inspection(len(column))
@@ -155,8 +153,10 @@ def _whole(rows: Rows, roles: Mapping[str, str], inspection: Inspection) -> Any:
     times = read_counts(rows, roles["count"], inspection)
     inspection.refuse(
         times % 1 != 0,
-        lambda i: f"{roles['count']} is {times[i]:g}; grouped outcomes are counted in whole "
-        "numbers, each being one outcome.",
+        lambda i: (
+            f"{roles['count']} is {times[i]:g}; grouped outcomes are counted in whole "
+            "numbers, each being one outcome."
+        ),
     )
     return times
 
@@ -200,5 +200,3 @@ def _answers(column: Column) -> Column:
         return number is not None and number != number
 
     return Column(column.codes, [None if missing(v) else v for v in column.values])
-
-

@@ -73,4 +73,6 @@ class Lists:
 
 def starts_of(lengths: IntArray) -> IntArray:
     """Where each of several lists begins, once they stand one after another."""
-    return np.r_[0, np.cumsum(lengths)].astype(np.int64)
+    starts = np.zeros(len(lengths) + 1, np.int64)
+    np.cumsum(lengths, out=starts[1:])
+    return starts

@@ -42,7 +42,7 @@ class Order(NamedTuple):
     classes: tuple[tuple[Label, ...], ...]
     below: tuple[Label, ...] = ()
     zeros: tuple[Label, ...] = ()
-    count: float = 1.0
+    count: float = 1.0  # type: ignore[assignment]  # hides tuple.count, which nobody needs
 
     @property
     def labels(self) -> Iterator[Label]:
@@ -160,9 +160,7 @@ def _nobody_absent(order: Order, unranked: str | None) -> bool:
     return not order.zeros or unranked == "below"
 
 
-def _everybody_else(
-    categories: Categories, order: Order, ranked: Sequence[Label]
-) -> list[int]:
+def _everybody_else(categories: Categories, order: Order, ranked: Sequence[Label]) -> list[int]:
     out = {categories.index[label] for label in chain(ranked, order.zeros)}
     return [i for i in range(len(categories)) if i not in out]
 

@@ -1,8 +1,8 @@
 """Pair comparisons: who beat whom.
 
-    a beat b                       p_a / (p_a + p_b)
-    a beat b at home               (p_a + p_home) / (p_a + p_home + p_b)
-    a and b tied, as an entity     p_tie / (p_a + p_b + p_tie)
+a beat b                       p_a / (p_a + p_b)
+a beat b at home               (p_a + p_home) / (p_a + p_home + p_b)
+a and b tied, as an entity     p_tie / (p_a + p_b + p_tie)
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 
 from luce._types import Label, Labels
-from luce.conditional_counts import ConditionalCounts
 from luce.errors import DataError
 from luce.readers.columns import as_labels
 from luce.readers.duels import (
@@ -24,7 +23,7 @@ from luce.readers.duels import (
     read_home,
     read_results,
 )
-from luce.readers.reading import Inspection, Reading, require_rows
+from luce.readers.reading import Inspection, Reading, reader, require_rows
 from luce.readers.roles import check_column, first_layout, no_layout
 from luce.readers.sources import PlainSource, Source, describe_type, is_frame, source_of
 from luce.readers.ties import check_ties
@@ -37,6 +36,7 @@ LAYOUTS = {
 }
 
 
+@reader("pairs")
 def from_pairs(
     data: Any,
     *,
@@ -55,7 +55,7 @@ def from_pairs(
     home_label: Label = "home",
     categories: Labels | None = None,
     skip_bad: bool = False,
-) -> ConditionalCounts:
+) -> Reading:
     """Read pair comparisons.
 
     Parameters
@@ -96,16 +96,19 @@ def from_pairs(
         "wins2": wins2, "ties": tied, "outcome": outcome, "count": count,
     }  # fmt: skip
     options = DuelOptions(ties, home, tie_label, home_label, categories)
-    return read_pairs(data, columns, options, skip_bad).one()
+    return _read(data, columns, options, skip_bad)
 
 
-def read_pairs(
+def _read(
     data: Any, columns: Mapping[str, str | None], options: DuelOptions, skip_bad: bool = False
 ) -> Reading:
     """Read pair comparisons, and say how many there were."""
     check_ties(options.ties, MEANINGS)
-    source = _source(data, any(columns.values()))
+    source = _source(data)
     layout = first_layout(source.names, columns, LAYOUTS)
+    if layout is None and not any(columns.values()) and is_square(source):
+        source = pairs_of_matrix(source)
+        layout = first_layout(source.names, columns, LAYOUTS)
     if layout is None:
         raise no_layout("pairs", source.names, LAYOUTS, "; or a square table of wins")
     name, roles = layout
@@ -138,11 +141,10 @@ def read_pairs(
     return count_duels(duels.take(inspection.settle(source, rows, skip_bad)), options)
 
 
-def _source(data: Any, columns_named: bool) -> Source:
-    """Name the columns of what has none: lists of pairs, and square tables."""
+def _source(data: Any) -> Source:
+    """Name the columns of what has none: lists of pairs, and square arrays."""
     if is_frame(data):
-        source = source_of(data)
-        return source if columns_named or not is_square(source) else pairs_of_matrix(source)
+        return source_of(data)
     if isinstance(data, np.ndarray) and data.ndim == 2 and data.shape[0] == data.shape[1] > 1:
         return pairs_of_array(data)
     if not isinstance(data, Iterable) or isinstance(data, (str, bytes)):

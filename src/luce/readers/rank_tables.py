@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from luce.errors import DataError
-from luce.readers.columns import Column, Rows, as_labels, as_number, is_missing
+from luce.readers.columns import Column, Rows, Runs, as_labels, as_number, is_missing
 from luce.readers.duels import read_counts
 from luce.readers.orders import Order, WrongOrderError, read_order
 from luce.readers.reading import Inspection, require_rows
@@ -25,10 +25,12 @@ WIDE = ("items-in-columns", "items-in-rows", "places-in-columns")
 
 # As race results have them: retired, withdrawn, did not start, disqualified, ...
 DID_NOT_FINISH = frozenset(
-    "ret retired rt wd withdrew withdrawn dns dnf dsq dq dnp dnc nc dnq ex exc sick disq otl ocs "
-    "bfd raf dnpq np nq".split()
+    {"ret", "retired", "rt", "wd", "withdrew", "withdrawn", "dns", "dnf", "dsq", "dq", "disq",
+     "dnp", "dnc", "nc", "dnq", "nq", "np", "ex", "exc", "sick", "otl", "ocs", "bfd", "raf"}
+)  # fmt: skip
+_PLACE = re.compile(
+    r"(rank|place|position|choice|pref|preference|top)?\W*_?\d+(st|nd|rd|th)?", re.I
 )
-_PLACE = re.compile(r"(rank|place|position|choice|pref|preference|top)?\W*_?\d+(st|nd|rd|th)?", re.I)
 
 
 @dataclass(frozen=True)
@@ -59,7 +61,7 @@ class RankOptions:
 class Rankings:
     """Rankings as they are read, and what is wrong with the others."""
 
-    def __init__(self, rows: Rows, n: int) -> None:
+    def __init__(self, rows: Rows | Runs, n: int) -> None:
         self.rows = rows
         self.inspection = Inspection(n)
         self.orders: list[Order | None] = [None] * n
@@ -90,7 +92,7 @@ def find_layout(
     if found is not None:
         return found[0]
     names = _wide_columns(source, columns, options)
-    if len(names) >= 2 and all(_PLACE.fullmatch(name) for name in names):
+    if len(names) >= 2 and all(map(is_place, names)):
         return "places-in-columns"
     rows = source.distinct(names)
     ranks = [name for name in names if _holds_ranks(rows[name], options)]
@@ -115,21 +117,16 @@ def read_orders(
     return _read_table(source, layout, columns, options)
 
 
-def _read_long(
-    source: Source, columns: Mapping[str, str | None], options: RankOptions
-) -> Rankings:
+def _read_long(source: Source, columns: Mapping[str, str | None], options: RankOptions) -> Rankings:
     roles = _required(source, columns, "long")
-    rows, starts = source.runs(roles["ranking"], [roles["item"], roles["rank"]])
-    require_rows(source, rows)
-    items, ranks = as_labels(rows[roles["item"]]), rows[roles["rank"]]
-    first = starts[:-1]
-    records = Rows({}, np.ones(len(first)), lambda bad: rows.places(first[bad]))
-    rankings = Rankings(records, len(first))
-    cells = _cells(ranks, options)
-    for i in range(len(first)):
-        span = range(starts[i], starts[i + 1])
+    runs = source.runs(roles["ranking"], [roles["item"], roles["rank"]])
+    require_rows(source, runs)
+    rankings = Rankings(runs, len(runs))
+    items, cells = as_labels(runs[roles["item"]]), _cells(runs[roles["rank"]], options)
+    for i, span in enumerate(runs.spans()):
         pairs = [(items[k], cells[k]) for k in span]
-        rankings.read(i, lambda pairs=pairs: order_of_ranks(pairs, options, 1.0))  # type: ignore[misc]
+        times = runs.repeats[i]
+        rankings.read(i, lambda p=pairs, t=times: order_of_ranks(p, options, t))  # type: ignore[misc]
     return rankings
 
 
@@ -142,7 +139,7 @@ def _read_lists(source: Source, columns: Mapping[str, str | None]) -> Rankings:
     times = read_counts(rows, counted[0], rankings.inspection) if counted else rows.repeats
     column = rows[roles["order"]]
     for i in np.flatnonzero(rankings.inspection.usable).tolist():
-        rankings.read(i, lambda i=i: Order(read_order(column[i]), count=times[i]))  # type: ignore[misc]
+        rankings.read(i, lambda i=i: Order(read_order(column[i]), count=float(times[i])))  # type: ignore[misc]
     return rankings
 
 
@@ -161,7 +158,9 @@ def _read_places(
         labels = [column[i] for column in places]
         while labels and (is_missing(labels[-1]) or labels[-1] in padding):
             labels.pop()
-        return Order(read_order([x if x not in padding else None for x in labels]), count=times[i])
+        return Order(
+            read_order([x if x not in padding else None for x in labels]), count=float(times[i])
+        )
 
     for i in np.flatnonzero(rankings.inspection.usable).tolist():
         rankings.read(i, lambda i=i: build(i))  # type: ignore[misc]
@@ -179,17 +178,18 @@ def _read_table(
         cells = [_cells(rows[name], options) for name in names]
         for i in np.flatnonzero(rankings.inspection.usable).tolist():
             pairs = [(name.strip(), cell[i]) for name, cell in zip(names, cells, strict=True)]
-            rankings.read(i, lambda p=pairs, i=i: order_of_ranks(p, options, times[i]))  # type: ignore[misc]
+            rankings.read(i, lambda p=pairs, i=i: order_of_ranks(p, options, float(times[i])))  # type: ignore[misc]
         return rankings
     label, *contests = names
-    rows, _ = source.runs(label, contests)
-    require_rows(source, rows)
-    items = as_labels(rows[label])
+    columns_read = source.columns(names)
+    items = as_labels(columns_read[label])
+    if not len(items):
+        raise DataError(f"there are no {source.unit}s of data.")
     whole = Rows({}, np.ones(len(contests)), lambda bad: [[0] for _ in bad])
     rankings = Rankings(whole, len(contests))
     for j, contest in enumerate(contests):
-        cells_j = _cells(rows[contest], options)
-        pairs = [(items[i], cells_j[i]) for i in range(len(rows))]
+        cells_j = _cells(columns_read[contest], options)
+        pairs = [(items[i], cells_j[i]) for i in range(len(items))]
         rankings.read(j, lambda p=pairs, c=contest: order_of_ranks(p, options, 1.0, c))  # type: ignore[misc]
     return rankings
 
@@ -239,7 +239,7 @@ def _cells(column: Column, options: RankOptions) -> list[Any]:
             return "below" if text.lower() in unfinished else ("wrong", text)
         return None if number != number else number
 
-    return column.map(read).tolist()
+    return list(column.map(read))
 
 
 def _holds_ranks(column: Column, options: RankOptions) -> bool:
@@ -247,6 +247,11 @@ def _holds_ranks(column: Column, options: RankOptions) -> bool:
     return all(
         as_number(v) is not None or str(v).strip().lower() in unfinished for v in column.values
     )
+
+
+def is_place(column: str) -> bool:
+    """Does the column's name say which place it holds: Rank_1, 2nd?"""
+    return _PLACE.fullmatch(column) is not None
 
 
 def _wide_columns(
@@ -270,5 +275,3 @@ def _required(source: Source, columns: Mapping[str, str | None], layout: str) ->
     if found is None:
         raise no_layout("rankings", source.names, {layout: LAYOUTS[layout]})
     return found[1]
-
-

@@ -1,8 +1,8 @@
 """Rankings: who came before whom.
 
-    a before b before c            p_a / (p_a + p_b + p_c) * p_b / (p_b + p_c)
-    d, only known to be below      p_d joins every denominator and wins nothing
-    d, absent                      p_d appears nowhere
+a before b before c            p_a / (p_a + p_b + p_c) * p_b / (p_b + p_c)
+d, only known to be below      p_d joins every denominator and wins nothing
+d, absent                      p_d appears nowhere
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from luce._types import Labels
-from luce.conditional_counts import ConditionalCounts
 from luce.errors import DataError
 from luce.readers.columns import hashable
 from luce.readers.orders import (
@@ -21,12 +20,13 @@ from luce.readers.orders import (
     check_ties_of,
     count_orders,
 )
-from luce.readers.rank_tables import RankOptions, Rankings, find_layout, read_orders
-from luce.readers.reading import Reading
+from luce.readers.rank_tables import Rankings, RankOptions, find_layout, read_orders
+from luce.readers.reading import Reading, reader
 from luce.readers.sources import PlainSource, Source, describe_type, is_frame, source_of
 from luce.readers.ties import check_ties
 
 
+@reader("rankings")
 def from_rankings(
     data: Any,
     *,
@@ -45,7 +45,7 @@ def from_rankings(
     ties: str | None = None,
     categories: Labels | None = None,
     skip_bad: bool = False,
-) -> ConditionalCounts:
+) -> Reading:
     """Read rankings, complete or not.
 
     Parameters
@@ -94,10 +94,10 @@ def from_rankings(
     columns = {"ranking": ranking, "item": item, "rank": rank, "order": order, "count": count}
     if counts is not None:
         data = {"order": _listed(data), "count": list(counts)}
-    return read_rankings(data, columns, options, layout, ties, categories, skip_bad).one()
+    return _read(data, columns, options, layout, ties, categories, skip_bad)
 
 
-def read_rankings(
+def _read(
     data: Any,
     columns: Mapping[str, str | None],
     options: RankOptions,
@@ -112,10 +112,10 @@ def read_rankings(
     source = _source(data)
     layout = find_layout(source, columns, layout, options)
     rankings = read_orders(source, layout, columns, options)
-    return use_rankings(source, rankings, options, ties, categories, skip_bad)
+    return _use(source, rankings, options, ties, categories, skip_bad)
 
 
-def use_rankings(
+def _use(
     source: Source,
     rankings: Rankings,
     options: RankOptions,

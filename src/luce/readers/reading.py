@@ -4,38 +4,54 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from typing import NamedTuple
+from functools import wraps
+from typing import NamedTuple, ParamSpec, TypeAlias
 
 import numpy as np
 
-from luce._types import BoolArray, IntArray
+from luce._types import BoolArray, IntArray, Label
 from luce.conditional_counts import ConditionalCounts
 from luce.errors import BadRowsError, DataError, Problem, SkippedRowsWarning
 from luce.labels import plural
-from luce.readers.columns import Rows
+from luce.readers.columns import Rows, Runs
 from luce.readers.sources import Source
+
+Counts: TypeAlias = ConditionalCounts | dict[Label, ConditionalCounts]
+_P = ParamSpec("_P")
+
+READERS: dict[str, Callable[..., Reading]] = {}  # by kind of data
+
+
+def reader(kind: str) -> Callable[[Callable[_P, Reading]], Callable[_P, ConditionalCounts]]:
+    """Register a reader; what users call returns the counts alone."""
+
+    def register(function: Callable[_P, Reading]) -> Callable[_P, ConditionalCounts]:
+        READERS[kind] = function
+
+        @wraps(function)
+        def counts_only(*data: _P.args, **options: _P.kwargs) -> ConditionalCounts:
+            return function(*data, **options).counts  # type: ignore[return-value]
+
+        counts_only.__annotations__ = {**function.__annotations__, "return": "ConditionalCounts"}
+        return counts_only
+
+    return register
 
 
 class Reading(NamedTuple):
     """Counts, and how many of what they were made from: 36 rankings, say."""
 
-    counts: ConditionalCounts | dict[object, ConditionalCounts]
+    counts: Counts
     n_records: float
     noun: str
-
-    def one(self) -> ConditionalCounts:
-        """Return the counts, where they are one posterior's."""
-        assert isinstance(self.counts, ConditionalCounts)
-        return self.counts
+    nouns: str | None = None
 
     def __str__(self) -> str:
-        counts = self.counts
-        if isinstance(counts, dict):
-            return f"{plural(self.n_records, self.noun)}, one posterior for each of {len(counts):,}"
-        return (
-            f"{plural(self.n_records, self.noun)} among "
-            f"{plural(counts.n_categories, 'category', 'categories')}"
-        )
+        records = plural(self.n_records, self.noun, self.nouns)
+        if isinstance(self.counts, dict):
+            return f"{records}, one posterior for each of {len(self.counts):,} states"
+        n = self.counts.n_categories
+        return f"{records} among {plural(n, 'category', 'categories')}"
 
 
 class Inspection:
@@ -57,14 +73,14 @@ class Inspection:
             self._sentences[i] = sentence
             self.usable[i] = False
 
-    def settle(self, source: Source, rows: Rows, skip_bad: bool) -> BoolArray:
+    def settle(self, source: Source, rows: Rows | Runs, skip_bad: bool) -> BoolArray:
         """Raise or warn about what was refused; returns which rows to use."""
         report(source, self.problems(rows), skip_bad)
-        if len(rows) and not self.usable.any():
+        if not self.usable.any():
             raise DataError(f"{_of(source)}no usable {source.unit} is left.")
         return self.usable
 
-    def problems(self, rows: Rows) -> list[Problem]:
+    def problems(self, rows: Rows | Runs) -> list[Problem]:
         """Return what was refused, by its place in the source."""
         bad: IntArray = np.fromiter(self._sentences, np.int64, len(self._sentences))
         if len(bad) == 0:
@@ -75,6 +91,7 @@ class Inspection:
 
 def report(source: Source, problems: list[Problem], skip_bad: bool) -> None:
     """Raise an error that lists what cannot be used or, where it is to be skipped, a warning."""
+    problems = sorted({*problems, *source.problems})
     if not problems:
         return
     if not skip_bad:
@@ -82,9 +99,9 @@ def report(source: Source, problems: list[Problem], skip_bad: bool) -> None:
     warnings.warn(SkippedRowsWarning(problems, source.unit, source.name), stacklevel=5)
 
 
-def require_rows(source: Source, rows: Rows) -> None:
+def require_rows(source: Source, rows: Rows | Runs) -> None:
     """Refuse data without a single row."""
-    if len(rows) == 0:
+    if len(rows) == 0 and not source.problems:
         raise DataError(f"{_of(source)}there are column names but no {source.unit}s of data.")
 
 

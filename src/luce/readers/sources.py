@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 
 from luce._types import IntArray
-from luce.errors import DataError
+from luce.errors import DataError, Problem
 from luce.labels import describe
-from luce.readers.columns import Column, Rows, hashable, in_order
+from luce.readers.columns import Column, Rows, Runs, hashable, in_order
 
 _REPEATS = "_luce_repeats"
 _LONG = 10_000  # rows from which on an engine encodes text faster than we do
@@ -29,6 +29,11 @@ class Source(ABC):
     names: list[str]
     unit = "row"
     name = ""
+
+    @property
+    def problems(self) -> list[Problem]:
+        """What was wrong with rows before anybody looked at their columns."""
+        return []
 
     @abstractmethod
     def distinct(self, keys: Sequence[str], numbers: Sequence[str] = ()) -> Rows:
@@ -42,8 +47,8 @@ class Source(ABC):
         """Where row i of `columns` stands, counted from 1."""
         return i + 1
 
-    def runs(self, key: str, columns: Sequence[str]) -> tuple[Rows, IntArray]:
-        """Return rows by the value of `key`, in their own order, and where each value's begin."""
+    def runs(self, key: str, columns: Sequence[str]) -> Runs:
+        """Return rows grouped by the value of `key`."""
         return runs_of(self.columns([key, *columns]), key, self.place)
 
 
@@ -95,7 +100,7 @@ class FrameSource(Source):
         least = [nw.col(name).min().alias(f"_luce_min_{i}") for i, name in enumerate(numbers)]
         given = [nw.col(name).count().alias(f"_luce_n_{i}") for i, name in enumerate(numbers)]
         grouped = self._frame.select(*dict.fromkeys([*keys, *numbers])).group_by(*keys)
-        groups = _collect(grouped.agg(nw.len().alias(_REPEATS), *sums, *least, *given))
+        groups = self._collect(grouped.agg(nw.len().alias(_REPEATS), *sums, *least, *given))
         repeats = groups[_REPEATS].to_numpy().astype(np.float64)
         totals = {}
         for i, name in enumerate(numbers):
@@ -110,11 +115,19 @@ class FrameSource(Source):
 
     def columns(self, names: Sequence[str]) -> dict[str, Column]:
         """Return every row of some columns."""
-        rows = _collect(self._frame.select(*names))
+        rows = self._collect(self._frame.select(*names))
         return {name: Column.of(_values(rows[name])) for name in names}
 
+    def _collect(self, frame: Any) -> Any:
+        """Run a lazy query; polars in pieces, so that files larger than memory pass through."""
+        import narwhals as nw
+
+        if frame.implementation == nw.Implementation.POLARS:
+            return frame.collect(engine="streaming")
+        return frame.collect()
+
     def _every_row(self, names: Sequence[str]) -> Rows:
-        rows = _collect(self._frame.select(*names))
+        rows = self._collect(self._frame.select(*names))
         plain = {name: _values(rows[name]).tolist() for name in names}
         return PlainSource(plain).distinct(names)
 
@@ -125,7 +138,7 @@ class FrameSource(Source):
             names = list(columns)
             wanted = {tuple(_key(columns[n][int(i)]) for n in names): k for k, i in enumerate(bad)}
             found: list[list[int]] = [[] for _ in bad]
-            rows = _collect(self._frame.select(*names))
+            rows = self._collect(self._frame.select(*names))
             values = zip(*(map(_key, _values(rows[n]).tolist()) for n in names), strict=True)
             for place, row in enumerate(values, 1):
                 if row in wanted:
@@ -190,24 +203,22 @@ def counted_rows(
     return Rows(columns, np.fromiter(counter.values(), float, len(counter)), places)
 
 
-def runs_of(
-    columns: dict[str, Column], key: str, place: Callable[[int], int]
-) -> tuple[Rows, IntArray]:
+def runs_of(columns: dict[str, Column], key: str, place: Callable[[int], int]) -> Runs:
     """Sort rows by the value of `key`, keeping their order within it."""
-    codes = columns[key].codes
-    values = columns[key].values
+    codes, values = columns[key].codes, columns[key].values
     rank = np.empty(len(values), np.int64)
     numbers = {value: k for k, value in enumerate(values)}
     rank[[numbers[value] for value in in_order(values)]] = np.arange(len(values))
-    order = np.argsort(rank[codes], kind="stable") if len(codes) else codes
-    by = rank[codes][order]
-    starts = np.flatnonzero(np.r_[True, by[1:] != by[:-1]]) if len(by) else np.empty(0, np.int64)
+    by = rank[codes]
+    order = np.argsort(by, kind="stable")
+    by = by[order]
+    starts = np.flatnonzero(np.r_[True, by[1:] != by[:-1]]) if len(by) else by
 
     def places(bad: IntArray) -> list[list[int]]:
-        return [[place(int(order[i]))] for i in bad]
+        return [[place(int(order[starts[i]]))] for i in bad]
 
-    sorted_columns = {name: column.take(order) for name, column in columns.items()}
-    return Rows(sorted_columns, np.ones(len(codes)), places), np.r_[starts, len(codes)]
+    ordered = {name: column.take(order) for name, column in columns.items()}
+    return Runs(ordered, np.r_[starts, len(codes)], np.ones(len(starts)), places)
 
 
 def describe_type(data: Any) -> str:
@@ -220,15 +231,6 @@ def _listed(name: str, values: Any) -> Sequence[Any]:
     if isinstance(values, (str, bytes)) or not isinstance(values, Iterable):
         raise DataError(f"column {name!r} is {describe_type(values)}; a list of values is needed.")
     return values.tolist() if isinstance(values, np.ndarray) else list(values)
-
-
-def _collect(frame: Any) -> Any:
-    """Run a lazy query; polars in pieces, so that files larger than memory pass through."""
-    import narwhals as nw
-
-    if frame.implementation == nw.Implementation.POLARS:
-        return frame.collect(engine="streaming")
-    return frame.collect()
 
 
 def _encode(groups: Any, name: str) -> Column:
@@ -261,4 +263,3 @@ def _key(value: Any) -> Any:
 
 def _is_groupable(dtype: Any) -> bool:
     return not (dtype.is_nested() or type(dtype).__name__ in ("Object", "Unknown"))
-

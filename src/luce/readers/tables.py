@@ -1,6 +1,6 @@
 """Tables of counts in which some cells cannot occur.
 
-    row r counts n_j of the columns S that can occur there       prod_j (p_j / p(S))^n_j
+row r counts n_j of the columns S that can occur there       prod_j (p_j / p(S))^n_j
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from luce.labels import some
 from luce.readers.categories import all_categories
 from luce.readers.columns import Column, as_labels
 from luce.readers.lists import Lists
-from luce.readers.reading import Reading, report
+from luce.readers.reading import Reading, reader, report
 from luce.readers.sources import PlainSource, Source, describe_type, is_frame, source_of
 from luce.readers.tally import Tally
 
@@ -38,6 +38,7 @@ class Table:
         return ~np.isnan(self.values)
 
 
+@reader("table")
 def from_table(
     data: Any,
     *,
@@ -47,7 +48,7 @@ def from_table(
     ignore: Sequence[str] = (),
     categories: Labels | None = None,
     skip_bad: bool = False,
-) -> ConditionalCounts:
+) -> Reading:
     """Read a table of counts with cells that cannot occur.
 
     Parameters
@@ -76,10 +77,10 @@ def from_table(
     >>> from_table({"tea": [5, 3], "milk": [2, float("nan")], "wine": [0, 4]})
     ConditionalCounts(3 categories, 14 outcomes, 1 set)
     """
-    return read_counted_table(data, given, rows, possible, ignore, categories, skip_bad).one()
+    return _read(data, given, rows, possible, ignore, categories, skip_bad)
 
 
-def read_counted_table(
+def _read(
     data: Any,
     given: str = "row",
     rows: str | None = None,
@@ -146,12 +147,15 @@ def read_table(
     if len(first) == 0:
         raise DataError(f"{source.name + ': ' if source.name else ''}the table has no rows.")
     values = np.full((len(first), len(numbers)), np.nan)
-    problems = {}
+    problems: dict[int, str] = {}
     for j, name in enumerate(numbers):
         read, wrong = columns[name].numbers()
         for i in np.flatnonzero(wrong | (read < 0) | np.isinf(read)):
-            problems.setdefault(int(i), f"{name} is {columns[name][i]!r}; a count, 0 or more, is "
-                                "needed, or nothing where it cannot occur.")  # fmt: skip
+            problems.setdefault(
+                int(i),
+                f"{name} is {columns[name][int(i)]!r}; a count, 0 or more, is needed, or nothing "
+                "where it cannot occur.",
+            )
         values[:, j] = read
     labels_j: list[Label] = [name.strip() for name in numbers]
     if isinstance(source, _ArraySource):

@@ -40,12 +40,12 @@ class Tally:
         """Add sets of two; the many rows that name the same two are merged at once."""
         keys = np.minimum(first, second) * self.n + np.maximum(first, second)
         if self.n**2 <= 4 * len(keys) + 1_000_000:
-            total = np.bincount(keys, exponents, self.n**2)
+            total = _added_up(keys, exponents, self.n**2)
             distinct = np.flatnonzero(total)
             total = total[distinct]
         else:
             distinct, inverse = np.unique(keys, return_inverse=True)
-            total = np.bincount(inverse.reshape(-1), exponents, len(distinct))
+            total = _added_up(inverse.reshape(-1), exponents, len(distinct))
         members = np.stack([distinct // self.n, distinct % self.n], axis=1).ravel()
         self._families.append(_family(self.n, Lists(members, 2 * np.arange(len(total) + 1)), total))
 
@@ -91,6 +91,10 @@ class Tally:
         return ConditionalCounts.from_chains(labels, self._counts, family, self._n_outcomes)
 
 
+def _added_up(codes: IntArray, values: FloatArray, n: int) -> FloatArray:
+    return np.bincount(codes, values, n).astype(np.float64, copy=False)
+
+
 def _family(n: int, sets: Lists, exponents: FloatArray, excluded: bool = False) -> SetFamily:
     """Unrelated sets."""
     complement: BoolArray = np.full(len(sets), excluded)
@@ -126,5 +130,3 @@ def _sorted(family: SetFamily) -> SetFamily:
         family.set_end[sets.members] + moved,
         family.exponent[sets.members],
     )
-
-

@@ -1,6 +1,6 @@
 """Teams: a side beats a side.
 
-    A beats B                      p(A) / p(A and B together)
+A beats B                      p(A) / p(A and B together)
 """
 
 from __future__ import annotations
@@ -11,12 +11,11 @@ from typing import Any
 import numpy as np
 
 from luce._types import Label, Labels
-from luce.conditional_counts import ConditionalCounts
 from luce.errors import DataError
 from luce.readers.columns import Column, hashable
 from luce.readers.duels import MEANINGS, DuelOptions, Duels, count_duels, read_home, read_results
 from luce.readers.label_lists import Separator, read_label_lists
-from luce.readers.reading import Inspection, Reading, require_rows
+from luce.readers.reading import Inspection, Reading, reader, require_rows
 from luce.readers.roles import check_column, first_layout, no_layout
 from luce.readers.sources import PlainSource, Source, describe_type, is_frame, source_of
 from luce.readers.ties import check_ties
@@ -28,6 +27,7 @@ LAYOUTS = {
 }
 
 
+@reader("teams")
 def from_teams(
     data: Any,
     *,
@@ -47,7 +47,7 @@ def from_teams(
     home_label: Label = "home",
     categories: Labels | None = None,
     skip_bad: bool = False,
-) -> ConditionalCounts:
+) -> Reading:
     """Read matches between teams, whose members' strengths add up.
 
     Parameters
@@ -72,10 +72,10 @@ def from_teams(
     columns = {"winners": winners, "losers": losers, "side1": side1, "side2": side2, "wins1": wins1,
                "wins2": wins2, "ties": tied, "outcome": outcome, "count": count}  # fmt: skip
     options = DuelOptions(ties, home, tie_label, home_label, categories)
-    return read_teams(data, columns, options, separator, skip_bad).one()
+    return _read(data, columns, options, separator, skip_bad)
 
 
-def read_teams(
+def _read(
     data: Any,
     columns: Mapping[str, str | None],
     options: DuelOptions,
@@ -153,8 +153,10 @@ def _read_players(source: Source, options: DuelOptions, skip_bad: bool) -> Readi
         bad = wrong | ~(np.isnan(values) | np.isin(values, (0.0, 1.0)))
         inspection.refuse(
             bad,
-            lambda i, n=name: f"{n} is {rows[n][i]!r}; 1 for the winning side, 0 for the losing "  # type: ignore[misc]
-            "one, or nothing is needed.",
+            lambda i, n=name: (
+                f"{n} is {rows[n][i]!r}; 1 for the winning side, 0 for the losing "  # type: ignore[misc]
+                "one, or nothing is needed."
+            ),
         )
         marks.append(values)
     table = np.stack(marks, axis=1)

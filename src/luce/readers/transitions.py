@@ -1,6 +1,6 @@
 """Transitions between states, some of which cannot be seen.
 
-    from i to j, where F_i is forbidden        p_j / (1 - p(F_i))
+from i to j, where F_i is forbidden        p_j / (1 - p(F_i))
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from luce._types import BoolArray, FloatArray, Label, Labels
+from luce._types import BoolArray, FloatArray, Labels
 from luce.conditional_counts import ConditionalCounts
 from luce.errors import DataError
 from luce.labels import Categories, some
@@ -18,7 +18,7 @@ from luce.readers.categories import all_categories
 from luce.readers.columns import Column, as_labels, in_order, is_missing
 from luce.readers.duels import read_counts
 from luce.readers.lists import Lists
-from luce.readers.reading import Inspection, Reading, require_rows
+from luce.readers.reading import Inspection, Reading, reader, require_rows
 from luce.readers.roles import first_layout, no_layout
 from luce.readers.sources import Source, describe_type, is_frame, source_of
 from luce.readers.tables import read_table
@@ -31,6 +31,7 @@ LAYOUTS = {
 }
 
 
+@reader("transitions")
 def from_transitions(
     data: Any,
     *,
@@ -45,7 +46,7 @@ def from_transitions(
     state: str | None = None,
     categories: Labels | None = None,
     skip_bad: bool = False,
-) -> ConditionalCounts | dict[Label, ConditionalCounts]:
+) -> Reading:
     """Read transitions without self-loops, or without others that cannot be seen.
 
     Parameters
@@ -82,12 +83,10 @@ def from_transitions(
     """
     columns = {"from": source, "to": target, "count": count, "sequence": sequence, "time": time,
                "state": state}  # fmt: skip
-    return read_transitions(
-        data, columns, rows, self_loops, forbidden, categories, skip_bad
-    ).counts  # type: ignore[return-value]
+    return _read(data, columns, rows, self_loops, forbidden, categories, skip_bad)
 
 
-def read_transitions(
+def _read(
     data: Any,
     columns: Mapping[str, str | None],
     rows: str = "shared",
@@ -164,26 +163,35 @@ def _read_counts(
     layout, roles = found
     if layout == "moves":
         return _read_moves(source, roles, categories, skip_bad)
+    return _read_moments(source, roles, categories, skip_bad)
+
+
+def _read_moments(
+    source: Source, roles: Mapping[str, str], categories: Labels | None, skip_bad: bool
+) -> tuple[Categories, FloatArray]:
     wanted = [roles["state"], *([roles["time"]] if "time" in roles else [])]
-    rows, starts = source.runs(roles["sequence"], wanted)
-    require_rows(source, rows)
-    inspection = Inspection(len(rows))
-    state = as_labels(rows[roles["state"]])
-    inspection.refuse(state.missing, lambda i: "the state is missing.")
-    order = np.arange(len(rows))
+    runs = source.runs(roles["sequence"], wanted)
+    require_rows(source, runs)
+    inspection = Inspection(len(runs))
+    states = as_labels(runs[roles["state"]])
+    missing = states.missing
+    order = np.arange(len(states))
     if "time" in roles:
-        when = rows[roles["time"]]
-        inspection.refuse(when.missing, lambda i: "the time is missing.")
+        when = runs[roles["time"]]
+        missing = missing | when.missing
         rank = {value: k for k, value in enumerate(in_order(when.values))}
         moments = np.fromiter((rank[v] for v in when.values), np.int64)[when.codes]
-        owner = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
-        order = np.lexsort((moments, owner))
-    usable = inspection.settle(source, rows, skip_bad)
-    sequences = [
-        [state[k] for k in order[a:b] if usable[k]]
-        for a, b in zip(starts[:-1], starts[1:], strict=True)
-    ]
-    return _read_sequences(sequences, categories)
+        order = np.lexsort((moments, np.repeat(np.arange(len(runs)), np.diff(runs.starts))))
+    sequences = []
+    for i, span in enumerate(runs.spans()):
+        if missing[span].any():
+            inspection.refuse_row(
+                i, "a state or its time is missing in the sequence that begins here."
+            )
+        sequences.append([states[int(k)] for k in order[span]])
+    usable = inspection.settle(source, runs, skip_bad)
+    kept = [s for s, ok in zip(sequences, usable.tolist(), strict=True) if ok]
+    return _read_sequences(kept, categories, runs.repeats[usable])
 
 
 def _read_moves(
@@ -237,7 +245,7 @@ def _sequences(data: Any) -> list[list[Any]]:
 
 
 def _read_sequences(
-    sequences: list[list[Any]], categories: Labels | None
+    sequences: list[list[Any]], categories: Labels | None, times: FloatArray | None = None
 ) -> tuple[Categories, FloatArray]:
     missing = next((k for k, s in enumerate(sequences) if any(map(is_missing, s))), None)
     if missing is not None:
@@ -249,8 +257,9 @@ def _read_sequences(
     codes = _numbers(flat, states)
     owner = np.repeat(np.arange(len(sequences)), [len(s) for s in sequences])
     same = owner[1:] == owner[:-1]
-    ones = np.ones(int(same.sum()))
-    return states, _matrix(len(states), codes[:-1][same], codes[1:][same], ones)
+    each = np.ones(len(sequences)) if times is None else times
+    weights = each[owner[1:]][same]
+    return states, _matrix(len(states), codes[:-1][same], codes[1:][same], weights)
 
 
 def _numbers(column: Column, states: Categories) -> Any:
@@ -260,7 +269,7 @@ def _numbers(column: Column, states: Categories) -> Any:
 def _matrix(n: int, at: Any, to: Any, times: FloatArray) -> FloatArray:
     if n > 20_000:
         raise DataError(f"{n:,} states were found; at most 20,000 are read as transitions.")
-    return np.bincount(at * n + to, times, n * n).reshape(n, n)
+    return np.bincount(at * n + to, times, n * n).astype(np.float64).reshape(n, n)
 
 
 def _forbidden(given: Any, states: Categories) -> BoolArray:
@@ -286,4 +295,3 @@ def _forbidden(given: Any, states: Categories) -> BoolArray:
         i, j = (int(states.numbers([x], "forbidden")[0]) for x in pair)
         closed[i, j] = True
     return closed
-

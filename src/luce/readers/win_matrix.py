@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from luce.errors import DataError
@@ -23,24 +25,23 @@ def is_square(source: Source) -> bool:
 def pairs_of_matrix(source: Source) -> Source:
     """Write a square table as rows of item1, item2, wins1; the diagonal does not count."""
     first, *others = source.names
-    rows, _ = source.runs(first, others)
-    names = as_labels(rows[first])
-    if len(rows) != len(others) or len(set(names.values)) != len(rows):
+    columns = source.columns(source.names)
+    names = as_labels(columns[first])
+    if len(names) != len(others) or len(set(names.values)) != len(names):
         raise DataError(
-            f"a table of wins must be square, with each competitor in one row: {len(rows)} rows "
+            f"a table of wins must be square, with each competitor in one row: {len(names)} rows "
             f"({some(names.values)}) and {len(others)} columns were given."
         )
-    wins = [rows[name] for name in others]
-    return _listed([names[i] for i in range(len(rows))], others, wins)
+    return _listed([names[i] for i in range(len(names))], others, [columns[c] for c in others])
 
 
-def pairs_of_array(matrix: np.ndarray) -> Source:  # type: ignore[type-arg]
+def pairs_of_array(matrix: np.ndarray[Any, Any]) -> Source:
     """Write a square array as rows of item1, item2, wins1, with numbers for labels."""
     labels = list(range(len(matrix)))
     return _listed(labels, labels, [Column.of(matrix[:, j]) for j in labels])
 
 
-def _listed(rows: list, columns: list, wins: list[Column]) -> Source:  # type: ignore[type-arg]
+def _listed(rows: list[Any], columns: list[Any], wins: list[Column]) -> Source:
     by_text = {str(label).strip(): label for label in rows}
     cells = [
         (rows[i], by_text.get(str(columns[j]).strip(), columns[j]), wins[j][i])

@@ -1,0 +1,1 @@
+"""Formats of text files, each read line by line."""

@@ -1,0 +1,119 @@
+"""Rows of a text file, as a source that readers understand."""
+
+from __future__ import annotations
+
+from array import array
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from itertools import groupby
+from operator import itemgetter
+from typing import Any
+
+import numpy as np
+
+from luce._types import IntArray
+from luce.errors import Problem
+from luce.readers.columns import Column, Rows, Runs
+from luce.readers.lists import starts_of
+from luce.readers.sources import Source, counted_rows, runs_of
+
+Row = tuple[int, tuple[Any, ...]]
+
+
+class LineSource(Source):
+    """Rows by line number, read again from the start whenever they are asked for.
+
+    Only distinct rows are kept, so that a file may be larger than memory.
+
+    Parameters
+    ----------
+    name
+        The file, as messages name it.
+    names
+        The columns.
+    rows
+        Reads the file: line number and values of each row.
+    problems
+        What was wrong with lines, added to as they are read.
+    """
+
+    unit = "line"
+
+    def __init__(
+        self,
+        name: str,
+        names: Sequence[str],
+        rows: Callable[[], Iterator[Row]],
+        problems: set[Problem],
+    ) -> None:
+        self.name = name
+        self.names = list(names)
+        self._rows = rows
+        self._problems = problems
+        self._lines: list[int] = []
+
+    @property
+    def problems(self) -> list[Problem]:
+        """What was wrong with lines."""
+        return sorted(self._problems)
+
+    def distinct(self, keys: Sequence[str], numbers: Sequence[str] = ()) -> Rows:
+        """Return the distinct rows of some columns."""
+        names = [*keys, *numbers]
+        return counted_rows(names, self._some(names), lambda: self._some(names))
+
+    def columns(self, names: Sequence[str]) -> dict[str, Column]:
+        """Return every row of some columns, which must fit in memory."""
+        rows = list(self._some(names))
+        self._lines = [line for line, _ in rows]
+        values = zip(*(row for _, row in rows), strict=True) if rows else [()] * len(names)
+        return {name: Column.of(list(v)) for name, v in zip(names, values, strict=True)}
+
+    def place(self, i: int) -> int:
+        """Line of row i of `columns`."""
+        return self._lines[i]
+
+    def runs(self, key: str, columns: Sequence[str]) -> Runs:
+        """Return rows grouped by the value of `key`, which stand together in most files.
+
+        Groups with the same rows are kept once.  Where a value comes back later in the file, all
+        rows are read into memory and sorted.
+        """
+        names = [key, *columns]
+        seen = array("q")
+        counter: Counter[tuple[tuple[Any, ...], ...]] = Counter()
+        for _, value, rows in self._groups(names):
+            seen.append(hash(value))
+            counter[rows] += 1
+        if len(np.unique(np.frombuffer(seen, np.int64))) < len(seen):
+            return runs_of(self.columns(names), key, self.place)
+        groups = list(counter)
+
+        def places(bad: IntArray) -> list[list[int]]:
+            wanted = {groups[int(i)]: k for k, i in enumerate(bad)}
+            found: list[list[int]] = [[] for _ in bad]
+            for line, _, rows in self._groups(names):
+                if rows in wanted:
+                    found[wanted[rows]].append(line)
+            return found
+
+        flat = [row for group in groups for row in group]
+        values = zip(*flat, strict=True) if flat else [()] * len(columns)
+        encoded = {name: Column.of(list(v)) for name, v in zip(columns, values, strict=True)}
+        lengths = np.fromiter(map(len, groups), np.int64, len(groups))
+        repeats = np.fromiter(counter.values(), np.float64, len(groups))
+        return Runs(encoded, starts_of(lengths), repeats, places)
+
+    def _some(self, names: Sequence[str]) -> Iterator[Row]:
+        where = [self.names.index(name) for name in names]
+        if len(where) == 1:
+            (k,) = where
+            return ((line, (row[k],)) for line, row in self._rows())
+        take = itemgetter(*where)
+        return ((line, take(row)) for line, row in self._rows())
+
+    def _groups(self, names: Sequence[str]) -> Iterator[tuple[int, Any, tuple[Any, ...]]]:
+        """First line, key and rows of each group of neighbours."""
+        for value, group in groupby(self._some(names), key=lambda row: row[1][0]):
+            rows = list(group)
+            yield rows[0][0], value, tuple(row[1:] for _, row in rows)
