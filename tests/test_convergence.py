@@ -165,6 +165,20 @@ def test_at_most_two_thousand_draws_and_a_hundred_categories_are_looked_at() -> 
 
 # -- summary ----------------------------------------------------------------------------
 
+COLUMNS = [
+    "mean",
+    "sd",
+    "5%",
+    "95%",
+    "p_best",
+    "rank",
+    "rank_5%",
+    "rank_95%",
+    "ess",
+    "rhat",
+    "mcse",
+]
+
 
 @pytest.fixture(scope="module")
 def draws() -> xr.DataTree:
@@ -178,7 +192,7 @@ def test_summary_columns_are_those_of_arviz(draws: xr.DataTree) -> None:
     table = luce.summary(draws)
     assert isinstance(table, Summary)
     assert list(table.categories) == ["a", "bb", "ccc", "d"]
-    assert list(table.columns) == ["mean", "sd", "5%", "95%", "ess", "rhat", "mcse"]
+    assert list(table.columns) == COLUMNS
     np.testing.assert_array_equal(table["ess"], array_stats.ess(p, **AXES))
     np.testing.assert_array_equal(table["rhat"], array_stats.rhat(p, **AXES))
     np.testing.assert_array_equal(table["mcse"], array_stats.mcse(p, **AXES))
@@ -197,7 +211,7 @@ def test_summary_accepts_any_order_of_dimensions(draws: xr.DataTree) -> None:
 
 def test_summary_as_text(draws: xr.DataTree) -> None:
     lines = str(luce.summary(draws)).splitlines()
-    assert lines[0].split() == ["category", "mean", "sd", "5%", "95%", "ess", "rhat", "mcse"]
+    assert lines[0].split() == ["category", *COLUMNS]
     assert [line.split()[0] for line in lines[1:]] == ["a", "bb", "ccc", "d"]
     assert len({len(line) for line in lines}) == 1  # columns line up
     row = dict(zip(lines[0].split()[1:], lines[2].split()[1:], strict=True))

@@ -1,21 +1,83 @@
 """Exact and fast posterior draws of probabilities seen only through subsets."""
 
 from luce import diagnostics
+from luce.comparability import comparable_groups, prior_only
 from luce.conditional_counts import ConditionalCounts
-from luce.errors import ConvergenceWarning, DataError, LuceError, MethodError, NotExactError
+from luce.duels import beats, win_matrix
+from luce.errors import (
+    BadRowsError,
+    ConvergenceWarning,
+    DataError,
+    LuceError,
+    MethodError,
+    NotExactError,
+    SkippedRowsWarning,
+)
+from luce.files.read import read
 from luce.posterior import Posterior
+from luce.prediction import log_predictive, posterior_predictive
+from luce.ranks import (
+    expected_order,
+    expected_ranks,
+    probability_best,
+    rank_probabilities,
+    tie_groups,
+)
+from luce.readers import (
+    from_choices,
+    from_groups,
+    from_pairs,
+    from_rankings,
+    from_table,
+    from_teams,
+    from_transitions,
+)
+from luce.readers.ties import HalfWinsWarning
+from luce.reliability import calibration
+from luce.scales import elo, intervals, log_odds, shares
+from luce.storage import load, posterior_of, save
 from luce.summaries import summary
 from luce.version import __version__
 
 __all__ = [
+    "BadRowsError",
     "ConditionalCounts",
     "ConvergenceWarning",
     "DataError",
+    "HalfWinsWarning",
     "LuceError",
     "MethodError",
     "NotExactError",
     "Posterior",
+    "SkippedRowsWarning",
     "__version__",
+    "beats",
+    "calibration",
+    "comparable_groups",
     "diagnostics",
+    "elo",
+    "expected_order",
+    "expected_ranks",
+    "from_choices",
+    "from_groups",
+    "from_pairs",
+    "from_rankings",
+    "from_table",
+    "from_teams",
+    "from_transitions",
+    "intervals",
+    "load",
+    "log_odds",
+    "log_predictive",
+    "posterior_of",
+    "posterior_predictive",
+    "prior_only",
+    "probability_best",
+    "rank_probabilities",
+    "read",
+    "save",
+    "shares",
     "summary",
+    "tie_groups",
+    "win_matrix",
 ]

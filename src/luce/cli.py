@@ -6,28 +6,37 @@ import sys
 import time
 from collections.abc import Sequence
 
-from luce.errors import LuceError
+from luce.errors import BadRowsError, LuceError
+from luce.fit_command import add_commands
+from luce.labels import plural
 from luce.version import __version__
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command; returns the exit code.
 
-    0 done, 1 refused by luce, 2 wrong usage, 130 ended by Ctrl-C.
+    0 done, 1 refused by luce, 2 wrong usage, 3 done but the draws are not to be trusted yet,
+    130 ended by Ctrl-C.
     """
     if isinstance(sys.stdout, io.TextIOWrapper):
         # What a terminal cannot show becomes a question mark, not an error after all the work.
         sys.stdout.reconfigure(errors="replace")
     arguments = _parser().parse_args(argv)
     try:
-        arguments.run(arguments)
+        code = arguments.run(arguments)
+    except BadRowsError as error:
+        for problem in error.problems:
+            print(f"{error.source}:{problem.place}: {problem.what}", file=sys.stderr)
+        print(f"luce: {plural(len(error.problems), error.unit)} cannot be used; mend them, or "
+              "leave them out with --skip-bad", file=sys.stderr)  # fmt: skip
+        return 1
     except LuceError as error:
         print(f"luce: {error}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
         print("luce: interrupted", file=sys.stderr)
         return 130
-    return 0
+    return int(code or 0)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -36,6 +45,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"luce {__version__}")
     commands = parser.add_subparsers(dest="command", required=True)
+    add_commands(commands)
     demo = commands.add_parser("demo", help="draw from the paper's posterior and print a summary")
     demo.add_argument("--draws", type=int, default=1000, help="draws a chain (default %(default)s)")
     demo.add_argument("--seed", type=int, default=1, help="random seed (default %(default)s)")

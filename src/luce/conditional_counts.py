@@ -20,7 +20,7 @@ from functools import cached_property
 import numpy as np
 
 from luce._types import FloatArray, Label, Labels, WordArray
-from luce.entries import Entry, grouped, merged, observed, powers, ranked, renumbered
+from luce.entries import Entry, added_up, frozen, grouped, observed, powers, ranked, renumbered
 from luce.errors import DataError
 from luce.labels import Categories, canonical_name, plural
 from luce.set_family import SetFamily, describe_set
@@ -41,8 +41,6 @@ class ConditionalCounts:
     Examples
     --------
     >>> counts = ConditionalCounts(["a", "b", "c"]).observe({"b": 2}, without=["a"])
-    >>> counts
-    ConditionalCounts(3 categories, 2 outcomes, 1 set)
     >>> counts + counts == counts.observe({"b": 2}, within=["b", "c"])
     True
     """
@@ -98,17 +96,14 @@ class ConditionalCounts:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, ConditionalCounts):
             return NotImplemented
-        return (
-            self._categories == other._categories
-            and np.array_equal(self.category_counts, other.category_counts)
-            and all(map(np.array_equal, self._sorted_sets, other._sorted_sets))
-        )
+        mine, theirs = ((c.category_counts, *c._sorted_sets) for c in (self, other))
+        return self._categories == other._categories and all(map(np.array_equal, mine, theirs))
 
     __hash__ = None  # type: ignore[assignment]  # equality is by content, which may be large
 
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle the merged data: the log of entries may be long."""
-        arguments = self.categories, self.category_counts, self.sets, self._n_outcomes
+        arguments = self.categories, self.category_counts, self.sets, self._n_outcomes, True
         return ConditionalCounts.from_chains, arguments
 
     def summary(self, most: int = 10) -> str:
@@ -256,11 +251,13 @@ class ConditionalCounts:
         category_counts: FloatArray,
         chains: SetFamily,
         n_outcomes: float | None = None,
+        merged: bool = False,
     ) -> ConditionalCounts:
         """Build counts from arrays that are known to be right: the door for readers.
 
-        Nothing is checked but the shapes; equal sets are merged as ever.  `n_outcomes` is what
-        will be reported, unless given the sum of all positive exponents.
+        Nothing is checked but the shapes; equal sets are merged as ever, unless they are said to
+        be `merged`: then they stay in their order, and so do the draws of a seed.  `n_outcomes`
+        is what will be reported, unless given the sum of all positive exponents.
         """
         empty = cls(categories)
         n = empty.n_categories
@@ -272,6 +269,8 @@ class ConditionalCounts:
         if n_outcomes is None:
             n_outcomes = float(values.sum() + chains.exponent.clip(min=0).sum())
         counts = empty._add(Entry(np.arange(n), values, chains, n_outcomes))
+        if merged:
+            counts.__dict__["_canonical"] = frozen(values, chains)
         _ = counts._canonical  # merge now, before somebody writes to the arrays
         return counts
 
@@ -282,7 +281,7 @@ class ConditionalCounts:
         while log is not None:
             log, entry = log
             entries.append(entry)
-        return merged(self.n_categories, entries[::-1])
+        return added_up(self.n_categories, entries[::-1])
 
     @cached_property
     def _sorted_sets(self) -> tuple[WordArray, FloatArray]:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from luce._types import Attributes, FloatArray
+from luce._types import Attributes, FloatArray, Label
 from luce.conditional_counts import ConditionalCounts
 from luce.sampling import Draws
 from luce.version import __version__
@@ -39,11 +40,28 @@ def as_datatree(result: Draws, counts: ConditionalCounts, concentration: FloatAr
             "/posterior": xr.Dataset(posterior, {**index, **category}, attributes),
             "/sample_stats": xr.Dataset(statistics, index, attributes),
             "/observed_data": xr.Dataset(
-                {"category_counts": ("category", counts.category_counts)}, category
+                _data(counts), category, {"n_outcomes": counts.n_outcomes}
             ),
             "/constant_data": xr.Dataset({"concentration": ("category", concentration)}, category),
         }
     )
+
+
+def _data(counts: ConditionalCounts) -> dict[str, tuple[str, np.ndarray]]:
+    """The canonical form, whole: `luce.posterior_of` rebuilds the data from it.
+
+    The chains here are those that sets are prefixes of, hence "set_chain"; "chain" is taken.
+    """
+    sets = counts.sets
+    return {
+        "category_counts": ("category", counts.category_counts),
+        "set_members": ("set_member", sets.members),
+        "set_chain_start": ("set_chain_edge", sets.chain_start),
+        "set_chain_complement": ("set_chain", sets.complement),
+        "set_chain_sets": ("set_chain_edge", sets.set_start),
+        "set_end": ("set", sets.set_end),
+        "set_exponent": ("set", sets.exponent),
+    }
 
 
 def _attributes(result: Draws, counts: ConditionalCounts, concentration: FloatArray) -> Attributes:
@@ -76,15 +94,19 @@ def _attributes(result: Draws, counts: ConditionalCounts, concentration: FloatAr
 
 
 def _coordinate(counts: ConditionalCounts) -> np.ndarray:
-    """Labels as an array: numbers and strings as such, anything else as objects."""
     labels = counts.categories
-    if isinstance(labels, range):
-        return np.arange(len(labels))
+    return np.arange(len(labels)) if isinstance(labels, range) else label_array(labels)
+
+
+def label_array(labels: Iterable[Label]) -> np.ndarray:
+    """Labels as an array: numbers and strings as such, anything else as objects."""
     plain = [x.item() if isinstance(x, np.generic) else x for x in labels]
     kinds = {type(x) for x in plain}
     if kinds <= {str} or kinds <= {int} or kinds <= {float}:
         typed = np.asarray(plain)
-        if typed.tolist() == plain:  # not so for huge integers, or strings that end in a null
+        back = typed.tolist()
+        # Not the same for huge integers, which may turn into floats, or strings that end in a null.
+        if back == plain and {type(x) for x in back} == kinds:
             return typed
     objects = np.empty(len(plain), object)
     objects[:] = plain

@@ -113,7 +113,7 @@ def renumbered(sets: SetFamily, where: IntArray) -> SetFamily:
     )
 
 
-def merged(n: int, entries: list[Entry]) -> tuple[FloatArray, SetFamily]:
+def added_up(n: int, entries: list[Entry]) -> tuple[FloatArray, SetFamily]:
     """Add up entries: the count of each category, and the canonical family of sets, read-only."""
     outcomes = np.concatenate([np.empty(0, np.int64), *(e.outcomes for e in entries)])
     values = np.concatenate([np.empty(0), *(e.counts for e in entries)])
@@ -125,7 +125,12 @@ def merged(n: int, entries: list[Entry]) -> tuple[FloatArray, SetFamily]:
     fractions = (summed % 1 != 0) | (singletons % 1 != 0)
     size = np.abs(summed) + np.abs(singletons)
     counts[fractions & (np.abs(counts) <= CANCELLED * size)] = 0.0
-    family = deepcopy(family)  # whoever gave the arrays may still write to them
+    return frozen(counts, family)
+
+
+def frozen(counts: FloatArray, family: SetFamily) -> tuple[FloatArray, SetFamily]:
+    """Copy, since whoever gave the arrays may still write to them, and let nobody write."""
+    counts, family = counts.copy(), deepcopy(family)
     for array in (counts, *fields(family)[1:]):
         array.setflags(write=False)
     return counts, family

@@ -53,9 +53,7 @@ class MethodError(LuceError):
 
 def listed(problems: Sequence[Problem], unit: str) -> str:
     """Name problems one by one, as many as a reader would want to see."""
-    shown = [
-        f"{unit} {p.place}: {p.what}" if p.place else p.what for p in problems[:_MOST_LISTED]
-    ]
+    shown = [f"{unit} {p.place}: {p.what}" if p.place else p.what for p in problems[:_MOST_LISTED]]
     if len(problems) > _MOST_LISTED:
         shown.append(f"... and {len(problems) - _MOST_LISTED:,} more {unit}s")
     if len(shown) == 1:
@@ -68,6 +66,7 @@ class SkippedRowsWarning(UserWarning):
 
     def __init__(self, problems: Sequence[Problem], unit: str = "row", source: str = "") -> None:
         self.problems = list(problems)
+        self.source = source
         where = f"{source}: " if source else ""
         super().__init__(f"{where}left out {len(self.problems):,}: {listed(problems, unit)}")
 

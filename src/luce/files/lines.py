@@ -83,8 +83,9 @@ class TextFile:
 
     def _open_bytes(self) -> IO[bytes]:
         try:
-            opened = gzip.open(self.path) if self._packed else self.path.open("rb")
-            return cast(IO[bytes], opened)
+            if self._packed:
+                return cast(IO[bytes], gzip.GzipFile(self.path))
+            return self.path.open("rb")
         except OSError as error:
             raise DataError(f"{self.path}: {error.strerror or error}.") from None
 

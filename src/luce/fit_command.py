@@ -1,0 +1,167 @@
+"""`luce fit` and `luce inspect`: a file, what is in it, and what follows from it."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from luce.conditional_counts import ConditionalCounts
+from luce.errors import ConvergenceWarning, DataError, SkippedRowsWarning
+from luce.files.read import understand
+from luce.posterior import Posterior
+from luce.readers.reading import READERS, Reading
+from luce.storage import check_target, save
+from luce.structure import structure_of
+from luce.summaries import summary
+
+NOT_CONVERGED = 3  # exit code: done, but the draws should not be trusted yet
+
+# Options that a reader takes by name, and what they are for.
+_OPTIONS = {
+    "ties": "what a tie means: entity, half or last",
+    "home": "who has an advantage: first, second, or a column that names the item",
+    "unranked": "who is not ranked: absent or below",
+    "blank": "empty ranks, where they differ from 0: absent or below",
+    "best": "the best rank: smallest or largest",
+    "layout": "how a table holds rankings: long, orders, items-in-columns, items-in-rows, "
+    "places-in-columns",
+    "rows": "transitions: shared or separate; table: the column that names the rows",
+    "self_loops": "transitions: removed or kept",
+    "given": "table: row or table",
+    "separator": "what stands between labels in one value",
+    "availability": "what names of availability columns start or end with",
+    "tie_label": "name of the category for ties",
+    "home_label": "name of the category for the advantage",
+}
+
+
+def add_commands(commands: Any) -> None:
+    """Add the two commands to the parser."""
+    fit = commands.add_parser("fit", help="read a file, draw from the posterior, print a summary")
+    _add_reading(fit)
+    fit.add_argument(
+        "--concentration", type=float, default=1.0, metavar="A",
+        help="the prior's parameter, for all categories (default %(default)s)",
+    )  # fmt: skip
+    fit.add_argument("--draws", type=int, default=1000, help="draws a chain (default %(default)s)")
+    fit.add_argument("--chains", type=int, default=4, help="chains (default %(default)s)")
+    fit.add_argument("--seed", type=int, default=None, help="random seed; made up unless given")
+    fit.add_argument("--method", default="auto", help="how to draw (default %(default)s)")
+    fit.add_argument("--out", metavar="RUN", help="save the run: a name that ends in .nc or .zarr")
+    fit.add_argument("--overwrite", action="store_true", help="replace RUN if it is there")
+    fit.add_argument("--most", type=int, default=40, metavar="N",
+                     help="rows of the summary to print (default %(default)s)")  # fmt: skip
+    fit.set_defaults(run=_fit)
+    inspect = commands.add_parser("inspect", help="say what a file holds, and draw nothing")
+    _add_reading(inspect)
+    inspect.set_defaults(run=_inspect)
+
+
+def _add_reading(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("file", metavar="FILE", help="CSV, Parquet, JSON Lines, PrefLib or PGN")
+    parser.add_argument("--kind", choices=list(READERS), help="what it holds")
+    parser.add_argument(
+        "--column", action="append", default=[], metavar="ROLE=NAME",
+        help="which column plays a part, as winner=champion; again for more",
+    )  # fmt: skip
+    for name, words in _OPTIONS.items():
+        parser.add_argument(f"--{name.replace('_', '-')}", help=words)
+    parser.add_argument("--ignore", action="append", metavar="COLUMN", help="leave a column out")
+    parser.add_argument(
+        "--cells", action="append", metavar="COLUMN",
+        help="groups: a column that is part of the category; again for more",
+    )  # fmt: skip
+    parser.add_argument("--encoding", help="of text; UTF-8 unless given")
+    parser.add_argument("--delimiter", help="between values; found unless given")
+    parser.add_argument("--skip-bad", action="store_true", help="leave bad lines out and list them")
+
+
+def _fit(arguments: argparse.Namespace) -> int:
+    if arguments.out is not None:  # before any work is done
+        check_target(arguments.out, arguments.overwrite)
+    with _spoken():
+        reading = _read(arguments)
+    posteriors = _posteriors(reading, arguments.concentration)
+    if arguments.out is not None and len(posteriors) > 1:
+        raise DataError("--out saves one run, and --rows separate makes one for each state.")
+    code = 0
+    for name, posterior in posteriors.items():
+        print(f"\n{name}{posterior.structure}\n", flush=True)
+        with _spoken() as seen:
+            run = posterior.sample(
+                arguments.draws,
+                chains=arguments.chains,
+                seed=arguments.seed,
+                method=arguments.method,
+            )
+        if any(issubclass(w.category, ConvergenceWarning) for w in seen):
+            code = NOT_CONVERGED
+        print(summary(run, counts=posterior.counts, sort=True).to_text(arguments.most))
+        sizes = run.posterior.sizes
+        print(
+            f"\n{sizes['chain']} chains of {sizes['draw']:,} draws, method {run.attrs['method']}, "
+            f"seed {run.attrs['seed']}."
+        )
+        if arguments.out is not None:
+            save(run, arguments.out, overwrite=arguments.overwrite)
+            print(f"Saved: {Path(arguments.out)}")
+    return code
+
+
+def _inspect(arguments: argparse.Namespace) -> int:
+    with _spoken():
+        reading = _read(arguments)
+    counts = reading.counts
+    for name, one in counts.items() if isinstance(counts, dict) else [("", counts)]:
+        print(f"\n{f'from {name}: ' if isinstance(counts, dict) else ''}{one.summary()}")
+        print(structure_of(one.sets))
+    return 0
+
+
+def _read(arguments: argparse.Namespace) -> Reading:
+    """Read the file as asked, and say what was understood."""
+    options = {name: getattr(arguments, name) for name in (*_OPTIONS, "ignore", "cells")}
+    options = {name: value for name, value in options.items() if value is not None}
+    for pair in arguments.column:
+        role, equals, name = pair.partition("=")
+        if not equals:
+            raise DataError(f"--column {pair}: ROLE=NAME is needed, as winner=champion.")
+        options[role] = name
+    kind, reading = understand(
+        arguments.file,
+        arguments.kind,
+        encoding=arguments.encoding,
+        delimiter=arguments.delimiter,
+        skip_bad=arguments.skip_bad,
+        **options,
+    )
+    print(f"{Path(arguments.file).name}: {kind}: {reading}")
+    return reading
+
+
+def _posteriors(reading: Reading, concentration: float) -> dict[str, Posterior]:
+    counts = reading.counts
+    if isinstance(counts, ConditionalCounts):
+        return {"": Posterior(counts, concentration)}
+    return {f"From {k}: ": Posterior(c, concentration) for k, c in counts.items()}
+
+
+@contextmanager
+def _spoken() -> Iterator[list[warnings.WarningMessage]]:
+    """Say warnings as sentences on standard error, without the code that they came from."""
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        yield seen
+    for warning in seen:
+        message = warning.message
+        if isinstance(message, SkippedRowsWarning):
+            for problem in message.problems:
+                print(f"{message.source}:{problem.place}: left out: {problem.what}",
+                      file=sys.stderr)  # fmt: skip
+        else:
+            print(f"luce: {message}", file=sys.stderr)
