@@ -55,6 +55,10 @@ class Column:
     def __getitem__(self, i: int) -> Any:
         return self.values[self.codes[i]]
 
+    def used(self) -> IntArray:
+        """Which of the distinct values occur?"""
+        return np.flatnonzero(np.bincount(self.codes, minlength=len(self.values)))
+
     def take(self, rows: IntArray | BoolArray) -> Column:
         """Return some rows only."""
         return Column(self.codes[rows], self.values)

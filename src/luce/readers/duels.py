@@ -155,7 +155,7 @@ def count_duels(duels: Duels, options: DuelOptions) -> Reading:
 def _categories(duels: Duels, options: DuelOptions) -> Categories:
     used: dict[Label, None] = {}
     for side in (duels.first, duels.second):
-        for k in np.unique(side.codes):
+        for k in side.used():
             value = side.values[k]
             used.update(dict.fromkeys(value if duels.teams else (value,)))
     additional = [options.tie_label] if options.ties == "entity" else []

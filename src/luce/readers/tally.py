@@ -22,11 +22,11 @@ class Tally:
         self._counts = np.zeros(n)
         self._families: list[SetFamily] = []
         self._n_outcomes = 0.0
+        self._only_pairs = False
 
     def add_outcomes(self, codes: IntArray, counts: FloatArray) -> None:
         """Add single outcomes: category ``codes[i]`` came ``counts[i]`` times."""
-        order = np.argsort(counts, kind="stable")  # so that sums do not depend on who came first
-        self._counts += np.bincount(codes[order], counts[order], self.n)
+        self._counts += _added_up(codes, counts, self.n)
         self._n_outcomes += float(counts.sum())
 
     def add_groups(self, groups: Lists, counts: FloatArray) -> None:
@@ -46,8 +46,10 @@ class Tally:
         else:
             distinct, inverse = np.unique(keys, return_inverse=True)
             total = _added_up(inverse.reshape(-1), exponents, len(distinct))
+            distinct, total = distinct[total != 0], total[total != 0]
         members = np.stack([distinct // self.n, distinct % self.n], axis=1).ravel()
         self._families.append(_family(self.n, Lists(members, 2 * np.arange(len(total) + 1)), total))
+        self._only_pairs = True
 
     def add_sets(self, sets: Lists, exponents: FloatArray, *, excluded: bool = False) -> None:
         """Add sets, each listed by its members or, if `excluded`, by what it leaves out."""
@@ -88,10 +90,17 @@ class Tally:
         if not self._families:
             self._families.append(_family(self.n, Lists.empty(0), np.empty(0)))
         family = concatenate(self.n, self._families)
-        return ConditionalCounts.from_chains(labels, self._counts, family, self._n_outcomes)
+        # Pairs alone have been merged already, and below four categories only are they large sets.
+        merged = self._only_pairs and len(self._families) == 1 and self.n >= 4
+        return ConditionalCounts.from_chains(
+            labels, self._counts, family, self._n_outcomes, merged=merged
+        )
 
 
 def _added_up(codes: IntArray, values: FloatArray, n: int) -> FloatArray:
+    if (values % 1 != 0).any():  # so that sums of fractions do not depend on who came first
+        order = np.argsort(values, kind="stable")
+        codes, values = codes[order], values[order]
     return np.bincount(codes, values, n).astype(np.float64, copy=False)
 
 
