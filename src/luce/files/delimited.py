@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import csv
 import json
+from collections import Counter
 from collections.abc import Iterator
+from operator import itemgetter
 from typing import Any
 
 from luce.errors import DataError, Problem
@@ -48,7 +50,10 @@ def delimited_source(file: TextFile, delimiter: str | None = None) -> LineSource
                     Problem(line, f"{len(fields)} values stand here; the header has {len(names)}.")
                 )
 
-    return LineSource(name, names, rows, file.problems)
+    def count(where: list[int]) -> Counter[tuple[Any, ...]] | None:
+        return _count_rows(file, delimiter, len(names), where)
+
+    return LineSource(name, names, rows, file.problems, count)
 
 
 def json_lines_source(file: TextFile) -> LineSource:
@@ -84,6 +89,35 @@ def json_lines_source(file: TextFile) -> LineSource:
                 file.problems.add(Problem(line, str(error)))
 
     return LineSource(file.path.name, columns, rows, file.problems)
+
+
+def _count_rows(
+    file: TextFile, delimiter: str, width: int, where: list[int]
+) -> Counter[tuple[Any, ...]] | None:
+    """Count rows of some columns a block of lines at a time, as long as nothing is odd.
+
+    One line that is, and the file is left to be read line by line, which says what is wrong.
+    """
+    counter: Counter[tuple[Any, ...]] = Counter()
+    header = True
+    for lines in file.blocks():
+        if lines is None:
+            return None
+        try:
+            rows = [row for row in csv.reader(lines, delimiter=delimiter, strict=True) if row]
+        except csv.Error:  # also where a quoted text goes on in the next block
+            return None
+        if header and rows:
+            del rows[0]
+            header = False
+        if any(len(row) != width for row in rows):
+            return None
+        if len(where) == 1:
+            counter.update((row[where[0]],) for row in rows)
+        else:
+            counter.update(map(itemgetter(*where), rows))
+    # A line of nothing but delimiters counts as blank.
+    return None if ("",) * len(where) in counter else counter
 
 
 def _records(file: TextFile, delimiter: str) -> Iterator[tuple[int, list[str]]]:

@@ -14,6 +14,7 @@ from luce.errors import DataError, Problem
 
 _LONGEST = 10_000_000  # characters of one line; more is not a table
 _HEAD = 65_536
+_BLOCK = 1 << 20
 
 # Bytes that cannot be decoded come out as these; see PEP 383.
 _UNDECODED = re.compile("[\udc80-\udcff]")
@@ -66,6 +67,15 @@ class TextFile:
                     self.problems.add(Problem(number, self._undecoded(text, wrong)))
                     continue
                 yield number, text.rstrip("\n")
+
+    def blocks(self) -> Iterator[list[str] | None]:
+        """Many lines at a time, without their ends; None where some cannot be decoded."""
+        with self._open() as file:
+            while block := self._guarded(file, _BLOCK):
+                if not block.endswith("\n"):
+                    block += self._guarded(file, _LONGEST, line=True)
+                unclear = "\0" in block or _UNDECODED.search(block) or len(block) >= _LONGEST
+                yield None if unclear else block.removesuffix("\n").split("\n")
 
     def _undecoded(self, text: str, wrong: re.Match[str] | None) -> str:
         if wrong is None:

@@ -64,8 +64,10 @@ class PlainSource(Source):
 
     def distinct(self, keys: Sequence[str], numbers: Sequence[str] = ()) -> Rows:
         """Return the distinct rows of some columns."""
-        return counted_rows([*keys, *numbers], enumerate(self._tuples([*keys, *numbers]), 1),
-                            lambda: enumerate(self._tuples([*keys, *numbers]), 1))  # fmt: skip
+        names = [*keys, *numbers]
+        return counted_rows(
+            names, Counter(self._tuples(names)), lambda: enumerate(self._tuples(names), 1)
+        )
 
     def columns(self, names: Sequence[str]) -> dict[str, Column]:
         """Return every row of some columns."""
@@ -183,11 +185,10 @@ def is_frame(data: Any) -> bool:
 
 def counted_rows(
     names: Sequence[str],
-    rows: Iterable[tuple[int, tuple[Any, ...]]],
-    again: Any,
+    counter: Counter[tuple[Any, ...]],
+    again: Callable[[], Iterable[tuple[int, tuple[Any, ...]]]],
 ) -> Rows:
-    """Count equal rows; `again` reads them once more, to say where the bad ones are."""
-    counter: Counter[tuple[Any, ...]] = Counter(row for _, row in rows)
+    """Take rows that have been counted; `again` reads them all, to say where bad ones are."""
     distinct = list(counter)
 
     def places(bad: IntArray) -> list[list[int]]:
