@@ -1,6 +1,6 @@
 """Exact and fast posterior draws of probabilities seen only through subsets."""
 
-from luce import diagnostics
+from luce import diagnostics, plots
 from luce.comparability import comparable_groups, prior_only
 from luce.conditional_counts import ConditionalCounts
 from luce.duels import beats, win_matrix
@@ -14,6 +14,7 @@ from luce.errors import (
     SkippedRowsWarning,
 )
 from luce.files.read import read
+from luce.gamma_prior import Gamma
 from luce.posterior import Posterior
 from luce.prediction import log_predictive, posterior_predictive
 from luce.ranks import (
@@ -35,6 +36,7 @@ from luce.readers import (
 from luce.readers.ties import HalfWinsWarning
 from luce.reliability import calibration
 from luce.scales import elo, intervals, log_odds, shares
+from luce.sensitivity import sensitivity
 from luce.storage import load, posterior_of, save
 from luce.summaries import summary
 from luce.version import __version__
@@ -44,6 +46,7 @@ __all__ = [
     "ConditionalCounts",
     "ConvergenceWarning",
     "DataError",
+    "Gamma",
     "HalfWinsWarning",
     "LuceError",
     "MethodError",
@@ -69,6 +72,7 @@ __all__ = [
     "load",
     "log_odds",
     "log_predictive",
+    "plots",
     "posterior_of",
     "posterior_predictive",
     "prior_only",
@@ -76,6 +80,7 @@ __all__ = [
     "rank_probabilities",
     "read",
     "save",
+    "sensitivity",
     "shares",
     "summary",
     "tie_groups",

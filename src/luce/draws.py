@@ -10,6 +10,7 @@ import numpy as np
 
 from luce._types import Attributes, FloatArray, Label
 from luce.conditional_counts import ConditionalCounts
+from luce.gamma_prior import Gamma
 from luce.sampling import Draws
 from luce.version import __version__
 
@@ -17,7 +18,12 @@ if TYPE_CHECKING:
     from xarray import DataTree
 
 
-def as_datatree(result: Draws, counts: ConditionalCounts, concentration: FloatArray) -> DataTree:
+def as_datatree(
+    result: Draws,
+    counts: ConditionalCounts,
+    concentration: FloatArray,
+    hyperprior: Gamma | None = None,
+) -> DataTree:
     """Dress up the chains: labels as coordinates, settings as attributes."""
     import xarray as xr
 
@@ -25,15 +31,25 @@ def as_datatree(result: Draws, counts: ConditionalCounts, concentration: FloatAr
     chains, draws, _ = result.probabilities.shape
     index = {"chain": np.arange(chains), "draw": np.arange(draws)}
     category = {"category": _coordinate(counts)}
-    posterior = {"probabilities": ((*sample, "category"), result.probabilities)}
+    posterior: dict[str, tuple[tuple[str, ...], FloatArray]] = {
+        "probabilities": ((*sample, "category"), result.probabilities)
+    }
     if result.log_probabilities is not None:
         posterior["log_probabilities"] = ((*sample, "category"), result.log_probabilities)
+    if hyperprior is not None:
+        posterior["concentration"] = (sample, result.statistics[:, :, 0])
     names = np.array([part.kernel.statistic for part in result.method.parts])
     statistics = {
         name: ((*sample, "core"), np.where(names == name, result.statistics, np.nan))
         for name in dict.fromkeys(names.tolist())
+        if name != "concentration"
     }
     attributes = _attributes(result, counts, concentration)
+    if hyperprior is not None:
+        attributes["prior"] = (
+            f"Dirichlet(a), a ~ Gamma({hyperprior.shape:.17g}, rate {hyperprior.rate:.17g})"
+        )
+        attributes["concentration_prior"] = [hyperprior.shape, hyperprior.rate]
     return xr.DataTree.from_dict(
         {
             "/": xr.Dataset(attrs=attributes),

@@ -13,6 +13,7 @@ from luce import envelope, laplace
 from luce._types import FloatArray
 from luce.conditional_counts import ConditionalCounts
 from luce.errors import MethodError
+from luce.gamma_prior import Gamma
 from luce.module_shapes import ModuleShapes
 from luce.settings import Settings
 
@@ -113,10 +114,16 @@ class Method:
 
 
 def choose_method(
-    counts: ConditionalCounts, concentration: FloatArray, shapes: ModuleShapes, settings: Settings
+    counts: ConditionalCounts,
+    concentration: FloatArray,
+    shapes: ModuleShapes,
+    settings: Settings,
+    hyperprior: Gamma | None = None,
 ) -> Method:
     """Decide how to draw."""
     structure, name = shapes.structure, settings.method
+    if hyperprior is not None:
+        return Method((_with_concentration(counts, concentration, name, hyperprior),), None)
     if not settings.reduce:
         if name == "exact":
             raise MethodError("method='exact' is the reduction; it cannot run with reduce=False.")
@@ -213,6 +220,26 @@ def _asked_for(name: str, problem: Problem, prior: FloatArray, what: str) -> Par
         problem = problem._replace(fit=fit)
     reason = "asked for" + (" on the raw categories" if what == "the raw categories" else "")
     return Part(name, reason, KERNELS[name], problem, prior)
+
+
+def _with_concentration(
+    counts: ConditionalCounts, concentration: FloatArray, name: str, hyperprior: Gamma
+) -> Part:
+    """Draw the concentration too: shapes change with every sweep, so nothing can be fitted."""
+    from luce.kernels import RANDOM_CONCENTRATION
+    from luce.kernels.random_concentration import Hyperprior
+
+    if name not in ("auto", "waiting-times"):
+        raise MethodError(
+            f"method={name!r} needs a concentration that is a number; with a gamma prior on it, "
+            "probabilities are drawn by waiting times. Leave method='auto'."
+        )
+    net = max(float(counts.category_counts.sum() + counts.sets.exponent.sum()), 0.0)
+    fit = Hyperprior(np.array(counts.category_counts), net, hyperprior.shape, hyperprior.rate)
+    # Logarithms throughout, since the concentration may become as small as it likes.
+    problem = _raw_problem(counts, concentration)._replace(wide=True, fit=fit)
+    reason = "the concentration is drawn too, which changes every shape"
+    return Part("waiting-times", reason, RANDOM_CONCENTRATION, problem, concentration)
 
 
 def _raw_problem(counts: ConditionalCounts, concentration: FloatArray) -> Problem:

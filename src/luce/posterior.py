@@ -15,6 +15,7 @@ from luce._types import Concentration, FloatArray, SeedLike
 from luce.conditional_counts import ConditionalCounts
 from luce.errors import DataError
 from luce.exact import LogEvidence
+from luce.gamma_prior import Gamma
 from luce.labels import as_mapping, some
 from luce.mode import simplex_mode
 from luce.module_shapes import ModuleShapes, shapes_of
@@ -36,7 +37,8 @@ class Posterior:
         The data: n_i and e_S.
     concentration
         The prior's a_i: one positive number for all categories, one for each, or a mapping
-        from labels to numbers.
+        from labels to numbers.  Or a `Gamma`, the prior of a common a that is not known: it is
+        then drawn too, and only `structure` and `sample` can be asked for.
 
     Examples
     --------
@@ -48,14 +50,18 @@ class Posterior:
     array([0.333, 0.444, 0.222])
     """
 
-    def __init__(self, counts: ConditionalCounts, concentration: Concentration = 1.0) -> None:
+    def __init__(
+        self, counts: ConditionalCounts, concentration: Concentration | Gamma = 1.0
+    ) -> None:
         if not isinstance(counts, ConditionalCounts):
             raise DataError(
                 f"counts must be ConditionalCounts; {type(counts).__name__} was given. "
                 "Start with luce.ConditionalCounts(categories).observe(...)."
             )
         self._counts = counts
-        self._concentration = _concentration(counts, concentration)
+        self._hyperprior = concentration if isinstance(concentration, Gamma) else None
+        given = concentration.mean if isinstance(concentration, Gamma) else concentration
+        self._concentration = _concentration(counts, given)
 
     @property
     def counts(self) -> ConditionalCounts:
@@ -64,8 +70,25 @@ class Posterior:
 
     @property
     def concentration(self) -> FloatArray:
-        """The prior's parameter, shape (n_categories,)."""
+        """The prior's parameter, shape (n_categories,); its mean where it is drawn too."""
         return self._concentration
+
+    @property
+    def hyperprior(self) -> Gamma | None:
+        """The prior of the concentration, where it is drawn too."""
+        return self._hyperprior
+
+    @property
+    def prior(self) -> Posterior:
+        """The same without data: its draws are draws of the prior.
+
+        Examples
+        --------
+        >>> Posterior(ConditionalCounts("ab").observe({"a": 3}), 2.0).prior.mean()
+        array([0.5, 0.5])
+        """
+        nothing = ConditionalCounts(self._counts.categories)
+        return Posterior(nothing, self._hyperprior or self._concentration)
 
     @cached_property
     def structure(self) -> Structure:
@@ -76,6 +99,8 @@ class Posterior:
     def _choices(self) -> list[str]:
         from luce.methods import parts_of
 
+        if self._hyperprior is not None:
+            return ["waiting-times, the concentration is drawn too"] * len(self.structure.cores)
         return [f"{part.name}, {part.reason}" for part in parts_of(self._shapes)]
 
     @cached_property
@@ -84,6 +109,8 @@ class Posterior:
 
     def __repr__(self) -> str:
         a = self._concentration
+        if self._hyperprior is not None:
+            return f"Posterior({self._counts!r}, concentration {self._hyperprior!r})"
         prior = f"{a[0]:g}" if (a == a[0]).all() else f"{a.min():g} to {a.max():g}"
         return f"Posterior({self._counts!r}, concentration {prior})"
 
@@ -101,15 +128,18 @@ class Posterior:
         >>> float(posterior.log_density([0.5, 0.5]).round(4))
         -2.0794
         """
+        self._require_number("the density")
         return density.log_posterior(probabilities, self._counts, self._concentration)
 
     def mean(self) -> FloatArray:
         """Posterior mean in closed form, shape (n_categories,), where the sets nest."""
+        self._require_number("the posterior mean")
         exact.require_exact(self.structure, "the posterior mean")
         return exact.mean_and_variance(self._shapes)[0]
 
     def variance(self) -> FloatArray:
         """Posterior variance in closed form, shape (n_categories,), where the sets nest."""
+        self._require_number("the posterior variance")
         exact.require_exact(self.structure, "the posterior variance")
         return exact.mean_and_variance(self._shapes)[1]
 
@@ -129,6 +159,7 @@ class Posterior:
         >>> Posterior(counts).mode().round(4)
         array([0.0769, 0.2308, 0.6923])
         """
+        self._require_number("the mode")
         return simplex_mode(self.structure, self._counts, self._concentration)
 
     def log_evidence(self) -> LogEvidence:
@@ -143,6 +174,7 @@ class Posterior:
         >>> float(np.exp(Posterior(ConditionalCounts(2).observe({0: 1})).log_evidence()).round(6))
         0.5
         """
+        self._require_number("the evidence")
         exact.require_exact(self.structure, "the evidence")
         return exact.log_evidence(self._shapes, self._concentration)
 
@@ -211,12 +243,22 @@ class Posterior:
             draws, chains, warmup, seed, method, reduce, initial, threads, progress,
             log_probabilities, proposal_concentration,
         )  # fmt: skip
-        result = draw(self._counts, self._concentration, self._shapes, settings)
+        result = draw(self._counts, self._concentration, self._shapes, settings, self._hyperprior)
         if not result.method.independent:
             proposes = [part.kernel.statistic == "accepted" for part in result.method.parts]
             accepted = result.statistics[..., proposes] if any(proposes) else None
-            warn_if_not_converged(result.probabilities, accepted)
-        return as_datatree(result, self._counts, self._concentration)
+            watched = result.probabilities
+            if self._hyperprior is not None:
+                watched = np.concatenate([watched, result.statistics], axis=2)
+            warn_if_not_converged(watched, accepted)
+        return as_datatree(result, self._counts, self._concentration, self._hyperprior)
+
+    def _require_number(self, what: str) -> None:
+        if self._hyperprior is not None:
+            raise DataError(
+                f"{what} needs a concentration that is a number, and this posterior has a prior "
+                "on it. Give a number, or look at the draws."
+            )
 
 
 def _concentration(counts: ConditionalCounts, given: Concentration) -> FloatArray:

@@ -18,6 +18,7 @@ import numpy as np
 from luce._types import FloatArray, WordArray
 from luce.conditional_counts import ConditionalCounts
 from luce.errors import MethodError
+from luce.gamma_prior import Gamma
 from luce.methods import Method, Part, choose_method
 from luce.module_shapes import ModuleShapes
 from luce.progress import ProgressBar
@@ -78,11 +79,15 @@ class _Chain:
 
 
 def draw(
-    counts: ConditionalCounts, concentration: FloatArray, shapes: ModuleShapes, settings: Settings
+    counts: ConditionalCounts,
+    concentration: FloatArray,
+    shapes: ModuleShapes,
+    settings: Settings,
+    hyperprior: Gamma | None = None,
 ) -> Draws:
     """Run all chains."""
     began = time.perf_counter()
-    method = choose_method(counts, concentration, shapes, settings)
+    method = choose_method(counts, concentration, shapes, settings, hyperprior)
     seeds = settings.seed_sequence()
     warmup = 0 if method.independent else settings.sweeps_to_discard
     starts = settings.starting_points(counts.n_categories)

@@ -1,18 +1,19 @@
 """Data from a known truth, in every shape that the readers take.
 
 Simulate what you plan to collect, read it, and see how well the truth comes back: is the design
-large enough?  Every function takes a generator or a seed, the probabilities and the design; what
-it returns goes to the reader of the same name as it is.
+large enough?  What a function returns goes to the reader of the same name as it is; give the reader
+``categories=list(probabilities)`` where some labels may never occur.  `rng`, `probabilities` and
+`n` mean the same everywhere and are told in `pairs`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
 
-from luce._types import BoolArray, FloatArray, IntArray, Label, Labels
+from luce._types import FloatArray, IntArray, Label, Labels
 from luce.errors import DataError
 from luce.labels import Categories, as_mapping, describe
 
@@ -20,18 +21,11 @@ Rng: TypeAlias = np.random.Generator | int
 Truth: TypeAlias = Mapping[Any, float]
 Table: TypeAlias = dict[str, list[Any]]
 
-_CELLS = 1 << 20  # random numbers held at a time, so that memory goes by the result
-
 
 def pairs(
-    rng: Rng,
-    probabilities: Truth,
-    n: int,
-    *,
-    pairs: Sequence[tuple[Label, Label]] | None = None,
-    home_label: Label = None,
-    tie_label: Label = None,
-) -> Table:
+    rng: Rng, probabilities: Truth, n: int, *, pairs: Iterable[Labels] | None = None,
+    home_label: Label = None, tie_label: Label = None,
+) -> Table:  # fmt: skip
     """Simulate pair comparisons, for ``from_pairs``.
 
     Parameters
@@ -45,35 +39,30 @@ def pairs(
     pairs
         The schedule, taken in turn until there are n; random pairs unless given.
     home_label, tie_label
-        Which of the labels is the advantage of the first item (read it with home="first"), and
-        which is the tie (read it with ties="entity").
+        Which label is the advantage of the first item (read with home="first"), and which is the
+        tie (read with ties="entity"; it is told as "tie").
 
     Examples
     --------
     >>> pairs(1, {"a": 3, "b": 1, "tie": 1}, 3, pairs=[("a", "b")], tie_label="tie")
-    {'item1': ['a', 'a', 'a'], 'item2': ['b', 'b', 'b'], 'winner': ['tie', 'b', 'a']}
+    {'item1': ['a', 'a', 'a'], 'item2': ['b', 'b', 'b'], 'winner': ['tie', 'b', 'b']}
     """
-    sides = None if pairs is None else [([a], [b]) for a, b in _twos(pairs, "pairs")]
-    labels, fields, winner = _duels(rng, probabilities, n, 1, sides, home_label, tie_label)
-    if tie_label not in (None, "tie") and "tie" in labels.index:
-        raise DataError("a competitor is called 'tie', as ties are in these data; rename it.")
-    first, second = fields[:, 0], fields[:, 1]
-    names = [*labels, "tie"]
-    columns = first, second, np.choose(winner, (first, second, len(labels)))
-    named = ([names[i] for i in column.tolist()] for column in columns)
-    return dict(zip(("item1", "item2", "winner"), named, strict=True))
+    if tie_label not in (None, "tie") and "tie" in probabilities:
+        raise DataError("a competitor is called 'tie', which is how ties are told; rename it.")
+    sides = None if pairs is None else [[[x] for x in _listed(pair, "pairs")] for pair in pairs]
+    data = teams(rng, probabilities, n, size=1, sides=sides,
+                 home_label=home_label, tie_label=tie_label)  # fmt: skip
+    items = [[side[0] for side in data[name]] for name in ("side1", "side2")]
+    told = zip(data["winner"], *items, strict=True)
+    winner = [a if won == "side1" else b if won == "side2" else "tie" for won, a, b in told]
+    return {"item1": items[0], "item2": items[1], "winner": winner}
 
 
 def teams(
-    rng: Rng,
-    probabilities: Truth,
-    n: int,
-    *,
-    size: int = 2,
-    sides: Sequence[tuple[Labels, Labels]] | None = None,
-    home_label: Label = None,
+    rng: Rng, probabilities: Truth, n: int, *, size: int = 2,
+    sides: Iterable[Iterable[Labels]] | None = None, home_label: Label = None,
     tie_label: Label = None,
-) -> Table:
+) -> Table:  # fmt: skip
     """Simulate matches between teams, whose members' strengths add up, for ``from_teams``.
 
     Parameters
@@ -81,52 +70,63 @@ def teams(
     size
         Members of each side, who are drawn at random.
     sides
-        The schedule instead: both sides of each match, taken in turn until there are n.
-    rng, probabilities, n, home_label, tie_label
+        The schedule instead: the two sides of each match, taken in turn until there are n.
+    home_label, tie_label
         As in `pairs`.
 
     Examples
     --------
     >>> teams(1, {"a": 3, "b": 1, "c": 2}, 1, sides=[(["a", "b"], ["c"])])
-    {'side1': [('a', 'b')], 'side2': [('c',)], 'winner': ['side2']}
+    {'side1': [('a', 'b')], 'side2': [('c',)], 'winner': ['side1']}
     """
+    random, n, (labels, p) = _generator(rng), _whole(n, "n"), _truth(probabilities)
     size = _whole(size, "size")
-    labels, fields, winner = _duels(rng, probabilities, n, size, sides, home_label, tie_label)
-    half = fields.shape[1] // 2
-    side1, side2 = _named(labels, fields[:, :half]), _named(labels, fields[:, half:])
+    extra = [label for label in (home_label, tie_label) if label is not None]
+    apart = labels.numbers(extra, "home_label and tie_label")
+    home, tie = (0.0 if x is None else p[labels.index[x]] for x in (home_label, tie_label))
+    players = np.delete(np.arange(len(p)), apart)
+    if sides is None:
+        if 2 * size > len(players):
+            raise DataError(f"two sides of {size} need {2 * size} labels; {len(players)} are left.")
+        _require(home + tie > 0 or np.sum(p[players] == 0) < 2 * size)
+        fields = players[_subsets(random, n, len(players), 2 * size)]
+        first, second = fields[:, :size], fields[:, size:]
+    else:
+        matches = [_listed(match, "sides") for match in sides]
+        if any(len(match) != 2 for match in matches):
+            raise DataError("every match needs two sides.")
+        for one, other in matches:  # nobody may be on both
+            labels.numbers([*_listed(one, "sides"), *_listed(other, "sides"), *extra], "one match")
+        first, second = (_in_turn(labels, [match[k] for match in matches], n) for k in (0, 1))
+    strengths = [np.append(p, 0.0)[side].sum(axis=1) for side in (first, second)]
+    weights = np.stack([strengths[0] + home, strengths[1], np.full(n, tie)], axis=1)
+    winner = _first(random, weights)
     words = ("side1", "side2", "tie")
-    return {"side1": side1, "side2": side2, "winner": [words[k] for k in winner.tolist()]}
+    return {"side1": _named(labels, first), "side2": _named(labels, second),
+            "winner": [words[k] for k in winner.tolist()]}  # fmt: skip
 
 
 def rankings(
-    rng: Rng,
-    probabilities: Truth,
-    n: int,
-    *,
-    size: int | None = None,
-    top: int | None = None,
+    rng: Rng, probabilities: Truth, n: int, *, size: int | None = None, top: int | None = None,
     layout: str = "orders",
-) -> list[list[Label]] | Table:
+) -> list[list[Label]] | Table:  # fmt: skip
     """Simulate rankings of the Plackett-Luce model, for ``from_rankings``.
 
     Parameters
     ----------
     size
-        How many take part in each ranking, drawn at random; all unless given.  Read such data
-        with unranked="absent".
+        How many take part in each, drawn at random (read with unranked="absent"); all unless given.
     top
-        How many places are told; all unless given.  Read such data with unranked="below".
+        How many places are told (read with unranked="below"); all unless given.
     layout
-        "orders": lists of labels, best first.  "long": a row for each ranking and item, rank 0
-        for those below the top.  With `size` and `top` only the latter tells who took part: read
-        it with unranked="below" and blank="absent".
-    rng, probabilities, n
-        As in `pairs`.
+        "orders": lists of labels, best first.  "long": a row for each ranking and item, with rank 0
+        below the top.  With size and top only the latter tells who took part: read it with
+        unranked="below", blank="absent".
 
     Examples
     --------
     >>> rankings(1, {"a": 3, "b": 1, "c": 2}, 2)
-    [['a', 'c', 'b'], ['c', 'a', 'b']]
+    [['a', 'b', 'c'], ['b', 'a', 'c']]
     """
     random, n, (labels, p) = _generator(rng), _whole(n, "n"), _truth(probabilities)
     size = len(p) if size is None else _whole(size, "size", 2, len(p))
@@ -134,15 +134,11 @@ def rankings(
     _one_of(layout, "layout", ("orders", "long"))
     if layout == "orders" and places < size < len(p):
         raise DataError("with size and top, orders do not tell who took part; use layout='long'.")
-    zeros = min(int((p == 0).sum()), size)
+    zeros = min(int(np.sum(p == 0)), size)
     if zeros > 1 and size - zeros < places:
         raise DataError(f"{zeros} labels of probability 0 have no order among themselves.")
-    blocks = []
-    for some in _blocks(n, len(p)):
-        fields = _subsets(random, len(some), len(p), size)
-        arrival = np.argsort(_waiting_times(random, p[fields]), axis=1)
-        blocks.append(np.take_along_axis(fields, arrival, axis=1))
-    orders = np.concatenate(blocks)
+    fields = _subsets(random, n, len(p), size)
+    orders = np.take_along_axis(fields, np.argsort(_arrivals(random, p[fields]), axis=1), axis=1)
     if layout == "orders":
         return [list(order) for order in _named(labels, orders[:, :places])]
     ranks = [*range(1, places + 1), *[0] * (size - places)]
@@ -151,14 +147,9 @@ def rankings(
 
 
 def choices(
-    rng: Rng,
-    probabilities: Truth,
-    n: int,
-    *,
-    assortments: Sequence[Labels] | None = None,
-    size: int | None = None,
-    layout: str = "picks",
-) -> Table:
+    rng: Rng, probabilities: Truth, n: int, *, assortments: Iterable[Labels] | None = None,
+    size: int | None = None, layout: str = "picks",
+) -> Table:  # fmt: skip
     """Simulate choices from changing assortments, for ``from_choices``.
 
     Parameters
@@ -168,10 +159,8 @@ def choices(
     size
         Or how many are on offer each time, drawn at random; everything unless given.
     layout
-        "picks": a row is a choice, with what was chosen and what was on offer.  "long": a row is
-        an alternative.  "wide": a row is a choice, with a column avail_... for each label.
-    rng, probabilities, n
-        As in `pairs`.
+        "picks": a row is a choice, with all that was on offer.  "long": a row is an alternative.
+        "wide": a row is a choice, with a column avail_... for each label.
 
     Examples
     --------
@@ -184,118 +173,97 @@ def choices(
         raise DataError("layout = 'wide' needs labels that are text and can name columns.")
     if assortments is not None and size is not None:
         raise DataError("give assortments or size, not both.")
-    size = len(p) if size is None else _whole(size, "size", 2, len(p))
     if assortments is not None:
-        shelves = _padded([labels.numbers(x, "assortments") for x in assortments], labels)
-        _winnable(np.append(p, 0.0)[shelves].sum(axis=1), "assortment")
-    elif (p == 0).sum() >= size:
-        raise DataError(f"all {size} on offer may have probability 0: nothing could be chosen.")
-    fields, chosen = [], []
-    for some in _blocks(n, len(p)):
-        if assortments is not None:
-            field = shelves[np.asarray(some) % len(shelves)]
-        else:  # in the order of the labels, so that equal assortments are equal tuples
-            field = np.sort(_subsets(random, len(some), len(p), size), axis=1)
-        won = np.argmin(_waiting_times(random, np.append(p, 0.0)[field]), axis=1)
-        fields.append(field)
-        chosen.append(np.take_along_axis(field, won[:, None], axis=1))
-    offered, pick = np.concatenate(fields), np.concatenate(chosen)
-    picks = [labels[i] for i in pick[:, 0].tolist()]
+        offered = _in_turn(labels, assortments, n)
+    else:
+        size = len(p) if size is None else _whole(size, "size", 2, len(p))
+        _require(np.sum(p == 0) < size)
+        offered = np.sort(_subsets(random, n, len(p), size), axis=1)  # equal sets as equal tuples
+    pick = offered[np.arange(n), _first(random, np.append(p, 0.0)[offered])]
+    picks = [labels[i] for i in pick.tolist()]
     if layout == "picks":
         return {"chosen": picks, "offered": _named(labels, offered)}
-    there = offered < len(p)  # the rest is padding
+    there = offered < len(p)
     if layout == "long":
         items = [labels[i] for i in offered[there].tolist()]
-        marks = (offered == pick)[there].astype(np.int64).tolist()
+        marks = (offered == pick[:, None])[there].astype(np.int64).tolist()
         return {"case": np.nonzero(there)[0].tolist(), "alternative": items, "chosen": marks}
     flags = np.zeros((n, len(p) + 1), np.int64)
     np.put_along_axis(flags, offered, 1, axis=1)
-    wide = {f"avail_{label}": flags[:, j].tolist() for j, label in enumerate(labels)}
-    return {"chosen": picks, **wide}
+    return {"chosen": picks, **{f"avail_{x}": flags[:, j].tolist() for j, x in enumerate(labels)}}
 
 
 def transitions(
-    rng: Rng,
-    probabilities: Truth,
-    n: int,
-    *,
-    self_loops: str = "removed",
-    forbidden: Any = None,
-    start: Label = None,
-) -> list[Label]:
+    rng: Rng, probabilities: Truth, n: int, *, self_loops: str = "removed",
+    forbidden: Mapping[Any, Labels] | None = None, start: Label = None,
+) -> list[Label]:  # fmt: skip
     """Simulate a sequence of states, for ``from_transitions``.
-
-    The next state is drawn from the one vector of probabilities, restricted to what is allowed.
 
     Parameters
     ----------
     n
-        How many transitions: the sequence is one longer.
+        How many transitions, each drawn from the probabilities of what is allowed.
     self_loops
         "removed": no state follows itself.  "kept": it may.
     forbidden
-        Further transitions that cannot occur: a mapping from a state to the states it cannot move
-        to, a list of (from, to), or a square array of True and False in the order of the labels.
+        Further transitions that cannot occur: from a state, the states it cannot move to.
     start
         The first state; drawn from the probabilities unless given.
-    rng, probabilities
-        As in `pairs`.
 
     Examples
     --------
-    >>> transitions(1, {"a": 3, "b": 1, "c": 2}, 5, start="a", forbidden=[("a", "b")])
-    ['a', 'c', 'a', 'c', 'b', 'a']
+    >>> transitions(1, {"a": 3, "b": 1, "c": 2}, 5, start="a", forbidden={"a": ["b"]})
+    ['a', 'c', 'a', 'c', 'a', 'c']
     """
     random, n, (labels, p) = _generator(rng), _whole(n, "n"), _truth(probabilities)
     _one_of(self_loops, "self_loops", ("removed", "kept"))
     if any(isinstance(label, tuple) for label in labels):
         raise DataError("a tuple cannot be a state here: it would be read as a sequence.")
-    closed = _closed(forbidden, labels)
-    if self_loops == "removed":
-        closed = [[*others, i] for i, others in enumerate(closed)]
+    closed = {i: [i] if self_loops == "removed" else [] for i in range(len(p))}
+    if not isinstance(forbidden, Mapping | None):
+        raise DataError(f"forbidden is {describe(forbidden)}; a mapping of states is needed.")
+    for state, others in (forbidden or {}).items():
+        i = int(labels.numbers([state], "forbidden")[0])
+        closed[i].extend(labels.numbers(others, "forbidden").tolist())
 
     def row(i: int) -> FloatArray:
         weights = p.copy()
         weights[closed[i]] = 0.0
         return weights
 
-    def ahead(i: int) -> Iterator[int]:
-        """Moves from state i, in the order in which it will be visited."""
-        weights = row(i)
+    def ahead(weights: FloatArray) -> Iterator[int]:
+        """Moves from a state, in the order in which it will be left: drawn many at a time."""
         while True:
             yield from random.choice(len(p), 256, p=weights / weights.sum()).tolist()
 
-    begins = np.flatnonzero(p) if start is None else labels.numbers([start], "start")
-    # All that can be reached is looked at first, so that an error does not depend on luck.
-    reached, todo = set(begins.tolist()), begins.tolist()
-    while todo:
+    begins = (np.flatnonzero(p) if start is None else labels.numbers([start], "start")).tolist()
+    todo, reached = list(begins), set(begins)
+    while todo:  # all that can be reached, so that an error does not depend on luck
         i = todo.pop()
         new = set(np.flatnonzero(row(i)).tolist())
         if not new:
             raise DataError(f"from {labels[i]!r} nothing is allowed; it needs somewhere to go.")
         todo += new - reached
         reached |= new
-    moves = [ahead(i) for i in range(len(p))]
-    states = [int(random.choice(begins, p=p[begins] if start is None else None))]
+    moves = {i: ahead(row(i)) for i in reached}
+    states = begins if start is not None else [int(random.choice(len(p), p=p))]
     for _ in range(n):
         states.append(next(moves[states[-1]]))
     return [labels[i] for i in states]
 
 
-def table(rng: Rng, probabilities: Truth, totals: Any, *, possible: Any = None) -> Table:
+def table(
+    rng: Rng, probabilities: Truth, totals: Iterable[int], *,
+    possible: Sequence[Labels] | None = None,
+) -> Table:  # fmt: skip
     """Simulate a table of counts in which some cells cannot occur, for ``from_table``.
 
     Parameters
     ----------
-    probabilities
-        As in `pairs`; the labels name the columns and must be text.
     totals
-        How many outcomes each row counts.
+        How many outcomes each row counts.  The labels name the columns and must be text.
     possible
-        For each row the labels that can occur, or an array of True and False; all unless given.
-        The other cells are nan.
-    rng
-        As in `pairs`.
+        The labels that can occur in each row, all unless given; the other cells are nan.
 
     Examples
     --------
@@ -305,25 +273,26 @@ def table(rng: Rng, probabilities: Truth, totals: Any, *, possible: Any = None) 
     random, (labels, p) = _generator(rng), _truth(probabilities)
     if not all(isinstance(label, str) for label in labels):
         raise DataError("the labels of a table name its columns; they must be text.")
-    sums = [_whole(x, "a total", 0) for x in np.atleast_1d(np.asarray(totals, object)).tolist()]
-    mask = _mask(possible, len(sums), labels)
-    _winnable((p * mask).sum(axis=1), "row")
-    counts = np.where(mask, 0, None)
-    for row, total, open_cells in zip(counts, sums, mask, strict=True):
-        # Only cells that can be filled, since rounding may leave the last one a rest.
-        cells = np.flatnonzero(open_cells & (p > 0))
-        row[cells] = random.multinomial(total, p[cells] / p[cells].sum())
-    counts[~mask] = np.nan
-    return {str(label): counts[:, j].tolist() for j, label in enumerate(labels)}
+    sums = [_whole(total, "a total", 0) for total in _listed(totals, "totals")]
+    rows = [labels] * len(sums) if possible is None else _listed(possible, "possible")
+    if len(rows) != len(sums) or not sums:
+        raise DataError(f"there are {len(sums)} totals and {len(rows)} rows of what is possible.")
+    columns: Table = {str(label): [np.nan] * len(sums) for label in labels}
+    for i, cells in enumerate(_in_turn(labels, rows, len(rows)).tolist()):
+        open_cells = [j for j in cells if j < len(p)]
+        # A cell of probability 0 stays out of the draw: rounding may leave the last one a rest.
+        filled = [j for j in open_cells if p[j] > 0]
+        _require(bool(filled))
+        counts = random.multinomial(sums[i], p[filled] / p[filled].sum())
+        for j in open_cells:
+            columns[str(labels[j])][i] = 0
+        for j, count in zip(filled, counts.tolist(), strict=True):
+            columns[str(labels[j])][i] = count
+    return columns
 
 
 def groups(
-    rng: Rng,
-    probabilities: Truth,
-    n: int,
-    *,
-    groups: Sequence[Labels],
-    coarse: float | Sequence[float] = 0.5,
+    rng: Rng, probabilities: Truth, n: int, *, groups: Iterable[Labels], coarse: float = 0.5
 ) -> list[tuple[Label, ...]]:
     """Simulate answers of which some are only told as a group, for ``from_groups``.
 
@@ -333,64 +302,121 @@ def groups(
     Parameters
     ----------
     groups
-        Groups of labels without overlap.  Who is in none is always told exactly.
+        Groups of labels without overlap.  A label in none is always told itself.
     coarse
-        How probable it is that the group is told in place of the label: a number, or one a group.
-    rng, probabilities, n
-        As in `pairs`.
+        How probable it is that the group is told in place of the label.
 
     Examples
     --------
     >>> groups(1, {"a": 3, "b": 1, "c": 2}, 4, groups=[["a", "b"]])
-    [('c',), ('c',), ('a',), ('a', 'b')]
+    [('a', 'b'), ('c',), ('a',), ('c',)]
     """
     random, n, (labels, p) = _generator(rng), _whole(n, "n"), _truth(probabilities)
-    try:
-        rates = np.broadcast_to(np.asarray(coarse, np.float64), len(groups))
-    except (TypeError, ValueError):
-        rates = np.array([np.nan])
-    if not ((rates >= 0) & (rates <= 1)).all():
-        raise DataError(f"coarse = {coarse!r}; a probability is needed, or one for each group.")
+    if not isinstance(coarse, (int, float)) or not 0 <= coarse <= 1:
+        raise DataError(f"coarse = {coarse!r}; a probability is needed.")
     told: list[tuple[Label, ...]] = [(label,) for label in labels]
-    rate, place = np.zeros(len(p)), np.arange(len(p))
-    for chance, group in zip(rates.tolist(), groups, strict=True):
-        members = labels.numbers(group, "a group")
-        if not len(members) or (place[members] >= len(p)).any():
-            raise DataError(f"groups must hold labels and not overlap; {group!r} does not fit.")
-        rate[members], place[members] = chance, len(told)
-        told.append(tuple(labels[int(i)] for i in members))
+    place = np.arange(len(p))
+    parts = [_listed(group, "groups") for group in groups]
+    labels.numbers([label for part in parts for label in part], "groups")  # none twice
+    for part in filter(None, parts):
+        place[labels.numbers(part, "groups")] = len(told)
+        told.append(tuple(part))
     outcome = random.choice(len(p), n, p=p)
-    reported = np.where(random.random(n) < rate[outcome], place[outcome], outcome)
-    return [told[k] for k in reported.tolist()]
+    report = np.where(random.random(n) < coarse, place[outcome], outcome)
+    return [told[k] for k in report.tolist()]
 
 
-def _duels(
-    rng: Rng, given: Truth, n: int, size: int, sides: Any, home_label: Label, tie_label: Label
-) -> tuple[Categories, IntArray, IntArray]:
-    """Return labels, who meets whom (the first side left, the second right), and who won."""
-    random, n, (labels, p) = _generator(rng), _whole(n, "n"), _truth(given)
-    extra = [x for x in (home_label, tie_label) if x is not None]
-    apart = labels.numbers(extra, "home_label and tie_label")
-    home, tie = (0.0 if x is None else p[labels.index[x]] for x in (home_label, tie_label))
-    players = np.delete(np.arange(len(p)), apart)
-    strength = np.append(p, 0.0)
-    if sides is None:
-        if 2 * size > len(players):
-            raise DataError(f"two sides of {size} need {2 * size} labels; {len(players)} are left.")
-        if home + tie == 0 and (p[players] == 0).sum() >= 2 * size:
-            raise DataError("both sides may have probability 0: nobody could win.")
-        fields = players[_subsets(random, n, len(players), 2 * size)]
-    else:
-        matches = [[labels.numbers(x, "a side") for x in two] for two in _twos(sides, "sides")]
-        for two in matches:
-            both = labels.numbers([labels[int(i)] for i in np.r_[(*two, apart)]], "one match")
-            if not len(two[0]) * len(two[1]) or len(both) < 2:
-                raise DataError("a side is empty; it needs a label.")
-        listed = _padded([side for two in matches for side in two], labels)
-        schedule = listed.reshape(len(matches), -1)
-        _winnable(strength[schedule].sum(axis=1) + home + tie, "match")
-        fields = schedule[np.arange(n) % len(schedule)]
-    half = fields.shape[1] // 2
-    one, two = (strength[side].sum(axis=1) for side in (fields[:, :half], fields[:, half:]))
-    weights = np.stack([one + home, two, np.full(n, tie)], axis=1)
-    return labels, fields, np.argmin(_waiting_times(random, weights), axis=1)
+def _generator(rng: Rng) -> np.random.Generator:
+    if isinstance(rng, np.random.Generator):
+        return rng
+    if isinstance(rng, bool) or not isinstance(rng, (int, np.integer)) or rng < 0:
+        raise DataError(f"rng is {describe(rng)}; a numpy Generator or a seed from 0 on is needed.")
+    return np.random.default_rng(rng)
+
+
+def _truth(given: Truth) -> tuple[Categories, FloatArray]:
+    """Labels, and their probabilities, which add up to 1."""
+    known = as_mapping(given)
+    if not isinstance(known, Mapping) or len(known) < 2:
+        raise DataError(f"probabilities are {describe(given)}; two labels or more are needed, each "
+                        "with a number.")  # fmt: skip
+    for label, value in known.items():
+        blank = isinstance(label, str) and (not label or label != label.strip())
+        if blank or label is None or isinstance(label, frozenset):
+            raise DataError(f"{label!r} cannot be a label: no reader would keep it as it is.")
+        numeric = isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
+        if not numeric or not 0 <= value < np.inf:
+            raise DataError(f"the probability of {label!r} is {value!r}; a finite number, 0 or "
+                            "more, is needed.")  # fmt: skip
+    p = np.asarray(list(known.values()), np.float64)
+    if not p.any():
+        raise DataError("all probabilities are 0; one at least must be positive.")
+    p /= p.max()  # first, since large numbers may add up to infinity
+    return Categories(known), p / p.sum()
+
+
+def _whole(value: Any, what: str, least: int = 1, most: int | None = None) -> int:
+    whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+    if not whole or value < least or (most is not None and value > most):
+        upto = "on" if most is None else f"to {most}"
+        raise DataError(f"{what} is {value!r}; a whole number from {least} {upto} is needed.")
+    return int(value)
+
+
+def _one_of(value: str, what: str, known: tuple[str, ...]) -> None:
+    if value not in known:
+        raise DataError(f"{what} = {value!r}; one of {', '.join(map(repr, known))} is needed.")
+
+
+def _listed(value: Any, what: str) -> list[Any]:
+    if not isinstance(value, Iterable):
+        raise DataError(f"{what} holds or is {describe(value)}, where a list is needed.")
+    return list(value)
+
+
+def _require(somebody: bool) -> None:
+    if not somebody:
+        raise DataError("all labels in one set may have probability 0: then nobody could win.")
+
+
+def _in_turn(labels: Categories, lists: Iterable[Labels], n: int) -> IntArray:
+    """Number n lists, the first one again after the last, filled up with len(labels)."""
+    rows = [labels.numbers(row, "the design") for row in _listed(lists, "the design")]
+    if not rows or not all(map(len, rows)):
+        raise DataError("the design is empty, or a list in it is; at least one label is needed.")
+    filled = np.full((len(rows), max(map(len, rows))), len(labels))
+    for i, row in enumerate(rows):
+        filled[i, : len(row)] = row
+    return filled[np.arange(n) % len(rows)]
+
+
+def _named(labels: Categories, fields: IntArray) -> list[tuple[Label, ...]]:
+    names = labels.labels
+    if fields.max() < len(names):
+        return list(zip(*([names[i] for i in c.tolist()] for c in fields.T), strict=True))
+    return [tuple(names[i] for i in row if i < len(names)) for row in fields.tolist()]
+
+
+def _subsets(random: np.random.Generator, n: int, m: int, size: int) -> IntArray:
+    """Draw n lists of different numbers below m, each list as likely as any other."""
+    if 2 * size >= m:
+        return np.argsort(random.random((n, m)), axis=1)[:, :size]
+    drawn = np.empty((n, size), np.int64)
+    for k in range(size):
+        number = random.integers(m - k, size=n)
+        for taken in np.sort(drawn[:, :k], axis=1).T:  # count only those not taken
+            number += number >= taken
+        drawn[:, k] = number
+    return drawn
+
+
+def _arrivals(random: np.random.Generator, weights: FloatArray) -> FloatArray:
+    """Logs of exponential waiting times with these rates: their order is Plackett-Luce."""
+    with np.errstate(divide="ignore"):
+        return -(np.log(weights) + random.gumbel(size=weights.shape))
+
+
+def _first(random: np.random.Generator, weights: FloatArray) -> IntArray:
+    _require(bool((weights.max(axis=1) > 0).all()))
+    first: IntArray = _arrivals(random, weights).argmin(axis=1)
+    return first

@@ -9,7 +9,14 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from luce._types import FloatArray, WordArray
-from luce.kernels import hamiltonian, hidden_counts, metropolis, rejection, waiting_times
+from luce.kernels import (
+    hamiltonian,
+    hidden_counts,
+    metropolis,
+    random_concentration,
+    rejection,
+    waiting_times,
+)
 from luce.kernels.grouped import SplitSpace
 from luce.kernels.problem import Problem
 
@@ -47,3 +54,8 @@ KERNELS: dict[str, Kernel] = {
     "rejection": Kernel(rejection.advance, "proposals", independent=True),
     "metropolis": Kernel(metropolis.advance, "accepted", metropolis.first_tuning),
 }
+
+# Not one of those to choose from: it draws another posterior, of probabilities and concentration.
+RANDOM_CONCENTRATION = Kernel(
+    random_concentration.advance, "concentration", random_concentration.first_tuning
+)

@@ -9,6 +9,7 @@ import numpy as np
 from luce._types import FloatArray, IntArray
 from luce.conditional_counts import ConditionalCounts
 from luce.errors import DataError
+from luce.gamma_prior import Gamma
 from luce.labels import describe
 from luce.posterior import Posterior
 from luce.set_family import SetFamily
@@ -57,7 +58,13 @@ def posterior_of(run: DataTree) -> Posterior:
     labels = _labels(run)
     counts = _counts(run, labels)
     _check_digest(run, counts)
-    return Posterior(counts, _array(run, "constant_data", "concentration", ("category",), "f"))
+    concentration = _array(run, "constant_data", "concentration", ("category",), "f")
+    if "concentration_prior" in run.attrs:
+        given = run.attrs["concentration_prior"]
+        if np.shape(given) != (2,):
+            raise DataError(f"concentration_prior is {given!r}; a shape and a rate are needed.")
+        return Posterior(counts, Gamma(*map(float, given)))
+    return Posterior(counts, concentration)
 
 
 def check_run(run: DataTree) -> None:
