@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+import warnings
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -59,6 +61,14 @@ def listed(problems: Sequence[Problem], unit: str) -> str:
     if len(shown) == 1:
         return shown[0]
     return f"{len(problems):,} {unit}s cannot be used\n  " + "\n  ".join(shown)
+
+
+def warn_user(warning: Warning) -> None:
+    """Warn, pointing at the first line outside of luce on the way here."""
+    level, frame = 1, sys._getframe(0)
+    while frame is not None and frame.f_globals.get("__name__", "").split(".")[0] == "luce":
+        frame, level = frame.f_back, level + 1  # type: ignore[assignment]
+    warnings.warn(warning, stacklevel=level)
 
 
 class SkippedRowsWarning(UserWarning):

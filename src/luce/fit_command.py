@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import inspect
 import sys
 import warnings
 from collections.abc import Iterator
@@ -11,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from luce.conditional_counts import ConditionalCounts
-from luce.errors import ConvergenceWarning, DataError, SkippedRowsWarning
+from luce.errors import ConvergenceWarning, DataError, Problem, SkippedRowsWarning
 from luce.files.read import understand
 from luce.posterior import Posterior
 from luce.readers.reading import READERS, Reading
@@ -38,6 +39,10 @@ _OPTIONS = {
     "tie_label": "name of the category for ties",
     "home_label": "name of the category for the advantage",
 }
+
+# What readers take that is no name of a column.
+_NO_ROLES = {"data", "counts", "categories", "did_not_finish", "skip_bad", "forbidden", "possible",
+             "ignore", "cells", *(set(_OPTIONS) - {"home", "rows"})}  # fmt: skip
 
 
 def add_commands(commands: Any) -> None:
@@ -91,7 +96,9 @@ def _fit(arguments: argparse.Namespace) -> int:
         raise DataError("--out saves one run, and --rows separate makes one for each state.")
     code = 0
     for name, posterior in posteriors.items():
-        print(f"\n{name}{posterior.structure}\n", flush=True)
+        chosen = arguments.method == "auto"  # else the choices of auto are not to the point
+        structure = str(posterior.structure) if chosen else repr(posterior.structure)
+        print(f"\n{name}{structure}\n", flush=True)
         with _spoken() as seen:
             run = posterior.sample(
                 arguments.draws,
@@ -131,6 +138,9 @@ def _read(arguments: argparse.Namespace) -> Reading:
         role, equals, name = pair.partition("=")
         if not equals:
             raise DataError(f"--column {pair}: ROLE=NAME is needed, as winner=champion.")
+        if role not in _roles():
+            raise DataError(f"--column {pair}: {role!r} is no part that a column can play; the "
+                            f"parts are {', '.join(_roles())}.")  # fmt: skip
         options[role] = name
     kind, reading = understand(
         arguments.file,
@@ -151,6 +161,18 @@ def _posteriors(reading: Reading, concentration: float) -> dict[str, Posterior]:
     return {f"From {k}: ": Posterior(c, concentration) for k, c in counts.items()}
 
 
+def _roles() -> list[str]:
+    """Parts that columns play, of any kind of data."""
+    named = (name for kind in READERS.values() for name in inspect.signature(kind).parameters)
+    return list(dict.fromkeys(name for name in named if name not in _NO_ROLES))
+
+
+def located(source: str, problem: Problem, also: str = "") -> str:
+    """FILE:LINE: what is wrong; without the line where it is about the whole file."""
+    where = f"{source}:{problem.place}" if problem.place else source
+    return f"{where}: {also}{problem.what}"
+
+
 @contextmanager
 def _spoken() -> Iterator[list[warnings.WarningMessage]]:
     """Say warnings as sentences on standard error, without the code that they came from."""
@@ -161,7 +183,6 @@ def _spoken() -> Iterator[list[warnings.WarningMessage]]:
         message = warning.message
         if isinstance(message, SkippedRowsWarning):
             for problem in message.problems:
-                print(f"{message.source}:{problem.place}: left out: {problem.what}",
-                      file=sys.stderr)  # fmt: skip
+                print(located(message.source, problem, "left out: "), file=sys.stderr)
         else:
             print(f"luce: {message}", file=sys.stderr)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from operator import itemgetter
 from typing import Any
 
@@ -16,7 +17,6 @@ from luce.labels import some
 from luce.readers.columns import hashable
 
 _DELIMITERS = (",", "\t", ";", "|")
-_KEYS_LOOKED_AT = 1000  # lines of JSON whose keys become columns
 
 
 def delimited_source(file: TextFile, delimiter: str | None = None) -> LineSource:
@@ -24,12 +24,13 @@ def delimited_source(file: TextFile, delimiter: str | None = None) -> LineSource
     name = file.path.name
     if delimiter is None:
         delimiter = "\t" if file.suffix == ".tsv" else _find_delimiter(file.head())
-    elif len(delimiter) != 1:
-        raise DataError(f"delimiter = {delimiter!r}; one character is needed.")
+    elif len(delimiter) != 1 or delimiter in '\r\n"\0':
+        raise DataError(f"delimiter = {delimiter!r}; one character is needed, as , or ;.")
     header = next(_records(file, delimiter), None)
+    if file.problems:  # a header that cannot be read is not to be skipped
+        first = min(file.problems)
+        raise DataError(f"{name}: line {first.place}: {first.what}")
     if header is None:
-        if file.problems:
-            raise DataError(f"{name}: line 1: {min(file.problems).what}")
         raise DataError(f"{name}: the file is empty; a line with the names of columns is needed.")
     names = [field.strip() for field in header[1]]
     twice = next((x for i, x in enumerate(names) if x in names[:i]), None)
@@ -60,19 +61,17 @@ def json_lines_source(file: TextFile) -> LineSource:
     """Find the columns of JSON Lines; a line that is a list is an order."""
     names: dict[str, None] = {}
     lists = 0
-    for k, (_, value) in enumerate(_values(file)):
+    for _, value in _values(file):  # all of them: a key may come late
         if isinstance(value, dict):
             names.update(dict.fromkeys(value))
         lists += isinstance(value, list)
-        if k >= _KEYS_LOOKED_AT:
-            break
     if lists and not names:
         names = {"order": None}
     if not names:
         if file.problems:
             first = min(file.problems)
             raise DataError(f"{file.path.name}: line {first.place}: {first.what}")
-        raise DataError(f"{file.path.name}: the file is empty; a JSON object a line is needed.")
+        raise DataError(f"{file.path.name}: there is no line with a JSON object or list.")
     columns = list(names)
 
     def rows() -> Iterator[Row]:
@@ -83,12 +82,9 @@ def json_lines_source(file: TextFile) -> LineSource:
                 wanted = f"an object with the keys {some(columns)} is needed."
                 file.problems.add(Problem(line, f"{_shown(value)} stands here; {wanted}"))
                 continue
-            try:
-                yield line, tuple(hashable(value.get(name)) for name in columns)
-            except DataError as error:
-                file.problems.add(Problem(line, str(error)))
+            yield line, tuple(map(value.get, columns))
 
-    return LineSource(file.path.name, columns, rows, file.problems)
+    return LineSource(file.path.name, columns, rows, file.problems, usable=hashable)
 
 
 def _count_rows(
@@ -104,10 +100,15 @@ def _count_rows(
         if lines is None:
             return None
         try:
-            rows = [row for row in csv.reader(lines, delimiter=delimiter, strict=True) if row]
+            rows = list(csv.reader(lines, delimiter=delimiter, strict=True))
         except csv.Error:  # also where a quoted text goes on in the next block
             return None
+        if len(rows) < len(lines):  # a quoted text goes on in the next line
+            return None
+        rows = [row for row in rows if row]
         if header and rows:
+            if _is_blank(rows[0]):
+                return None
             del rows[0]
             header = False
         if any(len(row) != width for row in rows):
@@ -116,46 +117,52 @@ def _count_rows(
             counter.update((row[where[0]],) for row in rows)
         else:
             counter.update(map(itemgetter(*where), rows))
-    # A line of nothing but delimiters counts as blank.
-    return None if ("",) * len(where) in counter else counter
+    # A line of nothing but delimiters and spaces counts as blank.
+    return None if any(map(_is_blank, counter)) else counter
 
 
 def _records(file: TextFile, delimiter: str) -> Iterator[tuple[int, list[str]]]:
     """Line number, where it begins, and fields of each record that is not blank."""
-    numbers: list[int] = [0]
+    taken: list[int] = []  # lines of the record that is being read
 
     def lines() -> Iterator[str]:
         for number, text in file.lines():
-            numbers[0] = number
+            taken.append(number)
             yield text + "\n"
 
     reader = csv.reader(lines(), delimiter=delimiter, strict=True)
     while True:
-        before = numbers[0]
+        taken.clear()
         try:
             fields = next(reader, None)
         except csv.Error as error:
-            file.problems.add(Problem(before + 1, _sentence(str(error))))
+            file.problems.add(Problem(taken[0], _sentence(str(error), taken)))
             continue
         if fields is None:
             return
-        if any(fields):
-            # A record that spans lines is named by its first; lines without text between do not
-            # count, since the reader skips none of them.
-            yield (before + 1 if numbers[0] > before + 1 else numbers[0]), fields
+        if taken[-1] - taken[0] >= len(taken):
+            what = "a quoted value goes on over a line that cannot be read."
+            file.problems.add(Problem(taken[0], what))
+        elif not _is_blank(fields):
+            yield taken[0], fields
 
 
-def _sentence(error: str) -> str:
+def _is_blank(fields: Sequence[str]) -> bool:
+    return not any(map(str.strip, fields))
+
+
+def _sentence(error: str, lines: list[int]) -> str:
+    several = f"; lines {lines[0]} to {lines[-1]} cannot be read" if len(lines) > 1 else ""
     if "unexpected end of data" in error:
-        return "a quotation mark that opens here or later is never closed."
+        return f"a quotation mark opens here and is never closed{several}."
     if "field larger than" in error:
-        return "a value is longer than 131,072 characters."
-    return f"quotation marks are out of place ({error})."
+        return f"a value is longer than 131,072 characters{several}."
+    return f"quotation marks are out of place ({error}){several}."
 
 
 def _find_delimiter(head: str) -> str:
-    header = next((line for line in head.splitlines() if line.strip()), "")
-    return max(_DELIMITERS, key=header.count)
+    header = next((line for line in head.split("\n") if line.strip()), "")
+    return max(_DELIMITERS, key=re.sub(r'"[^"]*+"', "", header).count)
 
 
 def _values(file: TextFile) -> Iterator[tuple[int, Any]]:
@@ -163,9 +170,23 @@ def _values(file: TextFile) -> Iterator[tuple[int, Any]]:
         if not text.strip():
             continue
         try:
-            yield line, json.loads(text, parse_constant=_no_constant)
-        except (ValueError, RecursionError) as error:
+            value = json.loads(text, parse_constant=_no_constant, object_pairs_hook=_no_key_twice)
+        except json.JSONDecodeError as error:
+            what = f"this is not JSON: {error.msg} at character {error.pos + 1}."
+            file.problems.add(Problem(line, what))
+        except ValueError as error:
             file.problems.add(Problem(line, f"this is not JSON: {error}."))
+        except RecursionError:
+            file.problems.add(Problem(line, "lists or objects are nested too deep here."))
+        else:
+            yield line, value
+
+
+def _no_key_twice(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    made = dict(pairs)
+    if len(made) < len(pairs):
+        raise ValueError("a key appears twice in one object")
+    return made
 
 
 def _no_constant(name: str) -> float:
@@ -173,5 +194,7 @@ def _no_constant(name: str) -> float:
 
 
 def _shown(value: Any) -> str:
+    if isinstance(value, list):
+        return "a list"
     text = repr(value)
     return text if len(text) <= 60 else text[:60] + "..."

@@ -6,7 +6,7 @@ from luce.errors import DataError
 from luce.labels import some
 from luce.readers import choices, groups, pairs, rank_tables, teams, transitions
 from luce.readers.availability import availability_columns
-from luce.readers.roles import first_layout, plain
+from luce.readers.roles import find_role, first_layout, plain
 from luce.readers.sources import Source
 
 _LAYOUTS = {
@@ -33,7 +33,8 @@ def find_kind(source: Source) -> str:
         del fitting["teams"]
     if not fitting and availability_columns(names, None):
         return "choices"
-    if not fitting and len(names) > 1 and all(map(rank_tables.is_place, names)):
+    places = [name for name in names if name != find_role(names, "count")]
+    if not fitting and len(places) > 1 and all(map(rank_tables.is_place, places)):
         return "rankings"
     if len(fitting) > 1:
         # The kind whose layout uses the most columns says the most about them.

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from luce._types import IntArray
-from luce.errors import Problem
+from luce.errors import DataError, Problem
 from luce.readers.columns import Column, Rows, Runs
 from luce.readers.lists import starts_of
 from luce.readers.sources import Source, counted_rows, runs_of
@@ -38,6 +38,9 @@ class LineSource(Source):
     count
         Counts rows of some columns, by number, faster than one by one; None where the file needs
         a closer look.
+    usable
+        Turns a value into one that can be counted, or raises DataError; not asked about columns
+        that nobody wants.
     """
 
     unit = "line"
@@ -49,12 +52,14 @@ class LineSource(Source):
         rows: Callable[[], Iterator[Row]],
         problems: set[Problem],
         count: Callable[[list[int]], Counter[tuple[Any, ...]] | None] = lambda where: None,
+        usable: Callable[[Any], Any] | None = None,
     ) -> None:
         self.name = name
         self.names = list(names)
         self._rows = rows
         self._problems = problems
         self._count = count
+        self._usable = usable
         self._lines: list[int] = []
 
     @property
@@ -65,7 +70,7 @@ class LineSource(Source):
     def distinct(self, keys: Sequence[str], numbers: Sequence[str] = ()) -> Rows:
         """Return the distinct rows of some columns."""
         names = [*keys, *numbers]
-        counter = self._count([self.names.index(name) for name in names])
+        counter = self._count([self.names.index(name) for name in names]) if names else Counter()
         if counter is None:
             counter = Counter(row for _, row in self._some(names))
         return counted_rows(names, counter, lambda: self._some(names))
@@ -114,11 +119,20 @@ class LineSource(Source):
 
     def _some(self, names: Sequence[str]) -> Iterator[Row]:
         where = [self.names.index(name) for name in names]
+        if self._usable is not None:
+            return self._made_usable(where, self._usable)
         if len(where) == 1:
             (k,) = where
             return ((line, (row[k],)) for line, row in self._rows())
         take = itemgetter(*where)
         return ((line, take(row)) for line, row in self._rows())
+
+    def _made_usable(self, where: list[int], usable: Callable[[Any], Any]) -> Iterator[Row]:
+        for line, row in self._rows():
+            try:
+                yield line, tuple(usable(row[k]) for k in where)
+            except DataError as error:
+                self._problems.add(Problem(line, str(error)))
 
     def _groups(self, names: Sequence[str]) -> Iterator[tuple[int, Any, tuple[Any, ...]]]:
         """First line, key and rows of each group of neighbours."""

@@ -33,7 +33,9 @@ class TextFile:
 
     def __init__(self, path: Path, encoding: str | None = None) -> None:
         self.path = path
-        self._encoding = encoding or self._find_encoding()
+        # A mark at the beginning of UTF-8 is none of the text.
+        named = "utf-8-sig" if encoding and _is_utf_8(encoding) else encoding
+        self._encoding = named or self._find_encoding()
         self.problems: set[Problem] = set()
 
     @property
@@ -81,9 +83,10 @@ class TextFile:
         if wrong is None:
             return "a null character stands here; text is needed."
         byte = ord(wrong[0]) - 0xDC00
+        before = text[max(0, wrong.start() - 20) : wrong.start()]
         return (
-            f"byte 0x{byte:02x} after {text[max(0, wrong.start() - 20) : wrong.start()]!r} is not "
-            f"{self._encoding}; name the encoding of the file, as in encoding='latin-1'."
+            f"byte 0x{byte:02x} after {before!r} is not {self._encoding.removesuffix('-sig')}; "
+            "name the encoding of the file, as in encoding='latin-1' (--encoding latin-1)."
         )
 
     def _find_encoding(self) -> str:
@@ -105,7 +108,7 @@ class TextFile:
             return io.TextIOWrapper(
                 self._open_bytes(), self._encoding, errors="surrogateescape", newline=None
             )
-        except LookupError:
+        except (LookupError, ValueError):
             raise DataError(f"encoding = {self._encoding!r} is not known to Python.") from None
 
     def _read(self, file: IO[bytes], size: int) -> bytes:
@@ -121,3 +124,7 @@ class TextFile:
             raise DataError(f"{self.path.name}: cannot be read: {error}.") from None
         except UnicodeError as error:  # UTF-16 that breaks off
             raise DataError(f"{self.path.name}: is not {self._encoding}: {error}.") from None
+
+
+def _is_utf_8(encoding: str) -> bool:
+    return encoding.lower().replace("_", "-") in ("utf-8", "utf8")

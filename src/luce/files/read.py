@@ -71,10 +71,7 @@ def understand(
 ) -> tuple[str, Reading]:
     """Read a file, and say which kind of data it was and how much of it."""
     where = Path(path)
-    if not where.exists():
-        raise DataError(f"{where}: there is no such file.")
-    if not where.is_file():
-        raise DataError(f"{where}: this is not a file.")
+    _check_file(where)
     if kind is not None and kind not in READERS:
         raise DataError(f"kind = {kind!r}; one of {', '.join(READERS)} is needed.")
     try:
@@ -86,6 +83,18 @@ def understand(
         return kind, READERS[kind](source, **{**defaults, **options})
     except DataError as error:
         raise _located(error, where.name) from None
+
+
+def _check_file(path: Path) -> None:
+    try:
+        if not path.exists():
+            raise DataError(f"{path}: there is no such file.")
+        if not path.is_file():
+            raise DataError(f"{path}: this is not a file.")
+        with path.open("rb"):
+            pass
+    except OSError as error:
+        raise DataError(f"{path}: cannot be read: {error.strerror or error}.") from None
 
 
 def _source(

@@ -263,7 +263,7 @@ def _count(
 
 
 def _as_alternative(chosen: Column, labels: list[str]) -> Column:
-    """Choices by label, or by their number from 1 or 0 on."""
+    """Choices by label, in whatever spelling the columns have."""
     known = {plain(label): label for label in labels}
     values = [known.get(plain(str(v)), v) if not is_missing(v) else v for v in chosen.values]
     return Column(chosen.codes, values)

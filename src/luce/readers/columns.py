@@ -16,6 +16,7 @@ from luce.errors import DataError
 # How people write that a number is not there.  In a column of labels only the empty text is
 # missing, since NA is also Namibia.
 _NO_NUMBER = frozenset({"", "na", "nan", "n/a", "null", "none", "-", ".", "?"})
+_DEEPEST = 10  # lists within lists; a ranking of teams has two
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,14 +29,19 @@ class Column:
     @staticmethod
     def of(given: Any) -> Column:
         """Encode an array or a list of values."""
+        if isinstance(given, np.ma.MaskedArray):
+            given = given.tolist()
         array = given if isinstance(given, np.ndarray) else _as_array(given)
-        if array.dtype.kind in "iu" and len(array):
+        if array.dtype.kind in "iu" and array.dtype != np.uint64 and len(array):
+            array = array.astype(np.int64, copy=False)
             low, high = int(array.min()), int(array.max())
             if high - low <= 2 * len(array):  # flags are faster than sorting
+                # Small integers would overflow where negative ones are taken away.
+                shifted = array - low if low >= 0 else array.astype(np.int64) - low
                 there = np.zeros(high - low + 1, np.bool_)
-                there[array - low] = True
+                there[shifted] = True
                 place = np.cumsum(there) - 1
-                return Column(place[array - low], (np.flatnonzero(there) + low).tolist())
+                return Column(place[shifted], [k + low for k in np.flatnonzero(there).tolist()])
         if array.dtype.kind in "biuf":
             distinct, codes = np.unique(array, return_inverse=True)
             return Column(codes.astype(np.int64).reshape(-1), distinct.tolist())
@@ -148,7 +154,8 @@ def is_missing(value: Any) -> bool:
         return True
     try:
         return bool(value != value)
-    except (TypeError, ValueError):  # pandas' missing value will not say; arrays say too much
+    except (TypeError, ValueError, ArithmeticError):
+        # Pandas' missing value will not say, arrays say too much, and decimals may complain.
         return type(value).__name__ in ("NAType", "NaTType")
 
 
@@ -169,7 +176,7 @@ def as_number(value: Any) -> float | None:
         return None
 
 
-def hashable(value: Any) -> Any:
+def hashable(value: Any, most: int = _DEEPEST) -> Any:
     """Turn lists into tuples, and lists and sets within them into frozensets: a tie, a team."""
     if isinstance(value, (str, int, float, type(None))):
         return value
@@ -177,18 +184,30 @@ def hashable(value: Any) -> Any:
         value = value.tolist()
     elif hasattr(value, "to_list"):  # series
         value = value.to_list()
+    if most == 0:
+        raise DataError(f"lists are nested more than {_DEEPEST} deep; no data are like that.")
+    most -= 1
     if isinstance(value, list):
-        return tuple(frozenset(hashable(x)) if isinstance(x, (list, set)) else hashable(x)
-                     for x in value)  # fmt: skip
+        return tuple(frozenset(hashable(x, most)) if isinstance(x, (list, set))
+                     else hashable(x, most) for x in value)  # fmt: skip
     if isinstance(value, (set, frozenset)):
-        return frozenset(hashable(x) for x in value)
+        return frozenset(hashable(x, most) for x in value)
     try:
         hash(value)
     except TypeError:
         raise DataError(
-            f"{value!r} ({type(value).__name__}) is neither a label nor a list of labels."
+            f"{shown(value)} ({type(value).__name__}) is neither a label nor a list of labels."
         ) from None
     return value
+
+
+def shown(value: Any, most: int = 60) -> str:
+    """Show a value, or the beginning of it."""
+    try:
+        text = repr(value)
+    except Exception:  # nested too deep, or broken in itself
+        return "something"
+    return text if len(text) <= most else f"{text[:most]}..."
 
 
 def in_order(labels: Iterable[Label]) -> list[Label]:

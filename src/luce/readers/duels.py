@@ -67,7 +67,7 @@ def read_results(
     if "wins1" in roles:
         wins1, wins2, ties = (
             read_counts(rows, roles[role], inspection) if role in roles else np.zeros(n)
-            for role in ("wins1", "wins2", "ties")
+            for role in ("wins1", "wins2", "tied")
         )
         return wins1, wins2, ties
     times = read_counts(rows, roles["count"], inspection) if "count" in roles else rows.repeats

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import product
+from math import prod
+from numbers import Number
 from typing import Any
 
 import numpy as np
@@ -82,7 +84,7 @@ def _read(
     """Read grouped outcomes, and say how many there were."""
     source = _source(data)
     if cells is not None:
-        return _read_cells(source, columns, cells, skip_bad)
+        return _read_cells(source, columns, cells, categories, skip_bad)
     found = first_layout(source.names, columns, LAYOUTS)
     if found is None:
         raise no_layout("groups", source.names, LAYOUTS, "; or cells=[...], columns that together "
@@ -118,7 +120,9 @@ def _read(
 
 
 def _source(data: Any) -> Source:
-    if isinstance(data, Mapping) and not all(isinstance(key, str) for key in data):
+    if isinstance(data, Mapping) and any(
+        not isinstance(key, str) or isinstance(value, Number) for key, value in data.items()
+    ):
         return PlainSource({"group": [_tuple(k) for k in data], "count": list(data.values())})
     if isinstance(data, (list, set)) and not is_frame(data):
         return PlainSource({"group": [_tuple(group) for group in data]})
@@ -128,7 +132,7 @@ def _source(data: Any) -> Source:
 def _tuple(group: Any) -> Any:
     if isinstance(group, (list, tuple, set, frozenset)):
         return tuple(hashable(x) for x in group)
-    return (hashable(group),)
+    return hashable(group)  # a text may still be split at its separators
 
 
 def _possible(column: Column, separator: Separator, inspection: Inspection, name: str) -> Column:
@@ -162,7 +166,11 @@ def _whole(rows: Rows, roles: Mapping[str, str], inspection: Inspection) -> Any:
 
 
 def _read_cells(
-    source: Source, columns: Mapping[str, str | None], cells: Sequence[str], skip_bad: bool
+    source: Source,
+    columns: Mapping[str, str | None],
+    cells: Sequence[str],
+    named: Labels | None,
+    skip_bad: bool,
 ) -> Reading:
     """Tables in which some answers are missing: a group is all cells that agree with the rest."""
     for name in cells:
@@ -177,16 +185,16 @@ def _read_cells(
     times = _whole(rows, roles, inspection)
     usable = inspection.settle(source, rows, skip_bad)
     answers = [_answers(as_labels(rows[name])).take(usable) for name in cells]
-    levels = [in_order(v for v in c.values if v is not None) for c in answers]
-    categories = list(product(*levels))
-    if len(categories) > 1_000_000:
-        raise DataError(f"{len(cells)} columns have {len(categories):,} combinations; at most "
+    levels = [in_order(c.values[k] for k in c.used() if c.values[k] is not None) for c in answers]
+    combinations = prod(map(len, levels))
+    if combinations > 1_000_000:
+        raise DataError(f"{len(cells)} columns have {combinations:,} combinations; at most "
                         "1,000,000 are allowed.")  # fmt: skip
-    number = {cell: k for k, cell in enumerate(categories)}
+    categories = all_categories(product(*levels), named)
     groups = []
     for i in range(int(usable.sum())):
         parts = [lv if c[i] is None else [c[i]] for c, lv in zip(answers, levels, strict=True)]
-        groups.append([number[cell] for cell in product(*parts)])
+        groups.append([categories.index[cell] for cell in product(*parts)])
     tally = Tally(len(categories))
     tally.add_groups(Lists.of(groups), times[usable])
     return Reading(tally.counts(list(categories)), float(times[usable].sum()), "answer")

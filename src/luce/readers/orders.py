@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, permutations, product
 from math import factorial, prod
@@ -54,8 +53,10 @@ class WrongOrderError(ValueError):
     """What is wrong with one ranking, as a sentence."""
 
 
-def read_order(given: Any) -> tuple[tuple[Label, ...], ...]:
+def read_order(given: Any, separator: str = ">") -> tuple[tuple[Label, ...], ...]:
     """Read a ranking: labels best first, sets among them for ties; or a text as "a > b = c".
+
+    A text is split at `separator`, or at spaces where that is empty.
 
     Examples
     --------
@@ -63,7 +64,8 @@ def read_order(given: Any) -> tuple[tuple[Label, ...], ...]:
     (('a',), ('b', 'c'))
     """
     if isinstance(given, str):
-        places: Sequence[Any] = [p.split("=") if "=" in p else p for p in _split(given)]
+        parts = [p.strip() for p in given.split(separator or None)] if given.strip() else []
+        places: Sequence[Any] = [p.split("=") if "=" in p else p for p in parts]
         places = [[x.strip() for x in p] if isinstance(p, list) else p for p in places]
     elif isinstance(given, Iterable):
         places = list(given)
@@ -127,12 +129,15 @@ def count_orders(
     return Reading(tally.counts(list(categories)), number, "ranking")
 
 
-def _split(text: str) -> list[str]:
-    """Split at the strongest separator there is."""
-    for separator in (">", "|", ";", "\t", ","):
-        if separator in text:
-            return [part.strip() for part in text.split(separator)]
-    return re.split(r"\s+", text.strip()) if text.strip() else []
+def find_separator(texts: Iterable[str]) -> str:
+    """Find the strongest separator in any of the texts, or "" for spaces.
+
+    All texts are split by one, since a ranking of one alone may have spaces in its name.
+    """
+    every = list(texts)
+    if any("=" in text for text in every) and not any(s in t for t in every for s in "|;\t,"):
+        return ">"
+    return next((s for s in (">", "|", ";", "\t", ",") if any(s in t for t in every)), "")
 
 
 def _ask_about_ties(orders: list[Order], ties: str | None) -> None:

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 
 from luce._types import IntArray
-from luce.readers.columns import Column, as_number
+from luce.readers.columns import Column, as_number, is_missing
 from luce.readers.roles import plain
 
 UNKNOWN, FIRST, SECOND, TIE = range(4)
 
-_FIRST = {"modela", "left", "a", "first", "item1", "player1", "w1", "white", "home", "win", "h",
+_FIRST = {"modela", "left", "first", "item1", "player1", "w1", "white", "home", "win", "h",
           "w", "side1", "team1"}  # fmt: skip
 _SECOND = {"modelb", "right", "b", "second", "item2", "player2", "w2", "black", "away", "loss",
            "l", "side2", "team2"}  # fmt: skip
@@ -31,7 +31,7 @@ def read_outcomes(
     named = np.full(len(outcome), UNKNOWN)
     named[_same(outcome, first)] = FIRST
     named[_same(outcome, second)] = SECOND
-    words = _codes(outcome, roles)[outcome.codes]
+    words = _codes_beside(outcome, {*first.values, *second.values}, roles)[outcome.codes]
     labels = (named != UNKNOWN) | (words == TIE)
     if labels.all() and (named != UNKNOWN).any():
         return np.where(named == UNKNOWN, words, named)
@@ -51,11 +51,34 @@ def _text(value: Any) -> Any:
     return value.strip() if isinstance(value, str) else value
 
 
+def _codes_beside(outcome: Column, competitors: set[Any], roles: dict[str, str]) -> IntArray:
+    """Read outcomes as words, unless all winners are competitors: then a label is no word.
+
+    A label in a row where it did not compete is so found, and not taken for "a" or "b".
+    """
+    codes = _codes(outcome, roles)
+    texts = {value.strip() for value in competitors if isinstance(value, str)}
+    label = np.asarray([isinstance(v, str) and v.strip() in texts for v in outcome.values], bool)
+    told = (codes != TIE) & ~np.asarray([is_missing(v) for v in outcome.values], bool)
+    if told.any() and label[told].all():
+        return np.where((codes == TIE) & ~label, TIE, UNKNOWN)
+    return codes
+
+
+def _meaning_of_a(outcome: Column, roles: dict[str, str]) -> int:
+    """Tell whether the letter A is the first of A and B, or the guest of H, D and A."""
+    words = {plain(value) for value in outcome.values if isinstance(value, str)}
+    guest = plain(roles.get("item2", "")).startswith("away") or "h" in words
+    first = plain(roles.get("item1", "")).endswith("a") or "b" in words
+    return UNKNOWN if guest == first else SECOND if guest else FIRST
+
+
 def _codes(outcome: Column, roles: dict[str, str]) -> IntArray:
     """Read the distinct outcomes as words or codes."""
     columns = {plain(roles[r]): k for r, k in (("item1", FIRST), ("item2", SECOND)) if r in roles}
     numbers = [as_number(value) for value in outcome.values]
     counts_two = 2.0 in numbers  # 1 and 2 name the sides; else 1 is a win and 0 a loss
+    letter = _meaning_of_a(outcome, roles)
     codes = []
     for value, number in zip(outcome.values, numbers, strict=True):
         if number is not None and number == number:
@@ -68,6 +91,8 @@ def _codes(outcome: Column, roles: dict[str, str]) -> IntArray:
             codes.append(_SCORES[text])
         elif word in columns:
             codes.append(columns[word])
+        elif word == "a":
+            codes.append(letter)
         else:
             known = ((_TIE, TIE), (_FIRST, FIRST), (_SECOND, SECOND))
             codes.append(next((k for words, k in known if word in words), UNKNOWN))

@@ -8,6 +8,7 @@ a and b tied, as an entity     p_tie / (p_a + p_b + p_tie)
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -31,7 +32,7 @@ from luce.readers.win_matrix import is_square, pairs_of_array, pairs_of_matrix
 
 LAYOUTS = {
     "winner and loser": (["winner", "loser"], ["count"]),
-    "numbers of wins": (["item1", "item2", "wins1"], ["wins2", "ties"]),
+    "numbers of wins": (["item1", "item2", "wins1"], ["wins2", "tied"]),
     "outcomes": (["item1", "item2", "outcome"], ["count"]),
 }
 
@@ -93,7 +94,7 @@ def from_pairs(
     """
     columns = {
         "winner": winner, "loser": loser, "item1": item1, "item2": item2, "wins1": wins1,
-        "wins2": wins2, "ties": tied, "outcome": outcome, "count": count,
+        "wins2": wins2, "tied": tied, "outcome": outcome, "count": count,
     }  # fmt: skip
     options = DuelOptions(ties, home, tie_label, home_label, categories)
     return _read(data, columns, options, skip_bad)
@@ -107,7 +108,7 @@ def _read(
     source = _source(data)
     layout = first_layout(source.names, columns, LAYOUTS)
     if layout is None and not any(columns.values()) and is_square(source):
-        source = pairs_of_matrix(source)
+        source = pairs_of_matrix(source, skip_bad)
         layout = first_layout(source.names, columns, LAYOUTS)
     if layout is None:
         raise no_layout("pairs", source.names, LAYOUTS, "; or a square table of wins")
@@ -120,7 +121,7 @@ def _read(
     keys = [roles[r] for r in ("winner", "loser", "item1", "item2", "outcome") if r in roles]
     if options.home not in (None, "first", "second"):
         keys.append(check_column(source.names, "home", str(options.home)))
-    numbers = [roles[r] for r in ("wins1", "wins2", "ties", "count") if r in roles]
+    numbers = [roles[r] for r in ("wins1", "wins2", "tied", "count") if r in roles]
     rows = source.distinct(list(dict.fromkeys(keys)), numbers)
     require_rows(source, rows)
     inspection = Inspection(len(rows))
@@ -141,6 +142,10 @@ def _read(
     return count_duels(duels.take(inspection.settle(source, rows, skip_bad)), options)
 
 
+def _all_numbers(rows: list[Any]) -> bool:
+    return all(isinstance(row, list) and all(isinstance(x, Real) for x in row) for row in rows)
+
+
 def _source(data: Any) -> Source:
     """Name the columns of what has none: lists of pairs, and square arrays."""
     if is_frame(data):
@@ -158,6 +163,11 @@ def _source(data: Any) -> Source:
         raise DataError(
             f"item {i} is {describe_type(data[i] if hasattr(data, '__getitem__') else rows[i])}; "
             "(winner, loser) is needed, or (winner, loser, count), the same for all."
+        )
+    if len(rows) == len(rows[0]) == 3 and isinstance(data, list) and _all_numbers(data):
+        raise DataError(
+            "three lists of three numbers may be a table of wins or three pairs with their counts; "
+            "give a table as an array, and pairs as tuples."
         )
     names = ["winner", "loser", "count"][: len(rows[0])]
     return PlainSource(dict(zip(names, map(list, zip(*rows, strict=True)), strict=True)))

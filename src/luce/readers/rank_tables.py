@@ -12,10 +12,11 @@ import numpy as np
 from luce.errors import DataError
 from luce.readers.columns import Column, Rows, Runs, as_labels, as_number, is_missing
 from luce.readers.duels import read_counts
-from luce.readers.orders import Order, WrongOrderError, read_order
+from luce.readers.orders import Order, WrongOrderError, find_separator, read_order
 from luce.readers.reading import Inspection, require_rows
 from luce.readers.roles import find_roles, first_layout, no_layout
 from luce.readers.sources import Source
+from luce.readers.tables import is_unnamed
 
 LAYOUTS = {
     "long": (["ranking", "item", "rank"], []),
@@ -92,7 +93,8 @@ def find_layout(
     if found is not None:
         return found[0]
     names = _wide_columns(source, columns, options)
-    if len(names) >= 2 and all(map(is_place, names)):
+    named = _named(names)
+    if len(named) >= 2 and all(map(is_place, named)):
         return "places-in-columns"
     rows = source.distinct(names)
     ranks = [name for name in names if _holds_ranks(rows[name], options)]
@@ -138,15 +140,16 @@ def _read_lists(source: Source, columns: Mapping[str, str | None]) -> Rankings:
     rankings = Rankings(rows, len(rows))
     times = read_counts(rows, counted[0], rankings.inspection) if counted else rows.repeats
     column = rows[roles["order"]]
+    separator = find_separator(x for x in column.values if isinstance(x, str))
     for i in np.flatnonzero(rankings.inspection.usable).tolist():
-        rankings.read(i, lambda i=i: Order(read_order(column[i]), count=float(times[i])))  # type: ignore[misc]
+        rankings.read(i, lambda i=i: Order(read_order(column[i], separator), count=float(times[i])))  # type: ignore[misc]
     return rankings
 
 
 def _read_places(
     source: Source, columns: Mapping[str, str | None], options: RankOptions
 ) -> Rankings:
-    names = _wide_columns(source, columns, options)
+    names = _named(_wide_columns(source, columns, options))
     counted, rows = _wide_rows(source, columns, names)
     rankings = Rankings(rows, len(rows))
     times = read_counts(rows, counted, rankings.inspection) if counted else rows.repeats
@@ -172,6 +175,7 @@ def _read_table(
 ) -> Rankings:
     names = _wide_columns(source, columns, options)
     if layout == "items-in-columns":
+        names = _named(names)
         counted, rows = _wide_rows(source, columns, names)
         rankings = Rankings(rows, len(rows))
         times = read_counts(rows, counted, rankings.inspection) if counted else rows.repeats
@@ -257,8 +261,14 @@ def is_place(column: str) -> bool:
 def _wide_columns(
     source: Source, columns: Mapping[str, str | None], options: RankOptions
 ) -> list[str]:
-    count = columns.get("count") or find_roles(source.names, {}, ["count"]).get("count")
-    return [name for name in source.names if name != count and name not in options.ignore]
+    found = find_roles(source.names, columns, ["count", "ranking"])
+    known = (found.get("count"), found.get("ranking"), *options.ignore)
+    return [name for name in source.names if name not in known]
+
+
+def _named(names: list[str]) -> list[str]:
+    """Leave a column without a name out, in which R writes numbers of rows."""
+    return [name for name in names if not is_unnamed(name)]
 
 
 def _wide_rows(

@@ -93,6 +93,9 @@ def from_rankings(
     options = RankOptions(unranked, blank, best, did_not_finish, ignore)
     columns = {"ranking": ranking, "item": item, "rank": rank, "order": order, "count": count}
     if counts is not None:
+        if is_frame(data):
+            raise DataError("counts go with a list of rankings; in a frame they are a column, "
+                            "count='...'.")  # fmt: skip
         data = {"order": _listed(data), "count": list(counts)}
     return _read(data, columns, options, layout, ties, categories, skip_bad)
 
@@ -127,12 +130,14 @@ def _use(
     named = None if categories is None else list(categories)
     known = None if named is None else set(named)
     below = "below" in (options.unranked, options.blank)
+    orders = [order for order in rankings.orders if order is not None]
+    n = len(known if known is not None else {x for order in orders for x in order.labels})
 
     def checked(order: Order) -> Order:
         unknown = None if known is None else next((x for x in order.labels if x not in known), None)
         if unknown is not None:
             raise WrongOrderError(f"{unknown!r} is not one of the categories.")
-        check_ties_of(order, ties, below)
+        check_ties_of(order, ties, below and sum(1 for _ in order.labels) < n)
         return order
 
     for i, order in enumerate(rankings.orders):

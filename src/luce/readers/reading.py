@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from functools import wraps
 from typing import NamedTuple, ParamSpec, TypeAlias
@@ -11,7 +10,7 @@ import numpy as np
 
 from luce._types import BoolArray, IntArray, Label
 from luce.conditional_counts import ConditionalCounts
-from luce.errors import BadRowsError, DataError, Problem, SkippedRowsWarning
+from luce.errors import BadRowsError, DataError, Problem, SkippedRowsWarning, warn_user
 from luce.labels import plural
 from luce.readers.columns import Rows, Runs
 from luce.readers.sources import Source
@@ -96,7 +95,7 @@ def report(source: Source, problems: list[Problem], skip_bad: bool) -> None:
         return
     if not skip_bad:
         raise BadRowsError(problems, source.unit, source.name)
-    warnings.warn(SkippedRowsWarning(problems, source.unit, source.name), stacklevel=5)
+    warn_user(SkippedRowsWarning(problems, source.unit, source.name))
 
 
 def require_rows(source: Source, rows: Rows | Runs) -> None:

@@ -10,14 +10,14 @@ import math
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import PurePath
 from typing import Any
 
 import numpy as np
 
 from luce._types import IntArray
 from luce.errors import DataError, Problem
-from luce.labels import describe
-from luce.readers.columns import Column, Rows, Runs, hashable, in_order
+from luce.readers.columns import Column, Rows, Runs, hashable, in_order, shown
 
 _REPEATS = "_luce_repeats"
 _LONG = 10_000  # rows from which on an engine encodes text faster than we do
@@ -85,12 +85,18 @@ class FrameSource(Source):
     def __init__(self, frame: Any) -> None:
         self._frame = frame.lazy() if hasattr(frame, "lazy") else frame
         self.names = list(self._frame.collect_schema().names())
+        wrong = [name for name in self.names if not isinstance(name, str)]
+        if wrong or not self.names:
+            which = f"a column is called {wrong[0]!r}" if wrong else "the frame has no columns"
+            raise DataError(f"{which}; every column needs a name that is text.")
 
     def distinct(self, keys: Sequence[str], numbers: Sequence[str] = ()) -> Rows:
         """Return the distinct rows of some columns, grouped by the frame's engine."""
         import narwhals as nw
 
         schema = self._frame.collect_schema()
+        if not keys:
+            return self._every_row(numbers) if numbers else PlainSource({}).distinct([])
         nested = any(not _is_groupable(schema[name]) for name in keys)
         summable = all(schema[name].is_numeric() for name in numbers) and not nested
         if nested:
@@ -154,6 +160,7 @@ def source_of(data: Any) -> Source:
     """Find out what was given: a frame, a mapping of columns, or a list of records."""
     if isinstance(data, Source):
         return data
+    refuse_path(data)
     if isinstance(data, Mapping):
         if not all(isinstance(k, str) for k in data):
             raise DataError("a mapping must go from names of columns to lists of values.")
@@ -162,6 +169,8 @@ def source_of(data: Any) -> Source:
         return PlainSource({name: data[name].tolist() for name in data.dtype.names})
     if isinstance(data, (list, tuple)) and data and all(isinstance(x, Mapping) for x in data):
         names = dict.fromkeys(name for record in data for name in record)
+        if not all(isinstance(name, str) for name in names):
+            raise DataError("records must go from names of columns, as text, to values.")
         return PlainSource({name: [record.get(name) for record in data] for name in names})
     import narwhals as nw
 
@@ -172,6 +181,27 @@ def source_of(data: Any) -> Source:
             f"{describe_type(data)} was given; a frame (pandas, polars, pyarrow, duckdb, dask, "
             "pyspark), a mapping of columns or a list of records is needed."
         ) from None
+
+
+def has_named_rows(data: Any) -> bool:
+    """Is this a frame of pandas whose rows have texts for names, as a table of wins may have?"""
+    index = getattr(data, "index", None)
+    of_pandas = type(data).__module__.split(".")[0] == "pandas" and hasattr(data, "reset_index")
+    return of_pandas and len(index) > 0 and all(isinstance(name, str) for name in index)  # type: ignore[arg-type,union-attr]
+
+
+def with_named_rows(data: Any) -> Any:
+    """The names of rows as a first column, where a frame of pandas has them."""
+    if not has_named_rows(data):
+        return data
+    name = data.index.name if isinstance(data.index.name, str) else ""
+    return data.rename_axis(index=name).reset_index() if name not in data.columns else data
+
+
+def refuse_path(data: Any) -> None:
+    """Send whoever gives the name of a file to the function that opens files."""
+    if isinstance(data, PurePath) or (isinstance(data, str) and PurePath(data).suffix):
+        raise DataError(f"{str(data)!r} looks like a file; luce.read opens files.")
 
 
 def is_frame(data: Any) -> bool:
@@ -224,12 +254,12 @@ def runs_of(columns: dict[str, Column], key: str, place: Callable[[int], int]) -
 
 def describe_type(data: Any) -> str:
     """Say what was given, without printing all of it."""
-    shown = describe(data)
-    return shown if len(shown) <= 80 else f"{type(data).__name__} {shown[:60]}..."
+    return f"{shown(data)} ({type(data).__name__})"
 
 
 def _listed(name: str, values: Any) -> Sequence[Any]:
-    if isinstance(values, (str, bytes)) or not isinstance(values, Iterable):
+    scalar = isinstance(values, np.ndarray) and values.ndim == 0
+    if isinstance(values, (str, bytes)) or not isinstance(values, Iterable) or scalar:
         raise DataError(f"column {name!r} is {describe_type(values)}; a list of values is needed.")
     return values.tolist() if isinstance(values, np.ndarray) else list(values)
 
@@ -250,7 +280,7 @@ def _encode(groups: Any, name: str) -> Column:
 
 def _values(series: Any) -> np.ndarray[Any, Any]:
     array: np.ndarray[Any, Any] = series.to_numpy()
-    if array.dtype.kind in "biuf":
+    if array.dtype.kind in "biuf" and array.ndim == 1:  # records come as tables
         return array
     values = np.empty(len(array), object)
     values[:] = series.to_list()

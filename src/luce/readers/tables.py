@@ -19,7 +19,14 @@ from luce.readers.categories import all_categories
 from luce.readers.columns import Column, as_labels
 from luce.readers.lists import Lists
 from luce.readers.reading import Reading, reader, report
-from luce.readers.sources import PlainSource, Source, describe_type, is_frame, source_of
+from luce.readers.sources import (
+    PlainSource,
+    Source,
+    describe_type,
+    is_frame,
+    source_of,
+    with_named_rows,
+)
 from luce.readers.tally import Tally
 
 
@@ -190,7 +197,7 @@ class _ArraySource(PlainSource):
 
 def _source(data: Any) -> Source:
     if is_frame(data):
-        return source_of(data)
+        return source_of(with_named_rows(data))
     try:
         array = np.asarray(data, np.float64)
     except (TypeError, ValueError):

@@ -18,11 +18,12 @@ from luce.readers.label_lists import Separator, read_label_lists
 from luce.readers.reading import Inspection, Reading, reader, require_rows
 from luce.readers.roles import check_column, first_layout, no_layout
 from luce.readers.sources import PlainSource, Source, describe_type, is_frame, source_of
+from luce.readers.tables import is_unnamed
 from luce.readers.ties import check_ties
 
 LAYOUTS = {
     "winners and losers": (["winners", "losers"], ["count"]),
-    "numbers of wins": (["side1", "side2", "wins1"], ["wins2", "ties"]),
+    "numbers of wins": (["side1", "side2", "wins1"], ["wins2", "tied"]),
     "outcomes": (["side1", "side2", "outcome"], ["count"]),
 }
 
@@ -70,7 +71,7 @@ def from_teams(
     ConditionalCounts(4 categories, 2 outcomes, 2 sets)
     """
     columns = {"winners": winners, "losers": losers, "side1": side1, "side2": side2, "wins1": wins1,
-               "wins2": wins2, "ties": tied, "outcome": outcome, "count": count}  # fmt: skip
+               "wins2": wins2, "tied": tied, "outcome": outcome, "count": count}  # fmt: skip
     options = DuelOptions(ties, home, tie_label, home_label, categories)
     return _read(data, columns, options, separator, skip_bad)
 
@@ -98,7 +99,7 @@ def _read(
     keys = [roles[r] for r in ("winners", "losers", "side1", "side2", "outcome") if r in roles]
     if options.home not in (None, "first", "second"):
         keys.append(check_column(source.names, "home", str(options.home)))
-    numbers = [roles[r] for r in ("wins1", "wins2", "ties", "count") if r in roles]
+    numbers = [roles[r] for r in ("wins1", "wins2", "tied", "count") if r in roles]
     rows = source.distinct(list(dict.fromkeys(keys)), numbers)
     require_rows(source, rows)
     inspection = Inspection(len(rows))
@@ -144,11 +145,16 @@ def _side(given: Any) -> tuple[Any, ...]:
 
 def _read_players(source: Source, options: DuelOptions, skip_bad: bool) -> Reading:
     """A column for each player: 1 on the winning side, 0 on the losing one, else not there."""
-    rows = source.distinct(source.names)
+    if options.home is not None:
+        raise DataError(
+            f"home = {options.home!r}, but a column for each player does not say who was at home."
+        )
+    names = [name for name in source.names if not is_unnamed(name)]  # numbers of rows, in R
+    rows = source.distinct(names)
     require_rows(source, rows)
     inspection = Inspection(len(rows))
     marks = []
-    for name in source.names:
+    for name in names:
         values, wrong = rows[name].numbers()
         bad = wrong | ~(np.isnan(values) | np.isin(values, (0.0, 1.0)))
         inspection.refuse(
@@ -164,7 +170,7 @@ def _read_players(source: Source, options: DuelOptions, skip_bad: bool) -> Readi
     for mark, which in ((1.0, "wins"), (0.0, "loses")):
         inspection.refuse(~(table == mark).any(axis=1), lambda i, w=which: f"nobody {w}.")  # type: ignore[misc]
         members = np.empty(len(rows), object)
-        members[:] = [tuple(source.names[j] for j in np.flatnonzero(row == mark)) for row in table]
+        members[:] = [tuple(names[j] for j in np.flatnonzero(row == mark)) for row in table]
         sides.append(Column.of(members))
     nothing = np.zeros(len(rows))
     home = np.zeros(len(rows), np.int64)

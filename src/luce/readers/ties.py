@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import warnings
-
-from luce.errors import DataError
+from luce.errors import DataError, warn_user
 from luce.labels import plural
 
 # Why the other meanings are not offered.  All three lead to likelihoods that are not products of
@@ -24,6 +22,7 @@ _SPELLINGS = {
     "unknown-order": "unknown",
     "unknown_order": "unknown",
 }
+_ORDERS = "ties='half' counts every order of the tied equally, a custom and not a likelihood"
 _ALLOWED = {
     "entity": "ties='entity' makes the tie one more competitor in every set where it could occur",
     "half": "ties='half' counts half a win for each, which is a custom and not a likelihood",
@@ -35,13 +34,22 @@ class HalfWinsWarning(UserWarning):
     """Half wins are a custom: they are not the likelihood of any model of ties."""
 
 
+def _meaning(ties: str, allowed: tuple[str, ...]) -> str:
+    return _ORDERS if ties == "half" and "entity" not in allowed else _ALLOWED[ties]
+
+
 def check_ties(ties: str | None, allowed: tuple[str, ...]) -> None:
     """Refuse meanings that are unknown, or known and not of this form."""
     if ties is None or ties in allowed:
         return
+    if ties == "entity":
+        raise DataError(
+            "ties = 'entity' is for two sides: a tie of some in a longer ranking is no competitor. "
+            f"Instead: {'; '.join(_meaning(a, allowed) for a in allowed)}."
+        )
     given = str(ties).lower()
     given = _SPELLINGS.get(given, given)
-    offers = "; ".join(_ALLOWED[a] for a in allowed)
+    offers = "; ".join(_meaning(a, allowed) for a in allowed)
     if given in _REFUSED:
         raise DataError(f"ties = {ties!r} cannot be done: {_REFUSED[given]}. Instead: {offers}.")
     raise DataError(f"ties = {ties!r} is not known. {offers}.")
@@ -58,16 +66,16 @@ def ask_for_meaning(
     if number <= 0:
         return
     if ties is None:
-        offers = "; ".join(_ALLOWED[a] for a in allowed)
+        offers = "; ".join(_meaning(a, allowed) for a in allowed)
         raise DataError(
             f"there {'is' if number == 1 else 'are'} {plural(number, one, many)}, which can mean "
             f"different things; say which. {offers}. (On the command line: --ties.)"
         )
     if ties == "half":
-        warnings.warn(
+        how = "half a win for each side" if "entity" in allowed else "every order of the tied"
+        warn_user(
             HalfWinsWarning(
-                f"{plural(number, one, many)}: counted as half a win for each side, which is a "
-                "custom and not a likelihood; intervals are not to be trusted to the last digit."
-            ),
-            stacklevel=5,
+                f"{plural(number, one, many)}: counted as {how}, which is a custom and not a "
+                "likelihood; intervals are not to be trusted to the last digit."
+            )
         )

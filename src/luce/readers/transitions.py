@@ -13,20 +13,20 @@ import numpy as np
 from luce._types import BoolArray, FloatArray, Labels
 from luce.conditional_counts import ConditionalCounts
 from luce.errors import DataError
-from luce.labels import Categories, some
+from luce.labels import Categories, plural, some
 from luce.readers.categories import all_categories
 from luce.readers.columns import Column, as_labels, in_order, is_missing
 from luce.readers.duels import read_counts
 from luce.readers.lists import Lists
 from luce.readers.reading import Inspection, Reading, reader, require_rows
 from luce.readers.roles import first_layout, no_layout
-from luce.readers.sources import Source, describe_type, is_frame, source_of
+from luce.readers.sources import Source, describe_type, is_frame, refuse_path, source_of
 from luce.readers.tables import read_table
 from luce.readers.tally import Tally
 from luce.readers.win_matrix import is_square
 
 LAYOUTS = {
-    "moves": (["from", "to"], ["count"]),
+    "moves": (["source", "target"], ["count"]),
     "long": (["sequence", "state"], ["time"]),
 }
 
@@ -53,7 +53,8 @@ def from_transitions(
     ----------
     data
         A sequence of states, or a list of sequences; a square table of counts, from the row to the
-        column, as a frame or an array; or a frame in one of the layouts below.
+        column, as a frame or an array, nan or nothing for what cannot occur; or a frame in one of
+        the layouts below.
     rows
         "shared": all states share one vector of destination probabilities, as one posterior.
         "separate": each state has its own; returns a mapping from states to counts.
@@ -81,8 +82,8 @@ def from_transitions(
     >>> rows["c"].category_counts
     array([1., 1., 0.])
     """
-    columns = {"from": source, "to": target, "count": count, "sequence": sequence, "time": time,
-               "state": state}  # fmt: skip
+    columns = {"source": source, "target": target, "count": count, "sequence": sequence,
+               "time": time, "state": state}  # fmt: skip
     return _read(data, columns, rows, self_loops, forbidden, categories, skip_bad)
 
 
@@ -101,8 +102,9 @@ def _read(
     if self_loops not in ("removed", "kept"):
         raise DataError(f"self_loops = {self_loops!r}; 'removed' or 'kept' is needed.")
     drop = self_loops == "removed"
-    states, counts = _read_counts(data, columns, drop, categories, skip_bad)
-    closed = _forbidden(forbidden, states)
+    states, counts = _read_counts(data, columns, categories, skip_bad)
+    closed = _forbidden(forbidden, states) | np.isnan(counts)
+    counts = np.nan_to_num(counts)
     if drop:
         np.fill_diagonal(closed, True)
         np.fill_diagonal(counts, 0.0)
@@ -110,11 +112,9 @@ def _read(
     if len(bad):
         i, j = bad[0]
         raise DataError(
-            f"{counts[i, j]:g} transitions from {states[i]!r} to {states[j]!r} were seen, but "
-            "they are forbidden."
+            f"{plural(counts[i, j], 'transition')} from {states[i]!r} to {states[j]!r} can be "
+            "seen in the data, but this is forbidden."
         )
-    stuck = np.flatnonzero(closed.all(axis=1) & (counts.sum(axis=1) > 0))
-    assert len(stuck) == 0  # what was seen is not forbidden
     number = float(counts.sum())
     if rows == "shared":
         return Reading(_count(states, counts, closed, range(len(states))), number, "transition")
@@ -144,11 +144,10 @@ def _count(
 def _read_counts(
     data: Any,
     columns: Mapping[str, str | None],
-    drop: bool,
     categories: Labels | None,
     skip_bad: bool,
 ) -> tuple[Categories, FloatArray]:
-    """Read the states, and how often each moved to each."""
+    """Read the states, and how often each moved to each; nan where a table says it cannot."""
     if isinstance(data, np.ndarray) and data.ndim == 2:
         return _read_matrix(data, categories, skip_bad)
     if not is_frame(data):
@@ -197,11 +196,11 @@ def _read_moments(
 def _read_moves(
     source: Source, roles: Mapping[str, str], categories: Labels | None, skip_bad: bool
 ) -> tuple[Categories, FloatArray]:
-    rows = source.distinct([roles["from"], roles["to"]],
+    rows = source.distinct([roles["source"], roles["target"]],
                            [roles["count"]] if "count" in roles else [])  # fmt: skip
     require_rows(source, rows)
     inspection = Inspection(len(rows))
-    ends = [as_labels(rows[roles[r]]) for r in ("from", "to")]
+    ends = [as_labels(rows[roles[r]]) for r in ("source", "target")]
     for column, which in zip(ends, ("from", "to"), strict=True):
         inspection.refuse(column.missing, lambda i, w=which: f"the state {w} is missing.")  # type: ignore[misc]
     times = read_counts(rows, roles["count"], inspection) if "count" in roles else rows.repeats
@@ -227,11 +226,12 @@ def _read_matrix(
     place = {str(label): states.index[label] for label in table.columns}
     counts = np.zeros((len(states), len(states)))
     at, to = [place[r] for r in rows], [place[c] for c in columns]
-    counts[np.ix_(at, to)] = np.nan_to_num(table.values)
+    counts[np.ix_(at, to)] = table.values
     return states, counts
 
 
 def _sequences(data: Any) -> list[list[Any]]:
+    refuse_path(data)
     if not isinstance(data, Iterable) or isinstance(data, bytes):
         raise DataError(f"{describe_type(data)} was given; a sequence of states is needed, a list "
                         "of sequences, a table of counts or a frame.")  # fmt: skip

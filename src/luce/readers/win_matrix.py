@@ -8,8 +8,8 @@ import numpy as np
 
 from luce.errors import DataError
 from luce.labels import some
-from luce.readers.columns import Column, as_labels
 from luce.readers.sources import PlainSource, Source
+from luce.readers.tables import Table, read_table
 
 
 def is_square(source: Source) -> bool:
@@ -22,32 +22,32 @@ def is_square(source: Source) -> bool:
     return labels == {name.strip() for name in source.names[1:]}
 
 
-def pairs_of_matrix(source: Source) -> Source:
+def pairs_of_matrix(source: Source, skip_bad: bool) -> Source:
     """Write a square table as rows of item1, item2, wins1; the diagonal does not count."""
-    first, *others = source.names
-    columns = source.columns(source.names)
-    names = as_labels(columns[first])
-    if len(names) != len(others) or len(set(names.values)) != len(names):
+    table = read_table(source, source.names[0], skip_bad=skip_bad)
+    if len(set(table.rows)) < len(table.rows):
         raise DataError(
-            f"a table of wins must be square, with each competitor in one row: {len(names)} rows "
-            f"({some(names.values)}) and {len(others)} columns were given."
+            f"a table of wins must be square, with each competitor in one row: {len(table.rows)} "
+            f"rows ({some(table.rows)}) and {len(table.columns)} columns were given."
         )
-    return _listed([names[i] for i in range(len(names))], others, [columns[c] for c in others])
+    return _listed(table)
 
 
 def pairs_of_array(matrix: np.ndarray[Any, Any]) -> Source:
     """Write a square array as rows of item1, item2, wins1, with numbers for labels."""
-    labels = list(range(len(matrix)))
-    return _listed(labels, labels, [Column.of(matrix[:, j]) for j in labels])
+    return _listed(read_table(matrix))
 
 
-def _listed(rows: list[Any], columns: list[Any], wins: list[Column]) -> Source:
-    by_text = {str(label).strip(): label for label in rows}
+def _listed(table: Table) -> Source:
+    """Where nothing stands in a cell, the two never met."""
+    by_text = {str(label).strip(): label for label in table.rows}
+    columns = [by_text.get(str(label), label) for label in table.columns]
+    wins = np.nan_to_num(table.values).tolist()
     cells = [
-        (rows[i], by_text.get(str(columns[j]).strip(), columns[j]), wins[j][i])
-        for i in range(len(rows))
-        for j in range(len(columns))
-        if str(rows[i]).strip() != str(columns[j]).strip()
+        (a, b, wins[i][j])
+        for i, a in enumerate(table.rows)
+        for j, b in enumerate(columns)
+        if a != b
     ]
     names = ("item1", "item2", "wins1")
     return PlainSource(dict(zip(names, map(list, zip(*cells, strict=True)), strict=True)))

@@ -124,7 +124,9 @@ def _check_target(target: Path, form: Format, overwrite: bool) -> None:
     if not os.path.lexists(target):
         return
     if not overwrite:
-        raise DataError(f"{target} exists; give another name, or overwrite=True to replace it.")
+        raise DataError(
+            f"{target} exists; give another name, or overwrite=True (--overwrite) to replace it."
+        )
     ours = (target / "zarr.json").is_file() if form.is_folder else target.is_file()
     if not ours or (form.is_folder and target.is_symlink()):
         raise DataError(
