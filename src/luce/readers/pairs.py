@@ -26,7 +26,14 @@ from luce.readers.duels import (
 )
 from luce.readers.reading import Inspection, Reading, reader, require_rows
 from luce.readers.roles import check_column, first_layout, no_layout
-from luce.readers.sources import PlainSource, Source, describe_type, is_frame, source_of
+from luce.readers.sources import (
+    PlainSource,
+    Source,
+    describe_type,
+    is_frame,
+    source_of,
+    with_named_rows,
+)
 from luce.readers.ties import check_ties
 from luce.readers.win_matrix import is_square, pairs_of_array, pairs_of_matrix
 
@@ -107,9 +114,11 @@ def _read(
     check_ties(options.ties, MEANINGS)
     source = _source(data)
     layout = first_layout(source.names, columns, LAYOUTS)
-    if layout is None and not any(columns.values()) and is_square(source):
-        source = pairs_of_matrix(source, skip_bad)
-        layout = first_layout(source.names, columns, LAYOUTS)
+    if layout is None and not any(columns.values()):
+        table = source_of(with_named_rows(data)) if is_frame(data) else source
+        if is_square(table):
+            source = pairs_of_matrix(table, skip_bad)
+            layout = first_layout(source.names, columns, LAYOUTS)
     if layout is None:
         raise no_layout("pairs", source.names, LAYOUTS, "; or a square table of wins")
     name, roles = layout

@@ -22,7 +22,15 @@ from luce.readers.orders import (
 )
 from luce.readers.rank_tables import Rankings, RankOptions, find_layout, read_orders
 from luce.readers.reading import Reading, reader
-from luce.readers.sources import PlainSource, Source, describe_type, is_frame, source_of
+from luce.readers.sources import (
+    PlainSource,
+    Source,
+    describe_type,
+    has_named_rows,
+    is_frame,
+    source_of,
+    with_named_rows,
+)
 from luce.readers.ties import check_ties
 
 
@@ -112,8 +120,14 @@ def _read(
     """Read rankings, and say how many there were."""
     check_ties(ties, MEANINGS)
     options.check()
-    source = _source(data)
+    source = _source(data if layout != "items-in-rows" else with_named_rows(data))
+    asked = layout
     layout = find_layout(source, columns, layout, options)
+    if asked is None and layout == "items-in-columns" and has_named_rows(data):
+        raise DataError(
+            "the rows of this frame have names. If they are the items, say layout="
+            "'items-in-rows'; if they are not and the columns are, 'items-in-columns'."
+        )
     rankings = read_orders(source, layout, columns, options)
     return _use(source, rankings, options, ties, categories, skip_bad)
 

@@ -20,7 +20,14 @@ from luce.readers.duels import read_counts
 from luce.readers.lists import Lists
 from luce.readers.reading import Inspection, Reading, reader, require_rows
 from luce.readers.roles import first_layout, no_layout
-from luce.readers.sources import Source, describe_type, is_frame, refuse_path, source_of
+from luce.readers.sources import (
+    Source,
+    describe_type,
+    is_frame,
+    refuse_path,
+    source_of,
+    with_named_rows,
+)
 from luce.readers.tables import read_table
 from luce.readers.tally import Tally
 from luce.readers.win_matrix import is_square
@@ -153,8 +160,9 @@ def _read_counts(
     if not is_frame(data):
         return _read_sequences(_sequences(data), categories)
     source = source_of(data)
-    if not any(columns.values()) and is_square(source):
-        return _read_matrix(source, categories, skip_bad, source.names[0])
+    table = source_of(with_named_rows(data))
+    if not any(columns.values()) and is_square(table):
+        return _read_matrix(table, categories, skip_bad, table.names[0])
     found = first_layout(source.names, columns, LAYOUTS)
     if found is None:
         raise no_layout("transitions", source.names, LAYOUTS, "; or a square table of counts "
