@@ -19,6 +19,7 @@ from luce._types import IntArray
 from luce.errors import DataError, Problem
 from luce.readers.columns import Column, Rows, Runs, hashable, in_order, shown
 
+_NAMELESS = "Unnamed: 0"  # what pandas calls a column without a name
 _REPEATS = "_luce_repeats"
 _LONG = 10_000  # rows from which on an engine encodes text faster than we do
 
@@ -85,6 +86,9 @@ class FrameSource(Source):
     def __init__(self, frame: Any) -> None:
         self._frame = frame.lazy() if hasattr(frame, "lazy") else frame
         self.names = list(self._frame.collect_schema().names())
+        if "" in self.names:  # which engines do not group by
+            self._frame = self._frame.rename({"": _NAMELESS})
+            self.names[self.names.index("")] = _NAMELESS
         wrong = [name for name in self.names if not isinstance(name, str)]
         if wrong or not self.names:
             which = f"a column is called {wrong[0]!r}" if wrong else "the frame has no columns"
@@ -194,7 +198,7 @@ def with_named_rows(data: Any) -> Any:
     """The names of rows as a first column, where a frame of pandas has them."""
     if not has_named_rows(data):
         return data
-    name = data.index.name if isinstance(data.index.name, str) else ""
+    name = data.index.name if isinstance(data.index.name, str) else _NAMELESS
     return data.rename_axis(index=name).reset_index() if name not in data.columns else data
 
 

@@ -17,6 +17,7 @@ from luce.labels import Categories, plural, some
 from luce.readers.categories import all_categories
 from luce.readers.columns import Column, as_labels, in_order, is_missing
 from luce.readers.duels import read_counts
+from luce.readers.forbidden import forbidden_moves
 from luce.readers.lists import Lists
 from luce.readers.reading import Inspection, Reading, reader, require_rows
 from luce.readers.roles import first_layout, no_layout
@@ -110,7 +111,7 @@ def _read(
         raise DataError(f"self_loops = {self_loops!r}; 'removed' or 'kept' is needed.")
     drop = self_loops == "removed"
     states, counts = _read_counts(data, columns, categories, skip_bad)
-    closed = _forbidden(forbidden, states) | np.isnan(counts)
+    closed = forbidden_moves(forbidden, states) | np.isnan(counts)
     counts = np.nan_to_num(counts)
     if drop:
         np.fill_diagonal(closed, True)
@@ -159,10 +160,10 @@ def _read_counts(
         return _read_matrix(data, categories, skip_bad)
     if not is_frame(data):
         return _read_sequences(_sequences(data), categories)
-    source = source_of(data)
     table = source_of(with_named_rows(data))
     if not any(columns.values()) and is_square(table):
         return _read_matrix(table, categories, skip_bad, table.names[0])
+    source = source_of(data)
     found = first_layout(source.names, columns, LAYOUTS)
     if found is None:
         raise no_layout("transitions", source.names, LAYOUTS, "; or a square table of counts "
@@ -278,28 +279,3 @@ def _matrix(n: int, at: Any, to: Any, times: FloatArray) -> FloatArray:
     if n > 20_000:
         raise DataError(f"{n:,} states were found; at most 20,000 are read as transitions.")
     return np.bincount(at * n + to, times, n * n).astype(np.float64).reshape(n, n)
-
-
-def _forbidden(given: Any, states: Categories) -> BoolArray:
-    n = len(states)
-    closed = np.zeros((n, n), np.bool_)
-    if given is None:
-        return closed
-    if isinstance(given, np.ndarray):
-        if given.shape != (n, n) or given.dtype != np.bool_:
-            raise DataError(
-                f"forbidden has shape {given.shape} and type {given.dtype}; ({n}, {n}) of True "
-                "and False is needed, in the order of the states."
-            )
-        return given.copy()
-    pairs = (
-        [(a, b) for a, others in given.items() for b in others]
-        if isinstance(given, Mapping)
-        else [tuple(pair) for pair in given]
-    )
-    for pair in pairs:
-        if len(pair) != 2:
-            raise DataError(f"forbidden holds {pair!r}; (from, to) is needed.")
-        i, j = (int(states.numbers([x], "forbidden")[0]) for x in pair)
-        closed[i, j] = True
-    return closed
