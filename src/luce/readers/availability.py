@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from luce.errors import DataError
@@ -12,11 +13,15 @@ _MARKS = ("avail", "availability", "available", "av", "is_available")
 def availability_columns(names: Sequence[str], given: str | None) -> dict[str, str]:
     """Labels of alternatives, and the columns that tell whether each was on offer."""
     for mark in [given] if given is not None else _MARKS:
+        # Something must stand between: average and avocado are two products.
+        between = "[_. -]*" if given is not None else "[_. -]+"
+        before = re.compile(f"{re.escape(mark)}{between}(?P<label>.*[^_. -])", re.IGNORECASE)
+        after = re.compile(f"(?P<label>[^_. -].*?){between}{re.escape(mark)}", re.IGNORECASE)
         found = {}
         for name in names:
-            for label in (name.removeprefix(mark), name.removesuffix(mark)):
-                if label != name and label.strip("_. -"):
-                    found[label.strip("_. -")] = name
+            match = before.fullmatch(name) or after.fullmatch(name)
+            if match:
+                found[match["label"]] = name
         if len(found) >= 2:
             return found
     if given is not None:

@@ -91,7 +91,8 @@ def _read(
     source = _source(data)
     found = first_layout(source.names, columns, LAYOUTS)
     wide = availability_columns(source.names, availability)
-    if found is None or (availability is not None and found[0] != "picks"):
+    taken = found is not None and any(name in wide.values() for name in found[1].values())
+    if found is None or taken or availability is not None:
         if not wide:
             raise no_layout(
                 "choices", source.names, LAYOUTS, "; or chosen and columns of availability"
@@ -264,8 +265,13 @@ def _count(
 
 def _as_alternative(chosen: Column, labels: list[str]) -> Column:
     """Choices by label, in whatever spelling the columns have."""
+    exact = set(labels)
     known = {plain(label): label for label in labels}
-    values = [known.get(plain(str(v)), v) if not is_missing(v) else v for v in chosen.values]
+    if len(known) < len(labels):  # labels that differ in spelling alone must be spelled out
+        known = {}
+    values = [
+        v if v in exact or is_missing(v) else known.get(plain(str(v)), v) for v in chosen.values
+    ]
     return Column(chosen.codes, values)
 
 
