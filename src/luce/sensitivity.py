@@ -50,7 +50,7 @@ def sensitivity(
     Examples
     --------
     >>> counts = ConditionalCounts("ab").observe({"a": 3})
-    >>> sensitivity(counts, [1, 10], 4000, seed=1)["mean"].sel(category="a").to_numpy().round(2)
+    >>> sensitivity(counts, [1, 9], 4000, seed=1)["mean"].sel(category="a").to_numpy().round(2)
     array([0.8 , 0.57])
     """
     import xarray as xr

@@ -14,7 +14,7 @@ from luce.errors import DataError, Problem
 
 _LONGEST = 10_000_000  # characters of one line; more is not a table
 _HEAD = 65_536
-_BLOCK = 1 << 20
+_BLOCK = 1 << 18
 
 # Bytes that cannot be decoded come out as these; see PEP 383.
 _UNDECODED = re.compile("[\udc80-\udcff]")
@@ -103,12 +103,12 @@ class TextFile:
             raise DataError(f"{self.path}: {error.strerror or error}.") from None
 
     def _open(self) -> io.TextIOWrapper:
+        file = self._open_bytes()
         try:
             # newline=None takes \n, \r\n and \r alike, even mixed.
-            return io.TextIOWrapper(
-                self._open_bytes(), self._encoding, errors="surrogateescape", newline=None
-            )
+            return io.TextIOWrapper(file, self._encoding, errors="surrogateescape", newline=None)
         except (LookupError, ValueError):
+            file.close()
             raise DataError(f"encoding = {self._encoding!r} is not known to Python.") from None
 
     def _read(self, file: IO[bytes], size: int) -> bytes:

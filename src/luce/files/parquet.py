@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from luce.errors import DataError
-from luce.readers.sources import FrameSource
+from luce.readers.frames import FrameSource
 
 
 class ParquetSource(FrameSource):

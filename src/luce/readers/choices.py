@@ -17,11 +17,12 @@ from luce.readers.availability import availability_columns
 from luce.readers.categories import all_categories
 from luce.readers.columns import Column, Rows, Runs, as_labels, as_number, hashable, is_missing
 from luce.readers.duels import read_counts
+from luce.readers.given import describe_type, is_frame, source_of
 from luce.readers.label_lists import Separator, read_label_lists
 from luce.readers.lists import Lists
 from luce.readers.reading import Inspection, Reading, reader, require_rows
 from luce.readers.roles import find_role, first_layout, no_layout, plain
-from luce.readers.sources import PlainSource, Source, describe_type, is_frame, source_of
+from luce.readers.sources import PlainSource, Source
 from luce.readers.tally import Tally
 
 LAYOUTS = {

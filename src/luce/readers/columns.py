@@ -218,7 +218,7 @@ def in_order(labels: Iterable[Label]) -> list[Label]:
     distinct = list(dict.fromkeys(labels))
     try:
         return sorted(distinct)  # type: ignore[type-var]
-    except TypeError:
+    except (TypeError, ArithmeticError):  # decimals that are no numbers have no order
         return sorted(distinct, key=lambda x: (type(x).__name__, repr(x)))
 
 

@@ -19,11 +19,12 @@ from luce.errors import DataError
 from luce.readers.categories import all_categories
 from luce.readers.columns import Column, Rows, as_labels, as_number, hashable, in_order
 from luce.readers.duels import read_counts
+from luce.readers.given import is_frame, source_of
 from luce.readers.label_lists import Separator, read_label_lists
 from luce.readers.lists import Lists
 from luce.readers.reading import Inspection, Reading, reader, require_rows
 from luce.readers.roles import check_column, find_roles, first_layout, no_layout
-from luce.readers.sources import PlainSource, Source, is_frame, source_of
+from luce.readers.sources import PlainSource, Source
 from luce.readers.tally import Tally
 
 LAYOUTS = {"groups": (["group"], ["count", "within"])}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any, TypeAlias
 
 from luce.readers.columns import Column, is_missing
@@ -9,6 +10,8 @@ from luce.readers.reading import Inspection
 
 Separator: TypeAlias = str | None
 _SEPARATORS = ("|", ";", "+", ",")
+# A list as Python prints it: [7, 10] or ['a'].
+_PRINTED = re.compile(r"""\s*\[(\s*["'].*["']\s*|[^\[\]]*,[^\[\]]*)\]\s*""", re.DOTALL)
 
 
 def read_label_lists(
@@ -36,11 +39,18 @@ def read_label_lists(
     return Column(column.codes, values)
 
 
+def is_printed_list(text: str) -> bool:
+    """Is this a list that became text on its way, as in a CSV file that pandas wrote?"""
+    return _PRINTED.fullmatch(text) is not None
+
+
 def _labels(value: Any, separator: Separator) -> tuple[tuple[Any, ...], str]:
     """Return the labels, and what is wrong with them, if anything."""
     if is_missing(value):
         return (), "is empty; at least one label is needed."
     if isinstance(value, str):
+        if is_printed_list(value):
+            return (), f"is {value!r}, a list printed as text; write the labels as a|b|c."
         labels = tuple(x.strip() for x in (value.split(separator) if separator else [value]))
     elif isinstance(value, (tuple, frozenset)):
         labels = tuple(sorted(value, key=repr)) if isinstance(value, frozenset) else value

@@ -14,6 +14,7 @@ from luce.errors import DataError
 from luce.labels import Categories
 from luce.readers.categories import all_categories
 from luce.readers.columns import is_missing
+from luce.readers.label_lists import is_printed_list
 from luce.readers.lists import Lists
 from luce.readers.reading import Reading
 from luce.readers.tally import Tally
@@ -64,6 +65,8 @@ def read_order(given: Any, separator: str = ">") -> tuple[tuple[Label, ...], ...
     (('a',), ('b', 'c'))
     """
     if isinstance(given, str):
+        if is_printed_list(given):
+            raise WrongOrderError(f"{given!r} is a list printed as text; write it as a > b > c.")
         parts = [p.strip() for p in given.split(separator or None)] if given.strip() else []
         places: Sequence[Any] = [p.split("=") if "=" in p else p for p in parts]
         places = [[x.strip() for x in p] if isinstance(p, list) else p for p in places]

@@ -24,16 +24,10 @@ from luce.readers.duels import (
     read_home,
     read_results,
 )
+from luce.readers.given import describe_type, is_frame, source_of, with_named_rows
 from luce.readers.reading import Inspection, Reading, reader, require_rows
 from luce.readers.roles import check_column, first_layout, no_layout
-from luce.readers.sources import (
-    PlainSource,
-    Source,
-    describe_type,
-    is_frame,
-    source_of,
-    with_named_rows,
-)
+from luce.readers.sources import PlainSource, Source
 from luce.readers.ties import check_ties
 from luce.readers.win_matrix import is_square, pairs_of_array, pairs_of_matrix
 

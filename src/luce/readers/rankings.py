@@ -13,6 +13,7 @@ from typing import Any
 from luce._types import Labels
 from luce.errors import DataError
 from luce.readers.columns import hashable
+from luce.readers.given import describe_type, has_named_rows, is_frame, source_of, with_named_rows
 from luce.readers.orders import (
     MEANINGS,
     Order,
@@ -22,15 +23,7 @@ from luce.readers.orders import (
 )
 from luce.readers.rank_tables import Rankings, RankOptions, find_layout, read_orders
 from luce.readers.reading import Reading, reader
-from luce.readers.sources import (
-    PlainSource,
-    Source,
-    describe_type,
-    has_named_rows,
-    is_frame,
-    source_of,
-    with_named_rows,
-)
+from luce.readers.sources import PlainSource, Source
 from luce.readers.ties import check_ties
 
 

@@ -17,16 +17,10 @@ from luce.errors import DataError, Problem
 from luce.labels import some
 from luce.readers.categories import all_categories
 from luce.readers.columns import Column, as_labels
+from luce.readers.given import describe_type, is_frame, source_of, with_named_rows
 from luce.readers.lists import Lists
 from luce.readers.reading import Reading, reader, report
-from luce.readers.sources import (
-    PlainSource,
-    Source,
-    describe_type,
-    is_frame,
-    source_of,
-    with_named_rows,
-)
+from luce.readers.sources import PlainSource, Source
 from luce.readers.tally import Tally
 
 

@@ -14,10 +14,11 @@ from luce._types import Label, Labels
 from luce.errors import DataError
 from luce.readers.columns import Column, hashable
 from luce.readers.duels import MEANINGS, DuelOptions, Duels, count_duels, read_home, read_results
+from luce.readers.given import describe_type, is_frame, source_of
 from luce.readers.label_lists import Separator, read_label_lists
 from luce.readers.reading import Inspection, Reading, reader, require_rows
 from luce.readers.roles import check_column, first_layout, no_layout
-from luce.readers.sources import PlainSource, Source, describe_type, is_frame, source_of
+from luce.readers.sources import PlainSource, Source
 from luce.readers.tables import is_unnamed
 from luce.readers.ties import check_ties
 

@@ -18,17 +18,11 @@ from luce.readers.categories import all_categories
 from luce.readers.columns import Column, as_labels, in_order, is_missing
 from luce.readers.duels import read_counts
 from luce.readers.forbidden import forbidden_moves
+from luce.readers.given import describe_type, is_frame, refuse_path, source_of, with_named_rows
 from luce.readers.lists import Lists
 from luce.readers.reading import Inspection, Reading, reader, require_rows
 from luce.readers.roles import first_layout, no_layout
-from luce.readers.sources import (
-    Source,
-    describe_type,
-    is_frame,
-    refuse_path,
-    source_of,
-    with_named_rows,
-)
+from luce.readers.sources import Source
 from luce.readers.tables import read_table
 from luce.readers.tally import Tally
 from luce.readers.win_matrix import is_square
