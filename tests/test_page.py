@@ -1,8 +1,9 @@
 """A page is valid, says what it was told, fetches nothing, and can be read by anyone."""
 
 import re
-from base64 import b64decode
+from base64 import b64decode, b64encode
 from collections.abc import Iterator
+from hashlib import sha256
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ import pytest
 from browser import chromium, visit
 
 from luce.errors import DataError
-from luce.page import Badge, Code, Link, Page, Panel, Strong
+from luce.page import Badge, Code, Folded, Link, Name, Number, Page, Panel, Strong
 
 SVG = (
     '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 60 40" width="60" height="40">'
@@ -24,7 +25,7 @@ HOSTILE = [
     "</style></title></pre></textarea><script>window.ran = 1</script>",
     "a & b &lt; &amp; ]]> --> <!-- {{7*7}}",
 ]
-VOID = {"meta", "link", "img"}
+VOID = {"meta", "link", "img", "input"}
 
 
 def ordinary() -> Page:
@@ -50,6 +51,21 @@ def wide() -> Page:
     return page
 
 
+def sortable() -> Page:
+    """Two tables that can be sorted, with everything a cell can hold."""
+    page = Page("Teams", ["Of ", Name("\u05d0"), "."])
+    page.section("Table")
+    rows = [
+        [Folded("b" * 100), Number("1,000", 1000), Badge("no", "bad")],
+        ["É", Number("–", float("nan")), "yes"],
+        ["e 10", "-2", "yes"],
+        ["E 9", Number("∞", float("inf")), "yes"],
+    ]
+    page.table(["team", "points", "known"], rows, caption="All", numeric=[1], sortable=True)
+    page.table(["x"], [["2"], ["10"]], numeric=[0], sortable=True)
+    return page
+
+
 def hostile(text: str) -> Page:
     """The text in every position that takes text."""
     page = Page(text, [text, Code(text), Strong(text)])
@@ -57,6 +73,8 @@ def hostile(text: str) -> Page:
     page.text(text, Code(text), Strong(text), Link(text, "#main"), Badge(text, "bad"))
     page.figure([Panel(SVG, text, text), Panel(SVG, text, [Code(text)])], [text, Strong(text)])
     page.table([text, text], [[text, [text, Badge(text, "good")]]], caption=text)
+    row = [Folded(text, 10_000), [Name(text), Number(text, 1.0)]]
+    page.table([text, text], [row], caption=text, sortable=True)
     page.facts({text: [text, Code(text)]})
     page.preformatted(text)
     return page
@@ -106,7 +124,7 @@ class Outline(HTMLParser):
         return [text for (name, _), text in pairs if name == tag]
 
 
-@pytest.mark.parametrize("page", [ordinary(), wide(), hostile("<b>&"), Page("bare")])
+@pytest.mark.parametrize("page", [ordinary(), wide(), hostile("<b>&"), sortable(), Page("bare")])
 def test_structure(page: Page) -> None:
     html = page.to_html()
     assert html.startswith("<!DOCTYPE html>\n<html lang=")
@@ -121,14 +139,24 @@ def test_structure(page: Page) -> None:
     assert set(fragments) <= set(ids)
     assert all(image["alt"].strip() for image in outline.all("img"))
     assert {a.get("scope") for a in outline.all("th")} <= {"row", "col"}
-    assert len(outline.all("caption")) == len(outline.all("table"))
+    assert len(outline.all("caption")) == len([t for t in outline.text("table") if len(t) > 20])
     regions = [a for _, a in outline.elements if a.get("role") == "region"]
     assert all(a["tabindex"] == "0" and a["aria-label"].strip() for a in regions)
     policy = next(a["content"] for a in outline.all("meta") if "http-equiv" in a)
     allowed = {part.split()[0]: part.split()[1:] for part in policy.split(";")}
     assert allowed["default-src"] == ["'none'"]
     assert allowed["img-src"] == ["data:"]
-    assert "script-src" not in allowed
+    scripts = [text.encode() for text in outline.text("script")]
+    hashes = [f"'sha256-{b64encode(sha256(text).digest()).decode()}'" for text in scripts]
+    assert len(scripts) == ('class="sortable"' in html)
+    assert allowed.get("script-src", []) == hashes
+    assert not any(name.startswith("on") for _, a in outline.elements for name in a)
+
+
+def test_the_script_is_small_and_plain() -> None:
+    script = Outline(sortable().to_html()).text("script")[0]
+    assert len(script) < 5000
+    assert not re.search(r"eval|innerHTML|Function\(|setAttribute|https?:", script)
 
 
 def test_sections_have_stable_ids_of_their_own() -> None:
@@ -167,7 +195,9 @@ def test_text_stays_text(text: str) -> None:
     # The same elements with the same names of attributes: nothing came out of the text.
     assert [(t, list(a)) for t, a in outline.elements] == [(t, list(a)) for t, a in tame.elements]
     assert outline.text("title") == outline.text("h1") == outline.text("h2") == [text]
-    assert outline.text("caption") == outline.text("dt") == [text]
+    assert outline.text("caption") == [text, text]
+    assert outline.text("dt") == [text]
+    assert outline.text("bdi") == [text, text, text][: len(outline.text("bdi"))]
     assert outline.text("pre") == ["\n" + text]
     assert {a["alt"] for a in outline.all("img")} == {text}
     assert outline.all("div")[0]["aria-label"] == text
@@ -227,6 +257,7 @@ WRONG: dict[str, Any] = {
     r"columns \[2\] do not exist": lambda p: p.table(["a", "b"], [], numeric=[1, 2]),
     "1.5 is not words": lambda p: p.table(["a", "b"], [["c", 1.5]]),
     "7 is not words": lambda p: p.text(Code(7)),
+    "'x' stands in a numeric column": lambda p: p.table(["a"], [["x"]], numeric=[0], sortable=True),
     "no panels": lambda p: p.figure([]),
     "facts is empty": lambda p: p.facts({}),
     "section's title is ' '": lambda p: p.section(" "),
@@ -315,8 +346,8 @@ def test_nothing_executes(browser: Any, tmp_path: Path) -> None:
     with visit(browser, hostile(text).save(tmp_path / "a.html"), width=360) as seen:
         assert seen.page.title() == text
         for tag in ["h1", "h2", "caption", "dt", "pre"]:
-            assert seen.page.locator(tag).text_content() == text
-        assert seen.page.get_by_role("region", name=text, exact=True).count() == 1
+            assert set(seen.page.locator(tag).all_text_contents()) == {text}
+        assert seen.page.get_by_role("region", name=text, exact=True).count() == 2
         assert seen.page.evaluate("window.ran") is None
         assert seen.complaints() == []
 
@@ -360,6 +391,33 @@ def test_keyboard(browser: Any, tmp_path: Path) -> None:
             if scrolled := seen.page.evaluate("document.activeElement.scrollLeft"):
                 break
         assert scrolled > 0
+        assert seen.complaints() == []
+
+
+def test_sorting(browser: Any, tmp_path: Path) -> None:
+    with visit(browser, sortable().save(tmp_path / "a.html"), width=360) as seen:
+        table = seen.page.locator("table").first
+        names = table.locator("tbody th")
+        assert table.locator("summary").inner_text() == "b" * 47 + "…"
+        orders = {
+            "points": ["e 10", "b", "E 9", "É"],
+            "known": ["b", "e 10", "E 9", "É"],  # equal ones stay as they were
+        }
+        for name, order in orders.items():
+            table.get_by_role("button", name=name).click()
+            found = [text.rstrip("b…") or "b" for text in names.all_inner_texts()]
+            assert found == order, name
+            head = table.get_by_role("columnheader", name=name)
+            assert head.get_attribute("aria-sort") == "ascending"
+        table.get_by_role("button", name="points").click()
+        table.get_by_role("button", name="points").click()
+        found = [text.rstrip("b…") or "b" for text in names.all_inner_texts()]
+        assert found == ["E 9", "b", "e 10", "É"]  # what is no number stays last
+        other = seen.page.locator("table").nth(1)
+        other.get_by_role("button", name="x").click()
+        assert other.locator("tbody th").all_inner_texts() == ["2", "10"]
+        seen.page.get_by_label("Search the table").first.fill("é")
+        assert seen.page.get_by_role("status").all_inner_texts() == ["3 of 4 rows shown", "2 rows"]
         assert seen.complaints() == []
 
 

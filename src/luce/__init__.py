@@ -1,6 +1,6 @@
 """Exact and fast posterior draws of probabilities seen only through subsets."""
 
-from luce import diagnostics, plots
+from luce import diagnostics, plots, simulate
 from luce.comparability import comparable_groups, prior_only
 from luce.conditional_counts import ConditionalCounts
 from luce.duels import beats, win_matrix
@@ -35,6 +35,7 @@ from luce.readers import (
 )
 from luce.readers.ties import HalfWinsWarning
 from luce.reliability import calibration
+from luce.report import report
 from luce.scales import elo, intervals, log_odds, shares
 from luce.sensitivity import sensitivity
 from luce.storage import load, posterior_of, save
@@ -79,9 +80,11 @@ __all__ = [
     "probability_best",
     "rank_probabilities",
     "read",
+    "report",
     "save",
     "sensitivity",
     "shares",
+    "simulate",
     "summary",
     "tie_groups",
     "win_matrix",

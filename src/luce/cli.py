@@ -7,8 +7,9 @@ import time
 from collections.abc import Sequence
 
 from luce.errors import BadRowsError, LuceError
-from luce.fit_command import add_commands
+from luce.fit_command import add_commands, located
 from luce.labels import plural
+from luce.report_command import add_command
 from luce.version import __version__
 
 
@@ -26,9 +27,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         code = arguments.run(arguments)
     except BadRowsError as error:
         for problem in error.problems:
-            print(f"{error.source}:{problem.place}: {problem.what}", file=sys.stderr)
-        print(f"luce: {plural(len(error.problems), error.unit)} cannot be used; mend them, or "
-              "leave them out with --skip-bad", file=sys.stderr)  # fmt: skip
+            print(located(error.source, problem), file=sys.stderr)
+        them = "it" if len(error.problems) == 1 else "them"
+        print(f"luce: {plural(len(error.problems), error.unit)} cannot be used; mend {them}, or "
+              f"leave {them} out with --skip-bad", file=sys.stderr)  # fmt: skip
         return 1
     except LuceError as error:
         print(f"luce: {error}", file=sys.stderr)
@@ -46,6 +48,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"luce {__version__}")
     commands = parser.add_subparsers(dest="command", required=True)
     add_commands(commands)
+    add_command(commands)
     demo = commands.add_parser("demo", help="draw from the paper's posterior and print a summary")
     demo.add_argument("--draws", type=int, default=1000, help="draws a chain (default %(default)s)")
     demo.add_argument("--seed", type=int, default=1, help="random seed (default %(default)s)")

@@ -1,4 +1,8 @@
-"""One self-contained HTML page: text, pictures and tables, nothing fetched, nothing executed."""
+"""One self-contained HTML page: text, pictures and tables; nothing is fetched.
+
+Nothing is executed but a script of its own, named in the page's policy by its fingerprint, and
+that only where a table can be sorted.
+"""
 
 from __future__ import annotations
 
@@ -13,9 +17,38 @@ from uuid import uuid4
 from xml.etree import ElementTree
 
 from luce.errors import DataError
-from luce.page_words import Badge, Code, Inline, Link, Strong, Words, escaped, html_of, require
+from luce.page_tables import script, table_html
+from luce.page_words import (
+    Badge,
+    Cell,
+    Code,
+    Folded,
+    Inline,
+    Link,
+    Name,
+    Number,
+    Strong,
+    Words,
+    escaped,
+    html_of,
+    html_of_cell,
+    require,
+)
 
-__all__ = ["Badge", "Code", "Inline", "Link", "Page", "Panel", "Strong", "Words"]
+__all__ = [
+    "Badge",
+    "Cell",
+    "Code",
+    "Folded",
+    "Inline",
+    "Link",
+    "Name",
+    "Number",
+    "Page",
+    "Panel",
+    "Strong",
+    "Words",
+]
 
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'"
 _ICON = (
@@ -74,6 +107,7 @@ class Page:
         self._sections: dict[str, str] = {}  # from id to title
         self._blocks: list[str] = []
         self._tables = 0
+        self._scripted = False
         self._printouts = 0
 
     def section(self, title: str) -> None:
@@ -106,10 +140,11 @@ class Page:
     def table(
         self,
         head: Sequence[str],
-        rows: Sequence[Sequence[Words]],
+        rows: Sequence[Sequence[Cell]],
         *,
         caption: str = "",
         numeric: Collection[int] = (),
+        sortable: bool = False,
     ) -> None:
         """Add a table; the first cell of a row names the row.
 
@@ -123,41 +158,23 @@ class Page:
             What the table shows.
         numeric
             Positions, from 0, of the columns that hold numbers.
+        sortable
+            Can readers sort it by any column, and search it?  Then cells of numeric columns are
+            `Number`, or text that is a number.  The page gets a script; without it, as where
+            scripts are turned off, the table stays as it is.
         """
-        width = len(head)
-        if isinstance(head, str) or not width:
-            raise DataError(f"A table's head is {head!r}; give the names of one or more columns.")
-        wrong = [column for column in numeric if not 0 <= column < width]
-        if wrong:
-            raise DataError(f"Numeric columns {wrong} do not exist: there are {width}, from 0.")
-        for i, row in enumerate(rows):
-            if isinstance(row, str) or len(row) != width:
-                raise DataError(f"Row {i} of the table is {row!r}; it needs {width} cells.")
-        number = [' class="number"' if column in numeric else "" for column in range(width)]
-        titles = "".join(
-            f'<th scope="col"{number[j]}>{html_of(name)}</th>' for j, name in enumerate(head)
-        )
-        body = "\n".join(
-            f'<tr><th scope="row"{number[0]}>{html_of(row[0])}</th>'
-            + "".join(f"<td{number[j]}>{html_of(row[j])}</td>" for j in range(1, width))
-            + "</tr>"
-            for row in rows
-        )
+        label = f"Table {self._tables + 1}"
+        self._blocks.append(table_html(head, rows, caption, label, numeric, sortable))
         self._tables += 1
-        label = escaped(caption) or f"Table {self._tables}"
-        # The span lets a caption stay in view while a wide table is scrolled under it.
-        above = f"<caption><span>{html_of(caption)}</span></caption>\n" if caption else ""
-        self._blocks.append(
-            f'<div class="scroll" role="region" tabindex="0" aria-label="{label}">\n<table>\n'
-            f"{above}<thead>\n<tr>{titles}</tr>\n</thead>\n<tbody>\n{body}\n</tbody>\n"
-            "</table>\n</div>"
-        )
+        self._scripted |= sortable
 
-    def facts(self, pairs: Mapping[str, Words]) -> None:
+    def facts(self, pairs: Mapping[str, Cell]) -> None:
         """Add a list of names and what they stand for, such as where results came from."""
         if not pairs:
             raise DataError("A list of facts is empty; give one or more.")
-        lines = "\n".join(f"<dt>{html_of(k)}</dt><dd>{html_of(v)}</dd>" for k, v in pairs.items())
+        lines = "\n".join(
+            f"<dt>{html_of(k)}</dt><dd>{html_of_cell(v)}</dd>" for k, v in pairs.items()
+        )
         self._blocks.append(f"<dl>\n{lines}\n</dl>")
 
     def preformatted(self, text: str) -> None:
@@ -179,11 +196,15 @@ class Page:
         contents = f'<nav aria-label="Contents">\n<ol>\n{entries}\n</ol>\n</nav>\n'
         lead = f'<p class="lead">{self._lead}</p>\n' if self._lead else ""
         body = "\n".join(self._blocks)
+        policy, code = _POLICY, ""
+        if self._scripted:
+            text, allowed = script()
+            policy, code = f"{_POLICY}; {allowed}", f"<script>{text}</script>\n"
         return f"""<!DOCTYPE html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="{_POLICY}">
+<meta http-equiv="Content-Security-Policy" content="{policy}">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <title>{escaped(self._title)}</title>
@@ -199,7 +220,7 @@ class Page:
 {contents if entries else ""}<main id="main" tabindex="-1">
 {body}
 </main>
-</body>
+{code}</body>
 </html>
 """
 

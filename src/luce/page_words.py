@@ -66,8 +66,32 @@ class Badge:
             raise DataError(f"No badge is of kind {self.kind!r}: choose from {', '.join(_SIGNS)}.")
 
 
-Inline: TypeAlias = str | Code | Strong | Link | Badge
+@dataclass(frozen=True)
+class Name:
+    """A name from data: whatever way it is written, it does not turn the words around it."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class Number:
+    """A number as it is shown, and as it is: a table that can be sorted sorts by its value."""
+
+    text: str
+    value: float
+
+
+@dataclass(frozen=True)
+class Folded:
+    """A name that may be very long, for a cell: its beginning, which opens to show all of it."""
+
+    text: str
+    most: int = 48
+
+
+Inline: TypeAlias = str | Code | Strong | Link | Badge | Name | Number
 Words: TypeAlias = Inline | Sequence[Inline]
+Cell: TypeAlias = Words | Folded
 
 
 def require(text: str, what: str) -> None:
@@ -95,11 +119,41 @@ def html_of(words: Words) -> str:
             return f"<strong>{escaped(text)}</strong>"
         case Link(text, address):
             return f'<a href="{escaped(address)}">{escaped(text)}</a>'
+        case Name(text):
+            return f"<bdi>{escaped(text)}</bdi>"
+        case Number(text, _):
+            return escaped(text)
         case Badge(text, kind):
             sign = f'<span aria-hidden="true">{_SIGNS[kind]}</span>'
             return f'<span class="badge {kind}">{sign}&nbsp;{escaped(text)}</span>'
         case Sequence():
             return "".join(html_of(part) for part in words)
     raise DataError(
-        f"{words!r} is not words: give a str, Code, Strong, Link or Badge, or a list of these."
+        f"{words!r} is not words: give a str, Code, Strong, Link, Badge, Name or Number, or a list "
+        "of these."
     )
+
+
+def html_of_cell(cell: Cell) -> str:
+    """Turn a cell into HTML; unlike a paragraph, it has room for a name that folds."""
+    if not isinstance(cell, Folded):
+        return html_of(cell)
+    whole = escaped(cell.text)
+    if len(cell.text) <= cell.most:
+        return f"<bdi>{whole}</bdi>"
+    return (
+        f"<details><summary><bdi>{escaped(shortened(cell.text, cell.most))}</bdi></summary>"
+        f'<bdi class="whole">{whole}</bdi></details>'
+    )
+
+
+def shortened(text: str, most: int = 48) -> str:
+    """Cut text that is too long, and put it on one line.
+
+    Examples
+    --------
+    >>> shortened("a name of many words", 10)
+    'a name of…'
+    """
+    line = " ".join(text[: 4 * most].split())
+    return line if len(text) <= 4 * most and len(line) <= most else f"{line[: most - 1].rstrip()}…"

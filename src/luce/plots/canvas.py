@@ -1,0 +1,181 @@
+"""Where pictures are drawn: the axes that were given, or a figure in the house style.
+
+Colours are those of Okabe and Ito, which most colour-blind people can tell apart.  All colours and
+greys have contrast with white and with black, because figures have no background.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from math import ceil
+from typing import TYPE_CHECKING, Any
+
+from luce.errors import DataError, MethodError
+from luce.labels import plural
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.cm import ScalarMappable
+
+    from luce.plots.names import Names
+
+Box = tuple[float, float, float, float]
+
+BLUE, VERMILION = "#0072B2", "#D55E00"
+CHAINS = (BLUE, "#E69F00", "#009E73", "#CC79A7", VERMILION, "#56B4E9")
+GREY = "#767676"  # 4.5 to 1 on white, 4.6 to 1 on black
+GRID = "#80808040"
+
+_STYLE: dict[str, Any] = {
+    "font.size": 10.0,
+    "axes.titlesize": 10.5,
+    "axes.labelsize": 10.0,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.axisbelow": True,
+    "axes.edgecolor": GREY,
+    "axes.labelcolor": GREY,
+    "axes.facecolor": "none",
+    "figure.facecolor": "none",
+    "figure.dpi": 150.0,  # of what is rasterised in SVG, too
+    "savefig.facecolor": "none",
+    "legend.frameon": False,
+    "legend.fontsize": 9.0,
+    "text.color": GREY,
+}
+
+# Inches of a row with its name: of the first rows, and of those after them.
+_ROW, _NEXT_ROW = 0.225, 0.15
+_ROOMY = 24  # the first rows
+_TALLEST = 14.0
+_LETTERS = (6.0, 9.0)  # points: the smallest and the largest name
+
+
+def require_matplotlib() -> None:
+    """Say what to install where matplotlib is missing."""
+    try:
+        import matplotlib.figure  # noqa: F401
+    except ImportError:
+        raise MethodError(
+            "drawing needs matplotlib, which is not installed: pip install 'luce[plots]'."
+        ) from None
+
+
+@contextmanager
+def drawing(ax: Axes | None, width: float, height: float) -> Iterator[Axes]:
+    """Give the axes to draw into; new ones, in a figure of that many inches, for None."""
+    with drawing_rows(None if ax is None else [ax], 1, width, height) as axes:
+        yield axes[0]
+
+
+@contextmanager
+def drawing_rows(
+    ax: Sequence[Axes] | None, rows: int, width: float, height: float
+) -> Iterator[list[Axes]]:
+    """Give as many axes as there are rows: those given, or one below the other."""
+    require_matplotlib()
+    from matplotlib import rcParams, style
+
+    if ax is not None:
+        yield _checked(list(ax), rows)
+        return
+    from matplotlib.layout_engine import ConstrainedLayoutEngine
+
+    from luce.plots.picture import Picture
+
+    # Whatever the reader's own settings, but for the font, which is looked up as late as drawing.
+    with style.context({**_STYLE, "font.family": rcParams["font.family"]}, after_reset=True):
+        room = ConstrainedLayoutEngine(w_pad=0.1, h_pad=0.08)
+        figure = Picture(figsize=(width, height), layout=room)
+        axes = [figure.add_subplot(rows, 1, 1 + k) for k in range(rows)]
+        for each in axes:
+            # Ticks are made when they are drawn, when the style is another one.
+            each.tick_params(which="both", color=GREY, labelcolor=GREY, labelsize=9)
+            each.grid(True, color=GRID, linewidth=0.6)
+        yield axes
+
+
+def _checked(given: list[Any], rows: int) -> list[Axes]:
+    from matplotlib.axes import Axes as AnyAxes
+
+    if len(given) != rows or not all(isinstance(each, AnyAxes) for each in given):
+        raise DataError(f"ax holds {given!r}; {plural(rows, 'set')} of matplotlib axes needed.")
+    return given
+
+
+def height_of(rows: int) -> float:
+    """Inches for so many rows: names stay readable, and a figure a page."""
+    return max(0.8, min(_ROW * min(rows, _ROOMY) + _NEXT_ROW * max(rows - _ROOMY, 0), _TALLEST))
+
+
+def name_rows(ax: Axes, at: Sequence[float], names: Names, height: float | None) -> int:
+    """Write names beside rows, smaller or only some of them where there is little room.
+
+    Parameters
+    ----------
+    ax
+        Its limits are set.
+    at
+        Places of the names on the vertical axis.
+    names
+        The names.
+    height
+        Inches of the rows; None for the height the axes have.
+
+    Returns
+    -------
+    int
+        Every how manieth row has its name.
+    """
+    size, step = _fitted(ax, "y", height)
+    ax.set_yticks(list(at)[::step], names.texts[::step], fontsize=size, **names.look)
+    ax.tick_params(axis="y", length=0)
+    return step
+
+
+def name_columns(ax: Axes, at: Sequence[float], names: Names, width: float | None) -> None:
+    """Write names above columns, upright where they are too long to lie."""
+    size, step = _fitted(ax, "x", width)
+    room = room_for(ax, "x", width)
+    longest = max(map(len, names.texts)) * 0.75 * size
+    angle = 0 if longest < room else 90
+    ax.set_xticks(
+        list(at)[::step], names.texts[::step], fontsize=size, rotation=angle, **names.look
+    )
+    ax.tick_params(axis="x", length=0, top=True, labeltop=True, bottom=False, labelbottom=False)
+
+
+def add_scale(
+    ax: Axes,
+    shades: ScalarMappable,
+    words: str,
+    box: Box = (1.03, 0.0, 0.03, 1.0),
+    percent: bool = False,
+) -> None:
+    """Put the scale of shades beside the axes, as a part of them: nothing else moves."""
+    beside = ax.inset_axes(box)
+    bar = ax.figure.colorbar(shades, cax=beside, label=words)
+    bar.outline.set_visible(False)
+    if percent:
+        beside.yaxis.set_major_formatter(lambda share, _: f"{100 * share:.3g} %")
+    color = ax.xaxis.label.get_color()
+    beside.tick_params(which="both", color=color, labelcolor=color, labelsize=8)
+
+
+def room_for(ax: Axes, axis: str, inches: float | None) -> float:
+    """Points of one row ("y") or column ("x")."""
+    low, high = ax.get_ylim() if axis == "y" else ax.get_xlim()
+    if inches is None:
+        box = ax.get_window_extent()
+        inches = float(box.height if axis == "y" else box.width) / float(ax.figure.dpi)
+    return max(0.1, 72 * inches / abs(high - low))
+
+
+def _fitted(ax: Axes, axis: str, inches: float | None) -> tuple[float, int]:
+    """Points of a name, and every how manieth one fits."""
+    smallest, largest = _LETTERS
+    room = room_for(ax, axis, inches)
+    # Letters with marks above and below are about a third higher than their points.
+    size = min(room / 1.4, largest)
+    return (size, 1) if size >= smallest else (smallest, ceil(1.4 * smallest / room))

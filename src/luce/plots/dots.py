@@ -1,0 +1,235 @@
+"""Categories one below the other, the largest first: a dot for the mean, lines for intervals."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from luce._types import FloatArray, IntArray, Label, Labels
+from luce.errors import DataError, MethodError
+from luce.labelled_draws import read_labelled, tails
+from luce.labels import some
+from luce.plots.canvas import BLUE, GREY, drawing, height_of, name_rows, require_matplotlib
+from luce.plots.names import names_of
+from luce.scales import elo, intervals, log_odds
+from luce.scales import shares as shares_of
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from xarray import DataArray
+
+    from luce.chains import DrawsLike
+
+_SCALES = ("probability", "log-odds", "elo")
+_INNER = 0.5  # the probability of the thick line
+
+
+class Spread(NamedTuple):
+    """Mean, inner and outer interval of each row; the inner one may be missing."""
+
+    mean: FloatArray
+    outer: tuple[FloatArray, FloatArray]
+    inner: tuple[FloatArray, FloatArray] | None
+
+
+def strengths(
+    draws: DrawsLike,
+    *,
+    scale: str = "probability",
+    reference: Label = "mean",
+    interval: float = 0.9,
+    among: Labels | None = None,
+    most: int = 60,
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw how strong the categories are, the strongest first.
+
+    A dot is the posterior mean, a thin line the central interval, a thick one that of 50 %.
+
+    Parameters
+    ----------
+    draws
+        What `Posterior.sample` returned, or an array of shape (chain, draw, category).
+    scale
+        "probability", "log-odds" or "elo".
+    reference
+        Whom log odds and Elo are against: a label, or "mean".
+    interval
+        The probability of the thin line.
+    among
+        Draw these labels only; the numbers stay what they are among all.
+    most
+        How many rows.  Of more categories both ends are drawn: the strongest and the weakest.
+    ax
+        Axes to draw into.
+
+    Examples
+    --------
+    >>> import luce
+    >>> counts = luce.ConditionalCounts("abc").observe({"b": 4, "c": 1})
+    >>> ax = luce.plots.strengths(luce.Posterior(counts).sample(500, seed=1, progress=False))
+    >>> [label.get_text() for label in ax.get_yticklabels()]
+    ['b', 'c', 'a']
+    """
+    require_matplotlib()
+    tails(interval)
+    x = read_labelled(draws)
+    chosen = x.numbers(among, "among")
+    on_scale, words, look = _scaled(draws, scale, reference)
+    values = on_scale[:, :, chosen]
+    axes = _draw_dots(values, chosen, list(x.categories), interval, most, words, ax)
+    axes.xaxis.label.set(**look)
+    if scale == "probability":
+        axes.set_xlim(left=0.0)
+    else:
+        axes.axvline(1500.0 if scale == "elo" else 0.0, color=GREY, linewidth=0.8, zorder=1)
+    return axes
+
+
+def shares(
+    draws: DrawsLike,
+    among: Labels | None = None,
+    *,
+    interval: float = 0.9,
+    most: int = 60,
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw the shares of choice when only some categories are on offer, the largest first.
+
+    Dots and lines are those of `strengths`; mean and interval stand in numbers, too.
+
+    Parameters
+    ----------
+    draws
+        As for `strengths`.
+    among
+        The labels on offer; all unless given.
+    interval, most, ax
+        As for `strengths`.
+
+    Examples
+    --------
+    >>> import luce
+    >>> ax = luce.plots.shares([[[0.5, 0.3, 0.2], [0.2, 0.6, 0.2]]], among=[0, 1])
+    >>> [text.get_text() for text in ax.texts]
+    ['56 %  (39–73)', '44 %  (27–61)']
+    """
+    require_matplotlib()
+    tails(interval)
+    x = read_labelled(draws)
+    chosen = x.numbers(among, "among")
+    values = 100 * shares_of(draws, among)
+
+    def numbers(spread: Spread) -> list[str]:
+        return [
+            f"{mean:.0f} %  ({low:.0f}–{high:.0f})"
+            for mean, low, high in zip(spread.mean, *spread.outer, strict=True)
+        ]
+
+    words = "share of choices in %"
+    axes = _draw_dots(values, chosen, list(x.categories), interval, most, words, ax, numbers)
+    axes.set_xlim(left=0.0)
+    return axes
+
+
+def spread_of(values: DataArray, interval: float) -> Spread:
+    """Mean and intervals over chain and draw, row by row."""
+    outer = intervals(values, interval)
+    inner = intervals(values, _INNER) if interval > _INNER else None
+    ends = [None if d is None else (d["lower"].values, d["upper"].values) for d in (outer, inner)]
+    assert ends[0] is not None
+    return Spread(outer["mean"].values, ends[0], ends[1])
+
+
+def interval_words(interval: float) -> str:
+    """Say which intervals the lines are."""
+    outer = f"{round(100 * interval, 10):g} %"
+    return f"{100 * _INNER:g} % and {outer} intervals" if interval > _INNER else f"{outer} interval"
+
+
+def draw_intervals(ax: Axes, at: FloatArray, spread: Spread, color: str = BLUE) -> None:
+    """Draw thin lines for the outer intervals and thick ones for the inner."""
+    dense = len(at) > 100
+    ax.hlines(at, *spread.outer, color=color, linewidth=0.8 if dense else 1.2, zorder=2)
+    if spread.inner is not None:
+        ax.hlines(at, *spread.inner, color=color, linewidth=1.6 if dense else 3.6, zorder=2)
+
+
+def whole(most: object) -> int:
+    """Read how many rows there may be."""
+    if not isinstance(most, (int, np.integer)) or isinstance(most, bool) or most < 2:
+        raise DataError(f"most = {most!r} was given; a whole number from 2 on is needed.")
+    return int(most)
+
+
+def _scaled(
+    draws: DrawsLike, scale: str, reference: Label
+) -> tuple[DataArray, str, dict[str, Any]]:
+    """Draws on a scale, the scale in words, and how to write these: they may hold a label."""
+    if scale not in _SCALES:
+        raise MethodError(f"scale = {scale!r} was given; {some(_SCALES)} are possible.")
+    mean = isinstance(reference, str) and reference == "mean"
+    if scale == "probability":
+        if not mean:
+            raise MethodError(
+                f"reference = {reference!r} was given, but probabilities are against nothing; "
+                'choose scale="log-odds" or scale="elo".'
+            )
+        x = read_labelled(draws)
+        p = np.exp(x.values) if x.are_logs else x.values
+        return x.labelled(p, ("chain", "draw", "category"), "probabilities"), "probability", {}
+    known = read_labelled(draws).categories
+    found = elo(draws, reference) if scale == "elo" else log_odds(draws, reference)
+    whom, look = "the mean", {}
+    if reference in known.index:
+        names = names_of(list(known), [known.index[reference]])
+        whom, look = names.texts[0], names.look
+    words = f"Elo points, {whom} being 1500" if scale == "elo" else f"log odds against {whom}"
+    return found, words, look
+
+
+def _draw_dots(
+    values: DataArray,
+    chosen: IntArray,
+    labels: list[Label],
+    interval: float,
+    most: int,
+    words: str,
+    ax: Axes | None,
+    numbers: Callable[[Spread], list[str]] | None = None,
+) -> Axes:
+    """Draw rows for categories `chosen`, `values` being theirs."""
+    order = np.argsort(-values.values.mean(axis=(0, 1)), kind="stable")
+    left_out = max(0, len(order) - whole(most))
+    upper = len(order) if not left_out else (most + 1) // 2
+    shown = np.r_[order[:upper], order[upper + left_out :]]
+    at = np.arange(len(shown), dtype=np.float64)
+    at[upper:] += 1  # an empty row where some are left out
+    spread = spread_of(values[:, :, shown], interval)
+    names = names_of(labels, chosen[shown].tolist())
+    rows = len(shown) + bool(left_out)
+    height = height_of(rows)
+    wide = 5.4 + 0.07 * max(map(len, names.texts)) + (1.2 if numbers else 0.0)
+    with drawing(ax, wide, height + 0.75 + 0.3 * (rows > 25)) as axes:
+        axes.set_ylim(rows - 0.4, -0.6)
+        step = name_rows(axes, at.tolist(), names, height if ax is None else None)
+        draw_intervals(axes, at, spread)
+        size = 6.0 if rows <= 100 else 2.5
+        axes.plot(spread.mean, at, "o", color=BLUE, markersize=size, zorder=3, clip_on=False)
+        axes.set_xlabel(f"{words}: mean, {interval_words(interval)}", parse_math=False)
+        beside = axes.get_yaxis_transform()
+        if left_out:
+            axes.axhline(upper, color=GREY, linewidth=0.8, linestyle=(0, (1, 3)))
+            axes.annotate(
+                f"{left_out:,} more between", (0, upper), (-4, 0), beside, "offset points",
+                ha="right", va="center", fontsize=8, style="italic", annotation_clip=False,
+            )  # fmt: skip
+        if numbers is not None and step == 1:
+            small = axes.get_yticklabels()[0].get_fontsize()
+            for y, text in zip(at, numbers(spread), strict=True):
+                axes.text(1.03, y, text, transform=beside, va="center", fontsize=small)
+        if rows > 25:  # the bottom is far away
+            axes.tick_params(axis="x", top=True, labeltop=True)
+    return axes

@@ -1,0 +1,190 @@
+"""Tables of probabilities as shades: who comes where, and who is chosen over whom."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from luce._types import BoolArray, FloatArray, IntArray, Label
+from luce.duels import win_matrix as wins_of
+from luce.labelled_draws import LabelledDraws, read_labelled
+from luce.plots.canvas import (
+    add_scale,
+    drawing,
+    height_of,
+    name_columns,
+    name_rows,
+    require_matplotlib,
+    room_for,
+)
+from luce.plots.dots import whole
+from luce.plots.excerpt import of_categories
+from luce.plots.names import names_of
+from luce.ranks import expected_order, rank_probabilities
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.colors import Normalize
+    from matplotlib.image import AxesImage
+
+    from luce.chains import DrawsLike
+
+_RANK = 24  # points of the number of a rank
+_ANNOTATED = 12  # rows and columns up to which cells have room for numbers
+# White to dark blue; and vermilion to blue, through white.  Both get darker evenly.
+_SHADES = ["#f7f9fc", "#c6dcec", "#7fb6d9", "#2f86bd", "#0b5a93", "#08304f"]
+_SIDES = ["#8a3b00", "#d55e00", "#f0b48a", "#f7f7f7", "#8fc1de", "#0072b2", "#003f63"]
+
+
+def rank_heatmap(draws: DrawsLike, most: int = 40, *, ax: Axes | None = None) -> Axes:
+    """Draw the probability of each category to have each rank, best expected rank first.
+
+    Parameters
+    ----------
+    draws
+        What `Posterior.sample` returned, or an array of shape (chain, draw, category).
+    most
+        How many categories.  Of more the best are drawn; the last column then holds all ranks
+        beyond.
+    ax
+        Axes to draw into.
+
+    Examples
+    --------
+    >>> import luce
+    >>> ax = luce.plots.rank_heatmap([[[0.5, 0.3, 0.2], [0.6, 0.2, 0.2]]])
+    >>> ax.images[0].get_array().data
+    array([[1.  , 0.  , 0.  ],
+           [0.  , 0.75, 0.25],
+           [0.  , 0.25, 0.75]])
+    """
+    require_matplotlib()
+    from matplotlib.colors import PowerNorm
+
+    x = read_labelled(draws)
+    order = _best(x, draws, whole(most))
+    table = rank_probabilities(draws).values[order]
+    ranks = [str(rank + 1) for rank in range(len(order))]
+    if x.n_categories > most:
+        beyond = table[:, most:].sum(axis=1, keepdims=True)
+        table = np.hstack([table[:, :most], beyond])
+        ranks.append(f">{most}")
+    names = names_of(list(x.categories), order.tolist())
+    rows, columns = table.shape
+    small = rows <= _ANNOTATED
+    height = max(1.2, 0.32 * rows) if small else height_of(rows)
+    width = max(2.4, 0.45 * columns) if small else min(0.19 * columns, 8.0)
+    letters = 0.07 * max(map(len, names.texts))
+    with drawing(ax, width + letters + 1.4, height + 0.75) as axes:
+        # By square roots, since most cells hold little where there are many.
+        image = _shade(axes, table, _SHADES, PowerNorm(0.5, 0.0, table.max()))
+        if small:
+            _annotate(axes, image, table, table >= 0.005, (width, height) if ax is None else None)
+        name_rows(axes, range(rows), names, height if ax is None else None)
+        room = room_for(axes, "x", width if ax is None else None)
+        kept = _thinned(columns, room)
+        axes.set_xticks(kept, [ranks[k] for k in kept], fontsize=9)
+        axes.tick_params(axis="x", length=0)
+        axes.set_xlabel("rank")
+        add_scale(axes, image, "probability", percent=True)
+    return axes
+
+
+def win_matrix(draws: DrawsLike, most: int = 30, *, ax: Axes | None = None) -> Axes:
+    """Draw the probability that the row is chosen over the column, best expected rank first.
+
+    It is the posterior mean of p_i / (p_i + p_j); up to 12 categories it stands in the cells, in
+    per cent.
+
+    Parameters
+    ----------
+    draws
+        As for `rank_heatmap`.
+    most
+        How many categories.  Of more the best are drawn.
+    ax
+        Axes to draw into.
+
+    Examples
+    --------
+    >>> import luce
+    >>> ax = luce.plots.win_matrix([[[0.6, 0.2, 0.2], [0.4, 0.4, 0.2]]])
+    >>> ax.images[0].get_array().data.round(3)
+    array([[0.5  , 0.625, 0.708],
+           [0.375, 0.5  , 0.583],
+           [0.292, 0.417, 0.5  ]])
+    """
+    require_matplotlib()
+    from matplotlib.colors import Normalize
+
+    x = read_labelled(draws)
+    order = _best(x, draws, whole(most))
+    table = wins_of(of_categories(x, order)).values
+    names = names_of(list(x.categories), order.tolist(), 20)
+    rows = len(order)
+    side = max(1.8, 0.42 * rows) if rows <= _ANNOTATED else min(height_of(rows), 9.0)
+    letters = 0.075 * max(map(len, names.texts))
+    with drawing(ax, side + letters + 1.2, side + letters + 0.3) as axes:
+        image = _shade(axes, table, _SIDES, Normalize(0.0, 1.0))
+        if ax is not None:
+            axes.set_aspect("equal")
+        name_rows(axes, range(rows), names, side if ax is None else None)
+        name_columns(axes, range(rows), names, side if ax is None else None)
+        if rows <= _ANNOTATED:
+            others = ~np.eye(rows, dtype=np.bool_)
+            _annotate(axes, image, table, others, (side, side) if ax is None else None)
+        add_scale(axes, image, "P(row over column)", percent=True)
+    return axes
+
+
+def _best(x: LabelledDraws, draws: DrawsLike, most: int) -> IntArray:
+    """Numbers of the categories with the best expected ranks."""
+    place: dict[Label, int] = dict(x.categories.index)
+    return np.array([place[label] for label in expected_order(draws)[:most]])
+
+
+def _shade(ax: Axes, table: FloatArray, shades: list[str], norm: Normalize) -> AxesImage:
+    from matplotlib.colors import LinearSegmentedColormap
+
+    colors = LinearSegmentedColormap.from_list("luce", shades)
+    ax.grid(False)
+    image = ax.imshow(table, colors, norm, aspect="auto", interpolation="nearest")
+    ax.spines[:].set_visible(False)
+    return image
+
+
+def _annotate(
+    ax: Axes,
+    image: AxesImage,
+    table: FloatArray,
+    which: BoolArray,
+    inches: tuple[float, float] | None,
+) -> None:
+    """Write per cents into cells that have room, dark on light and light on dark."""
+    width, height = inches or (None, None)
+    if room_for(ax, "x", width) < 20 or room_for(ax, "y", height) < 12:
+        return
+    dark = image.to_rgba(table)[:, :, :3] @ np.array([0.299, 0.587, 0.114]) < 0.55
+    for (i, j), share in np.ndenumerate(table):
+        if which[i, j]:
+            ax.text(
+                j, i, f"{100 * share:.0f}", ha="center", va="center", fontsize=9,
+                color="white" if dark[i, j] else "#202020",
+            )  # fmt: skip
+
+
+def _thinned(count: int, room: float) -> list[int]:
+    """Places of the first and the last column, and of some evenly between, by points a column."""
+    step = next(s for s in _steps() if s * room >= _RANK)
+    between = [k for k in range(step - 1, count - 1) if (k + 1) % step == 0]
+    if step == 1:
+        return list(range(count))
+    return [0, *(k for k in between if k > 0 and (count - 1 - k) * room >= _RANK), count - 1]
+
+
+def _steps() -> Any:
+    size = 1
+    while True:
+        yield from (size, 2 * size, 5 * size)
+        size *= 10

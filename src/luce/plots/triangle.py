@@ -1,0 +1,137 @@
+"""Three probabilities as a point in a triangle."""
+
+from __future__ import annotations
+
+from itertools import product
+from math import ceil
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from luce._types import FloatArray, IntArray
+from luce.errors import DataError
+from luce.labelled_draws import LabelledDraws, read_labelled
+from luce.plots.canvas import GREY, add_scale, drawing, require_matplotlib
+from luce.plots.excerpt import evenly
+from luce.plots.names import names_of
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from luce.chains import DrawsLike
+
+_CORNERS = np.array([[0.0, 0.0], [1.0, 0.0], [0.5, np.sqrt(0.75)]])
+_PIXELS = 150  # along the lower side
+_REACH = 0.24  # how far kernels reach over a side, at most
+_SHOWN = 800  # draws that are drawn
+
+
+def simplex(draws: DrawsLike, *, ax: Axes | None = None) -> Axes:
+    """Draw the posterior density of three probabilities over the triangle, with draws as dots.
+
+    A corner is where its category has probability 1, the side opposite where it has 0.  The
+    density, relative to a flat one, is estimated from the draws, by normal kernels folded back at
+    the sides.  At most 800 draws are dots.
+
+    Parameters
+    ----------
+    draws
+        What `Posterior.sample` returned, or an array of shape (chain, draw, category), with three
+        categories.
+    ax
+        Axes to draw into.
+
+    Examples
+    --------
+    >>> import luce
+    >>> counts = luce.ConditionalCounts("abc").observe({"b": 4, "c": 1})
+    >>> ax = luce.plots.simplex(luce.Posterior(counts).sample(500, seed=1, progress=False))
+    >>> [text.get_text() for text in ax.texts]
+    ['a', 'b', 'c']
+    """
+    require_matplotlib()
+    x = read_labelled(draws)
+    if x.n_categories != 3:
+        raise DataError(
+            f"a triangle shows 3 categories; the draws have {x.n_categories}. "
+            "luce.plots.strengths shows any number."
+        )
+    names = names_of(list(x.categories), range(3), 18)
+    with drawing(ax, 5.2, 4.2) as axes:
+        _shade(axes, x)
+        points = _points(x, evenly(x, _SHOWN)) @ _CORNERS
+        axes.plot(*points.T, ".", color="white", markersize=3.0, markeredgewidth=0, alpha=0.45)
+        axes.lines[-1].set(rasterized=True, zorder=2)
+        axes.plot(*_CORNERS[[0, 1, 2, 0]].T, color=GREY, linewidth=1.0, zorder=3)
+        axes.set(xlim=(-0.06, 1.06), ylim=(-0.03, 0.9), aspect="equal")
+        axes.axis("off")
+        for k, side in enumerate(("left", "right", "center")):
+            axes.annotate(
+                names.texts[k], tuple(_CORNERS[k]), (0, 6 if k == 2 else -6), ha=side,
+                va="bottom" if k == 2 else "top", textcoords="offset points", **names.look,
+            )  # fmt: skip
+    return axes
+
+
+def _shade(ax: Axes, x: LabelledDraws) -> None:
+    """Put the density into an image, cut along the sides."""
+    from matplotlib import colormaps
+    from matplotlib.patches import Polygon
+
+    shades = colormaps["cividis"].resampled(64)  # more would only make files large
+    density = _density(_points(x, slice(None)))
+    image = ax.imshow(
+        density, shades, extent=(0, 1, 0, len(density) / _PIXELS), origin="lower",
+        interpolation="bilinear", zorder=1, vmin=0.0,
+        # A few pixels must not take all the shades, nor noise where the density is flat.
+        vmax=max(float(np.quantile(density, 0.998)), 2.0),
+    )  # fmt: skip
+    image.set_clip_path(Polygon(_CORNERS, transform=ax.transData))
+    add_scale(ax, image, "density, flat = 1", (0.93, 0.3, 0.03, 0.6))
+
+
+def _points(x: LabelledDraws, rows: IntArray | slice) -> FloatArray:
+    """Some draws of all chains, each adding up to 1."""
+    values = x.values.reshape(-1, 3)[rows]
+    p = np.exp(values - values.max(axis=1, keepdims=True)) if x.are_logs else values
+    return np.asarray(p / p.sum(axis=1, keepdims=True))
+
+
+def _density(p: FloatArray) -> FloatArray:
+    """Density relative to a flat one at pixels, the lowest row first, by normal kernels.
+
+    A kernel that reaches over a side is folded back: the draws are mirrored into all triangles
+    that touch this one.
+    """
+    from scipy.ndimage import gaussian_filter
+
+    inner = p @ _CORNERS
+    # Scott's rule, one width in both directions; a pixel at least.
+    spread = np.linalg.det(np.atleast_2d(np.cov(inner.T))) ** 0.25 if len(p) > 1 else 0.0
+    width = np.clip(spread * len(p) ** (-1 / 6), 1 / _PIXELS, _REACH / 4)
+    points = np.concatenate([p @ image.T for image in _images()]) @ _CORNERS
+    margin = round(_REACH * _PIXELS)
+    rows = ceil(_CORNERS[2, 1] * _PIXELS)
+    edges = [np.arange(-margin, count + margin + 1) / _PIXELS for count in (rows, _PIXELS)]
+    counted, _, _ = np.histogram2d(points[:, 1], points[:, 0], edges)
+    found = gaussian_filter(counted, width * _PIXELS, truncate=4.0, mode="constant")
+    found = found[margin:-margin, margin:-margin]
+    # Per pixel, over what a flat density would have there.
+    return np.asarray(found / len(p) * _PIXELS**2 * _CORNERS[2, 1] / 2)
+
+
+def _images() -> list[FloatArray]:
+    """Mirror images of the triangle that touch it, and itself: 13 maps of probabilities."""
+    mirrors = []
+    for k in range(3):
+        mirror = np.eye(3)
+        mirror[:, k] = 1.0
+        mirror[k, k] = -1.0
+        mirrors.append(mirror)
+    pairs = [(a, b) for a, b in product(range(3), repeat=2) if a != b]
+    return [
+        np.eye(3),
+        *mirrors,
+        *(mirrors[a] @ mirrors[b] for a, b in pairs),
+        *(mirrors[a] @ mirrors[b] @ mirrors[a] for a, b in pairs if a < b),
+    ]
