@@ -70,7 +70,8 @@ def in_spark(columns: Columns) -> Any:
     from pyspark.sql import SparkSession
 
     session = SparkSession.builder.master("local[1]").getOrCreate()
-    return session.createDataFrame(records(columns), schema=list(columns))
+    rows = list(zip(*columns.values(), strict=True))  # of dicts it would sort the keys
+    return session.createDataFrame(rows, schema=list(columns))
 
 
 ENGINES: dict[str, Callable[[Columns], Any]] = {

@@ -107,7 +107,8 @@ def _density(p: FloatArray) -> FloatArray:
 
     inner = p @ _CORNERS
     # Scott's rule, one width in both directions; a pixel at least.
-    spread = np.linalg.det(np.atleast_2d(np.cov(inner.T))) ** 0.25 if len(p) > 1 else 0.0
+    area = np.linalg.det((inner - inner.mean(axis=0)).T @ (inner - inner.mean(axis=0)) / len(p))
+    spread = max(area, 0.0) ** 0.25  # rounding may make nothing negative
     width = np.clip(spread * len(p) ** (-1 / 6), 1 / _PIXELS, _REACH / 4)
     points = np.concatenate([p @ image.T for image in _images()]) @ _CORNERS
     margin = round(_REACH * _PIXELS)
