@@ -26,7 +26,7 @@ LAYERS = [
     ["methods", "mode"],
     ["sampling"],
     ["draws", "diagnostics", "labelled_draws", "comparability"],
-    ["ranks", "duels", "scales", "prediction", "reliability"],
+    ["ranks", "duels", "scales", "prediction", "reliability", "transition_matrix"],
     ["summaries"],
     ["posterior"],
     ["sensitivity"],

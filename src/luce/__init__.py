@@ -40,6 +40,7 @@ from luce.scales import elo, intervals, log_odds, shares
 from luce.sensitivity import sensitivity
 from luce.storage import load, posterior_of, save
 from luce.summaries import summary
+from luce.transition_matrix import transition_matrix
 from luce.version import __version__
 
 __all__ = [
@@ -87,5 +88,6 @@ __all__ = [
     "simulate",
     "summary",
     "tie_groups",
+    "transition_matrix",
     "win_matrix",
 ]

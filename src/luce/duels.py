@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from luce._types import FloatArray, Label
+from luce._types import FloatArray, Label, Labels
 from luce.errors import DataError
 from luce.labelled_draws import read_labelled
 
@@ -50,7 +50,7 @@ def beats(draws: DrawsLike, a: Label, b: Label) -> DataArray:
     return x.labelled(values, ("chain", "draw"), "beats")
 
 
-def win_matrix(draws: DrawsLike) -> DataArray:
+def win_matrix(draws: DrawsLike, among: Labels | None = None) -> DataArray:
     """Posterior mean of p_i / (p_i + p_j) for all pairs, dimensions (category, opponent).
 
     How often i will be chosen over j.  Opposite entries add up to 1; the diagonal is 1/2.
@@ -59,6 +59,8 @@ def win_matrix(draws: DrawsLike) -> DataArray:
     ----------
     draws
         As for `beats`.
+    among
+        Compare these only, each with each.
 
     Examples
     --------
@@ -68,7 +70,7 @@ def win_matrix(draws: DrawsLike) -> DataArray:
            [0.375, 0.5  , 0.583],
            [0.292, 0.417, 0.5  ]])
     """
-    x = read_labelled(draws)
+    x = read_labelled(draws, among)
     n = x.n_categories
     sums = np.zeros((n, n))
     # Blocks small enough for a processor's cache: each is read n times.

@@ -132,8 +132,11 @@ class LabelledDraws:
             )
 
 
-def read_labelled(draws: DrawsLike) -> LabelledDraws:
-    """Read draws with their labels, and with their logarithms where these were kept."""
+def read_labelled(draws: DrawsLike, among: Labels | None = None) -> LabelledDraws:
+    """Read draws with their labels, and with their logarithms where these were kept.
+
+    With `among`, of these categories only, in stored order: their numbers stay what they are.
+    """
     import xarray as xr
 
     variable = read_draws(draws)
@@ -152,7 +155,12 @@ def read_labelled(draws: DrawsLike) -> LabelledDraws:
     known = isinstance(given, xr.DataArray) and "draw" in given.coords
     index = {name: variable[name].to_numpy() for name in ("chain", "category")}
     index["draw"] = given["draw"].to_numpy() if known else np.arange(values.shape[1])
-    return LabelledDraws(values, are_logs, index)
+    found = LabelledDraws(values, are_logs, index)
+    if among is None:
+        return found
+    chosen = np.sort(found.numbers(among, "among"))
+    index["category"] = index["category"][chosen]
+    return LabelledDraws(values[:, :, chosen], are_logs, index)
 
 
 def tails(interval: float) -> float:

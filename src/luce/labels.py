@@ -84,11 +84,12 @@ def _read_labels(given: int | Labels) -> tuple[Label, ...] | range:
         return range(int(given))
     if isinstance(given, range) and given == range(len(given)) and len(given) > 0:
         return given
-    if not isinstance(given, Iterable):
+    try:
+        labels = tuple(given)  # type: ignore[arg-type]
+    except TypeError:
         raise DataError(
             f"categories must be a list of labels or a number of them; {describe(given)} was given."
-        )
-    labels = tuple(given)
+        ) from None
     if not labels:
         raise DataError("no categories were given; at least 1 is needed.")
     seen: set[Label] = set()

@@ -30,7 +30,7 @@ class RankMoments(NamedTuple):
     upper: IntArray
 
 
-def rank_probabilities(draws: DrawsLike) -> DataArray:
+def rank_probabilities(draws: DrawsLike, among: Labels | None = None) -> DataArray:
     """Probability of each category to have each rank, dimensions (category, rank).
 
     Every row and every column adds up to 1.  Takes a table of n² numbers besides the draws.
@@ -39,6 +39,8 @@ def rank_probabilities(draws: DrawsLike) -> DataArray:
     ----------
     draws
         What `Posterior.sample` returned, or an array of shape (chain, draw, category).
+    among
+        Rank these only, as if the others did not take part: without ties and home advantage, say.
 
     Examples
     --------
@@ -48,7 +50,7 @@ def rank_probabilities(draws: DrawsLike) -> DataArray:
            [0.  , 0.75, 0.25],
            [0.  , 0.25, 0.75]])
     """
-    x = read_labelled(draws)
+    x = read_labelled(draws, among)
     n = x.n_categories
     alone = np.zeros(n * n, np.int64)
     # A tie over ranks s+1..e is 1/(e-s) from s on, and minus that from e on: sums of these along
@@ -74,7 +76,7 @@ def rank_probabilities(draws: DrawsLike) -> DataArray:
     return x.labelled(table, ("category", "rank"), "rank_probability", rank=ranks)
 
 
-def probability_best(draws: DrawsLike, k: int = 1) -> DataArray:
+def probability_best(draws: DrawsLike, k: int = 1, among: Labels | None = None) -> DataArray:
     """Probability of each category to be among the best k, dimension (category).
 
     They add up to k.
@@ -85,6 +87,8 @@ def probability_best(draws: DrawsLike, k: int = 1) -> DataArray:
         As for `rank_probabilities`.
     k
         How many are the best: 1 to the number of categories.
+    among
+        As for `rank_probabilities`.
 
     Examples
     --------
@@ -92,14 +96,14 @@ def probability_best(draws: DrawsLike, k: int = 1) -> DataArray:
     >>> luce.probability_best([[[0.5, 0.3, 0.2], [0.6, 0.2, 0.2]]], k=2).values
     array([1.  , 0.75, 0.25])
     """
-    x = read_labelled(draws)
+    x = read_labelled(draws, among)
     n = x.n_categories
     if not isinstance(k, (int, np.integer)) or isinstance(k, bool) or not 1 <= k <= n:
         raise DataError(f"k = {k!r} was given; a whole number from 1 to {n} is needed.")
     return x.labelled(best(x, int(k)), ("category",), "probability_best")
 
 
-def expected_ranks(draws: DrawsLike, interval: float = 0.9) -> Dataset:
+def expected_ranks(draws: DrawsLike, interval: float = 0.9, among: Labels | None = None) -> Dataset:
     """Mean rank of each category, its standard deviation and a central interval.
 
     The interval's ends are ranks.  At most (1 - interval)/2 of the draws lie below `lower`, at
@@ -111,6 +115,8 @@ def expected_ranks(draws: DrawsLike, interval: float = 0.9) -> Dataset:
         As for `rank_probabilities`.
     interval
         How much the interval holds at least.
+    among
+        As for `rank_probabilities`.
 
     Returns
     -------
@@ -127,7 +133,7 @@ def expected_ranks(draws: DrawsLike, interval: float = 0.9) -> Dataset:
     import xarray as xr
 
     tail = tails(interval)
-    x = read_labelled(draws)
+    x = read_labelled(draws, among)
     found = rank_moments(x, tail)._asdict()
     columns = {name: x.labelled(values, ("category",), name) for name, values in found.items()}
     return xr.Dataset(columns, attrs={"interval": float(interval)})
@@ -152,12 +158,13 @@ def expected_order(draws: DrawsLike, among: Labels | None = None) -> list[Label]
     >>> luce.expected_order([[[0.2, 0.3, 0.5], [0.2, 0.2, 0.6]]], among=[0, 1])
     [1, 0]
     """
-    x = read_labelled(draws)
-    chosen = np.sort(x.numbers(among, "among"))
-    return [x.categories[int(i)] for i in _order(x, chosen)]
+    x = read_labelled(draws, among)
+    return [x.categories[int(i)] for i in _order(x)]
 
 
-def tie_groups(draws: DrawsLike, probability: float = 0.95) -> list[list[Label]]:
+def tie_groups(
+    draws: DrawsLike, probability: float = 0.95, among: Labels | None = None
+) -> list[list[Label]]:
     """Group neighbours in the order that the draws cannot tell from the first of their group.
 
     Walk down `expected_order`.  The first category leads the first group.  Each next category c
@@ -175,6 +182,8 @@ def tie_groups(draws: DrawsLike, probability: float = 0.95) -> list[list[Label]]
         As for `rank_probabilities`.
     probability
         How sure to be that the leader is the larger, above 1/2 and at most 1.
+    among
+        As for `rank_probabilities`.
 
     Examples
     --------
@@ -189,10 +198,10 @@ def tie_groups(draws: DrawsLike, probability: float = 0.95) -> list[list[Label]]
         raise DataError(
             f"probability = {probability!r} was given; a number above 0.5 and at most 1 is needed."
         )
-    x = read_labelled(draws)
+    x = read_labelled(draws, among)
     groups: list[list[Label]] = []
     leading = np.empty(0)
-    for i in _order(x, np.arange(x.n_categories)):
+    for i in _order(x):
         column = np.ascontiguousarray(x.values[:, :, i])
         larger = np.mean(leading > column) + np.mean(leading == column) / 2 if groups else 1.0
         if larger >= probability:
@@ -250,15 +259,15 @@ def rank_moments(x: LabelledDraws, tail: float) -> RankMoments:
     return RankMoments(mean, sd, lower, upper)
 
 
-def _order(x: LabelledDraws, chosen: IntArray) -> IntArray:
-    """Categories `chosen`, in stored order, by their expected rank among themselves."""
-    sums = np.zeros(len(chosen))
-    for chain, rows in x.blocks(len(chosen)):
-        order, first, last = _sorted(x.values[chain, rows][:, chosen])
+def _order(x: LabelledDraws) -> IntArray:
+    """Categories by their expected rank."""
+    sums = np.zeros(x.n_categories)
+    for chain, rows in x.blocks(x.n_categories):
+        order, first, last = _sorted(x.values[chain, rows])
         middles = np.empty(order.shape)
         np.put_along_axis(middles, order, (first + last) / 2, axis=1)
         sums += middles.sum(axis=0)
-    return np.asarray(chosen[np.argsort(sums, kind="stable")])
+    return np.asarray(np.argsort(sums, kind="stable"))
 
 
 def _sorted(values: FloatArray) -> tuple[IntArray, IntArray, IntArray]:

@@ -71,7 +71,7 @@ def shares(
     return x.labelled(values @ weights, (*_SAMPLE, "group"), "shares", group=names)
 
 
-def log_odds(draws: DrawsLike, reference: Label = "mean") -> DataArray:
+def log_odds(draws: DrawsLike, reference: Label = "mean", among: Labels | None = None) -> DataArray:
     """Log odds of each category against one of them: log(p_i / p_reference), draw by draw.
 
     Parameters
@@ -80,6 +80,8 @@ def log_odds(draws: DrawsLike, reference: Label = "mean") -> DataArray:
         As for `shares`.
     reference
         A label; or "mean", unless that is a label: then the mean of all log p_i is subtracted.
+    among
+        These categories only, the mean being theirs: without ties and home advantage, say.
 
     Returns
     -------
@@ -92,11 +94,16 @@ def log_odds(draws: DrawsLike, reference: Label = "mean") -> DataArray:
     >>> luce.log_odds([[[0.25, 0.25, 0.5]]], reference=0).values.round(3)
     array([[[0.   , 0.   , 0.693]]])
     """
-    x = read_labelled(draws)
+    x = read_labelled(draws, among)
     return x.labelled(_log_odds(x, reference), (*_SAMPLE, "category"), "log_odds")
 
 
-def elo(draws: DrawsLike, reference: Label = "mean", at: float = 1500.0) -> DataArray:
+def elo(
+    draws: DrawsLike,
+    reference: Label = "mean",
+    at: float = 1500.0,
+    among: Labels | None = None,
+) -> DataArray:
     """Elo ratings: at + 400 / ln(10) · log(p_i / p_reference), draw by draw.
 
     A difference of 400 points is odds of 10 to 1.
@@ -109,6 +116,8 @@ def elo(draws: DrawsLike, reference: Label = "mean", at: float = 1500.0) -> Data
         As for `log_odds`.
     at
         The rating of the reference.
+    among
+        As for `log_odds`.
 
     Returns
     -------
@@ -123,7 +132,7 @@ def elo(draws: DrawsLike, reference: Label = "mean", at: float = 1500.0) -> Data
     """
     if not isinstance(at, (int, float, np.number)) or not np.isfinite(at):
         raise DataError(f"at = {at!r} was given; a finite number is needed.")
-    x = read_labelled(draws)
+    x = read_labelled(draws, among)
     return x.labelled(float(at) + _ELO * _log_odds(x, reference), (*_SAMPLE, "category"), "elo")
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from luce._types import Labels
 from luce.conditional_counts import ConditionalCounts
 from luce.errors import DataError
 from luce.labels import read_number
@@ -24,6 +25,7 @@ def sensitivity(
     draws: int = 1000,
     *,
     interval: float = 0.9,
+    among: Labels | None = None,
     **options: Any,
 ) -> Dataset:
     """Draw the posterior under each of several concentrations, and put the answers side by side.
@@ -38,6 +40,8 @@ def sensitivity(
         Draws a chain.
     interval
         Probability that the intervals hold.
+    among
+        These categories only, ranked as if the others did not take part.
     options
         Those of `Posterior.sample`: chains, seed, method and so on.
 
@@ -62,8 +66,10 @@ def sensitivity(
     for a in values:
         run = Posterior(counts, a).sample(draws, **options)
         answer = intervals(run["posterior"]["probabilities"], interval)
-        answer["p_best"] = probability_best(run)
-        answer["rank"] = expected_ranks(run)["mean"]
+        best = probability_best(run, among=among)
+        answer = answer.sel(category=best["category"])
+        answer["p_best"] = best
+        answer["rank"] = expected_ranks(run, among=among)["mean"]
         answers.append(answer)
     index = xr.DataArray(np.asarray(values), dims="concentration", name="concentration")
     return xr.concat(answers, index)

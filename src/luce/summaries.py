@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from luce._types import BoolArray, Label
+from luce._types import BoolArray, Label, Labels
 from luce.chains import read_draws
 from luce.comparability import prior_only
 from luce.diagnostics import ess, mcse, rhat
@@ -136,6 +136,7 @@ def summary(
     interval: float = 0.9,
     *,
     counts: ConditionalCounts | None = None,
+    among: Labels | None = None,
     sort: bool = False,
 ) -> Summary:
     """Summarise draws category by category.
@@ -149,6 +150,9 @@ def summary(
         The probability of the intervals, between 0 and 1.
     counts
         The data.  If given, a column `prior_only` marks the categories it says nothing about.
+    among
+        These categories only, ranked as if the others did not take part; probabilities stay what
+        they are among all.
     sort
         Largest mean first?  Otherwise rows stay in stored order.
 
@@ -161,12 +165,15 @@ def summary(
     array([0.3, 0.4, 0.2])
     """
     tail = tails(interval)
+    x = read_labelled(draws, among)
+    labels = list(x.categories)
     variable = read_draws(draws)
-    labels = list(variable["category"].to_numpy().tolist())
+    if among is not None:
+        known = variable["category"].to_numpy().tolist()
+        variable = variable[:, :, [known.index(label) for label in labels]]
     p = variable.to_numpy()
     low, high = np.quantile(p, [tail, 1 - tail], axis=(0, 1))
     below, above = (f"{round(100 * x, 10):.12g}%" for x in (tail, 1 - tail))
-    x = read_labelled(draws)
     ranks = rank_moments(x, tail)
     columns: dict[str, npt.NDArray[Any]] = {
         "mean": p.mean(axis=(0, 1)),

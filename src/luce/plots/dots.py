@@ -9,7 +9,7 @@ import numpy as np
 
 from luce._types import FloatArray, IntArray, Label, Labels
 from luce.errors import DataError, MethodError
-from luce.labelled_draws import read_labelled, tails
+from luce.labelled_draws import LabelledDraws, read_labelled, tails
 from luce.labels import some
 from luce.plots.canvas import BLUE, GREY, drawing, height_of, name_rows, require_matplotlib
 from luce.plots.names import names_of
@@ -39,6 +39,7 @@ def strengths(
     *,
     scale: str = "probability",
     reference: Label = "mean",
+    at: float = 1500.0,
     interval: float = 0.9,
     among: Labels | None = None,
     most: int = 60,
@@ -55,11 +56,13 @@ def strengths(
     scale
         "probability", "log-odds" or "elo".
     reference
-        Whom log odds and Elo are against: a label, or "mean".
+        Whom log odds and Elo are against: a label, or "mean" of those drawn.
+    at
+        The reference's points of Elo.
     interval
         The probability of the thin line.
     among
-        Draw these labels only; the numbers stay what they are among all.
+        Draw these labels only; probabilities stay what they are among all.
     most
         How many rows.  Of more categories both ends are drawn: the strongest and the weakest.
     ax
@@ -75,16 +78,15 @@ def strengths(
     """
     require_matplotlib()
     tails(interval)
-    x = read_labelled(draws)
-    chosen = x.numbers(among, "among")
-    on_scale, words, look = _scaled(draws, scale, reference)
-    values = on_scale[:, :, chosen]
+    x = read_labelled(draws, among)
+    chosen = np.arange(x.n_categories)
+    values, words, look = _scaled(draws, x, scale, reference, at, among)
     axes = _draw_dots(values, chosen, list(x.categories), interval, most, words, ax)
     axes.xaxis.label.set(**look)
     if scale == "probability":
-        axes.set_xlim(left=0.0)
+        _begin_at_zero(axes)
     else:
-        axes.axvline(1500.0 if scale == "elo" else 0.0, color=GREY, linewidth=0.8, zorder=1)
+        axes.axvline(at if scale == "elo" else 0.0, color=GREY, linewidth=0.8, zorder=1)
     return axes
 
 
@@ -130,8 +132,15 @@ def shares(
 
     words = "share of choices in %"
     axes = _draw_dots(values, chosen, list(x.categories), interval, most, words, ax, numbers)
-    axes.set_xlim(left=0.0)
+    _begin_at_zero(axes)
     return axes
+
+
+def _begin_at_zero(ax: Axes) -> None:
+    """Let the axis begin at 0, and go on where the data end, of shared axes too."""
+    ax.collections[-1].sticky_edges.x.append(0.0)
+    ax.update_datalim([(0.0, 0.0)], updatey=False)
+    ax.autoscale_view(scaley=False)
 
 
 def spread_of(values: DataArray, interval: float) -> Spread:
@@ -165,7 +174,12 @@ def whole(most: object) -> int:
 
 
 def _scaled(
-    draws: DrawsLike, scale: str, reference: Label
+    draws: DrawsLike,
+    x: LabelledDraws,
+    scale: str,
+    reference: Label,
+    at: float,
+    among: Labels | None,
 ) -> tuple[DataArray, str, dict[str, Any]]:
     """Draws on a scale, the scale in words, and how to write these: they may hold a label."""
     if scale not in _SCALES:
@@ -177,16 +191,18 @@ def _scaled(
                 f"reference = {reference!r} was given, but probabilities are against nothing; "
                 'choose scale="log-odds" or scale="elo".'
             )
-        x = read_labelled(draws)
         p = np.exp(x.values) if x.are_logs else x.values
         return x.labelled(p, ("chain", "draw", "category"), "probabilities"), "probability", {}
-    known = read_labelled(draws).categories
-    found = elo(draws, reference) if scale == "elo" else log_odds(draws, reference)
+    known = x.categories
+    if scale == "elo":
+        found = elo(draws, reference, at, among)
+    else:
+        found = log_odds(draws, reference, among)
     whom, look = "the mean", {}
     if reference in known.index:
         names = names_of(list(known), [known.index[reference]])
         whom, look = names.texts[0], names.look
-    words = f"Elo points, {whom} being 1500" if scale == "elo" else f"log odds against {whom}"
+    words = f"Elo points, {whom} being {at:g}" if scale == "elo" else f"log odds against {whom}"
     return found, words, look
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from luce._types import BoolArray, FloatArray, IntArray, Label
+from luce._types import BoolArray, FloatArray, IntArray, Label, Labels
 from luce.duels import win_matrix as wins_of
 from luce.labelled_draws import LabelledDraws, read_labelled
 from luce.plots.canvas import (
@@ -37,7 +37,13 @@ _SHADES = ["#f7f9fc", "#c6dcec", "#7fb6d9", "#2f86bd", "#0b5a93", "#08304f"]
 _SIDES = ["#8a3b00", "#d55e00", "#f0b48a", "#f7f7f7", "#8fc1de", "#0072b2", "#003f63"]
 
 
-def rank_heatmap(draws: DrawsLike, most: int = 40, *, ax: Axes | None = None) -> Axes:
+def rank_heatmap(
+    draws: DrawsLike,
+    most: int = 40,
+    *,
+    among: Labels | None = None,
+    ax: Axes | None = None,
+) -> Axes:
     """Draw the probability of each category to have each rank, best expected rank first.
 
     Parameters
@@ -47,6 +53,8 @@ def rank_heatmap(draws: DrawsLike, most: int = 40, *, ax: Axes | None = None) ->
     most
         How many categories.  Of more the best are drawn; the last column then holds all ranks
         beyond.
+    among
+        Rank these only, as if the others did not take part.
     ax
         Axes to draw into.
 
@@ -62,9 +70,9 @@ def rank_heatmap(draws: DrawsLike, most: int = 40, *, ax: Axes | None = None) ->
     require_matplotlib()
     from matplotlib.colors import PowerNorm
 
-    x = read_labelled(draws)
-    order = _best(x, draws, whole(most))
-    table = rank_probabilities(draws).values[order]
+    x = read_labelled(draws, among)
+    order = _best(x, expected_order(draws, among), whole(most))
+    table = rank_probabilities(draws, among).values[order]
     ranks = [str(rank + 1) for rank in range(len(order))]
     if x.n_categories > most:
         beyond = table[:, most:].sum(axis=1, keepdims=True)
@@ -91,7 +99,13 @@ def rank_heatmap(draws: DrawsLike, most: int = 40, *, ax: Axes | None = None) ->
     return axes
 
 
-def win_matrix(draws: DrawsLike, most: int = 30, *, ax: Axes | None = None) -> Axes:
+def win_matrix(
+    draws: DrawsLike,
+    most: int = 30,
+    *,
+    among: Labels | None = None,
+    ax: Axes | None = None,
+) -> Axes:
     """Draw the probability that the row is chosen over the column, best expected rank first.
 
     It is the posterior mean of p_i / (p_i + p_j); up to 12 categories it stands in the cells, in
@@ -103,6 +117,8 @@ def win_matrix(draws: DrawsLike, most: int = 30, *, ax: Axes | None = None) -> A
         As for `rank_heatmap`.
     most
         How many categories.  Of more the best are drawn.
+    among
+        As for `rank_heatmap`.
     ax
         Axes to draw into.
 
@@ -118,8 +134,8 @@ def win_matrix(draws: DrawsLike, most: int = 30, *, ax: Axes | None = None) -> A
     require_matplotlib()
     from matplotlib.colors import Normalize
 
-    x = read_labelled(draws)
-    order = _best(x, draws, whole(most))
+    x = read_labelled(draws, among)
+    order = _best(x, expected_order(draws, among), whole(most))
     table = wins_of(of_categories(x, order)).values
     names = names_of(list(x.categories), order.tolist(), 20)
     rows = len(order)
@@ -138,10 +154,10 @@ def win_matrix(draws: DrawsLike, most: int = 30, *, ax: Axes | None = None) -> A
     return axes
 
 
-def _best(x: LabelledDraws, draws: DrawsLike, most: int) -> IntArray:
+def _best(x: LabelledDraws, order: list[Label], most: int) -> IntArray:
     """Numbers of the categories with the best expected ranks."""
     place: dict[Label, int] = dict(x.categories.index)
-    return np.array([place[label] for label in expected_order(draws)[:most]])
+    return np.array([place[label] for label in order[:most]])
 
 
 def _shade(ax: Axes, table: FloatArray, shades: list[str], norm: Normalize) -> AxesImage:

@@ -17,7 +17,7 @@ def all_categories(
     extra = list(additional)
     if named is None:
         return Categories([*in_order(used), *extra])
-    listed = list(named)
+    listed = list(Categories(named))  # which refuses what cannot be labels
     known = set(listed) | set(extra)
     unknown = [label for label in used if label not in known]
     if unknown:
@@ -25,4 +25,4 @@ def all_categories(
             f"{some(unknown)} {'occurs' if len(unknown) == 1 else 'occur'} in the data but not in "
             f"categories, which are {some(listed)}. Name every label, or leave categories out."
         )
-    return Categories([*listed, *(label for label in extra if label not in set(listed))])
+    return Categories([*listed, *(label for label in extra if label not in listed)])

@@ -5,7 +5,7 @@ a chosen out of S              p_a / p(S)
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,16 @@ from luce.errors import DataError
 from luce.labels import some
 from luce.readers.availability import availability_columns
 from luce.readers.categories import all_categories
-from luce.readers.columns import Column, Rows, Runs, as_labels, as_number, hashable, is_missing
+from luce.readers.columns import (
+    Column,
+    Rows,
+    Runs,
+    as_labels,
+    as_number,
+    hashable,
+    is_list,
+    is_missing,
+)
 from luce.readers.duels import read_counts
 from luce.readers.given import describe_type, is_frame, source_of
 from luce.readers.label_lists import Separator, read_label_lists
@@ -108,7 +117,7 @@ def _read(
 def _source(data: Any) -> Source:
     if is_frame(data):
         return source_of(data)
-    if isinstance(data, (str, bytes)) or not isinstance(data, Iterable):
+    if not is_list(data):
         return source_of(data)
     rows = list(data)
     if not rows:
@@ -128,7 +137,7 @@ def _source(data: Any) -> Source:
 
 
 def _as_list(offered: Any) -> list[Any]:
-    if isinstance(offered, str) or not isinstance(offered, Iterable):
+    if not is_list(offered):
         raise DataError(f"{describe_type(offered)} was given as what was offered; a list of "
                         "labels is needed.")  # fmt: skip
     return list(offered)

@@ -176,6 +176,13 @@ def as_number(value: Any) -> float | None:
         return None
 
 
+def is_list(value: Any) -> bool:
+    """Can this be gone through, and is it not a text?"""
+    if isinstance(value, (str, bytes)) or not isinstance(value, Iterable):
+        return False
+    return not (isinstance(value, np.ndarray) and value.ndim == 0)
+
+
 def hashable(value: Any, most: int = _DEEPEST) -> Any:
     """Turn lists into tuples, and lists and sets within them into frozensets: a tie, a team."""
     if isinstance(value, (str, int, float, type(None))):

@@ -128,6 +128,8 @@ def count_duels(duels: Duels, options: DuelOptions) -> Reading:
     number = float((wins1 + wins2 + ties).sum())
     if options.ties == "half":
         wins1, wins2, ties = wins1 + ties / 2, wins2 + ties / 2, np.zeros(len(ties))
+    if duels.teams or options.home is not None:
+        _require_whole(wins1, wins2, options)
     categories = _categories(duels, options)
     tally = Tally(len(categories))
     if not duels.teams and not options.home and options.ties != "entity":
@@ -150,6 +152,16 @@ def count_duels(duels: Duels, options: DuelOptions) -> Reading:
     tally.add_groups(sides[0], wins1)
     tally.add_groups(sides[1], wins2)
     return Reading(tally.counts(list(categories)), number, "comparison")
+
+
+def _require_whole(wins1: FloatArray, wins2: FloatArray, options: DuelOptions) -> None:
+    """A side of several wins whole games: half an outcome of a group is no outcome."""
+    if (wins1 % 1 != 0).any() or (wins2 % 1 != 0).any():
+        instead = "ties='entity' can." if options.ties == "half" else "Give whole numbers."
+        raise DataError(
+            "wins of teams, and of sides with a home advantage, are counted in whole numbers, each "
+            f"being an outcome of one of several; fractions and half wins cannot be had. {instead}"
+        )
 
 
 def _categories(duels: Duels, options: DuelOptions) -> Categories:

@@ -10,6 +10,7 @@ import numpy as np
 from luce._types import BoolArray
 from luce.errors import DataError
 from luce.labels import Categories
+from luce.readers.columns import is_list
 
 
 def forbidden_moves(given: Any, states: Categories) -> BoolArray:
@@ -31,13 +32,16 @@ def forbidden_moves(given: Any, states: Categories) -> BoolArray:
                 "and False is needed, in the order of the states."
             )
         return given.copy()
-    pairs = (
-        [(a, b) for a, others in given.items() for b in others]
-        if isinstance(given, Mapping)
-        else [tuple(pair) for pair in given]
-    )
-    for pair in pairs:
-        if len(pair) != 2:
+    if isinstance(given, Mapping):
+        wrong = [others for others in given.values() if not is_list(others)]
+        if wrong:
+            raise DataError(f"forbidden maps a state to {wrong[0]!r}; a list of states is needed.")
+        given = [(a, b) for a, others in given.items() for b in others]
+    if not is_list(given):
+        raise DataError(f"forbidden = {given!r}; a mapping, a list of (from, to) or an array of "
+                        "True and False is needed.")  # fmt: skip
+    for pair in given:
+        if not isinstance(pair, (tuple, list)) or len(pair) != 2:
             raise DataError(f"forbidden holds {pair!r}; (from, to) is needed.")
         i, j = (int(states.numbers([x], "forbidden")[0]) for x in pair)
         closed[i, j] = True

@@ -34,6 +34,8 @@ def source_of(data: Any) -> Source:
 
     try:
         return FrameSource(nw.from_native(data))
+    except nw.exceptions.NarwhalsError as error:  # two columns of one name, say
+        raise DataError(f"this frame cannot be read: {error}") from None
     except TypeError:
         raise DataError(
             f"{describe_type(data)} was given; a frame (pandas, polars, pyarrow, duckdb, dask, "

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any, TypeAlias
 
+from luce.errors import DataError
 from luce.readers.columns import Column, is_missing
 from luce.readers.reading import Inspection
 
@@ -22,6 +23,8 @@ def read_label_lists(
     A text is split at `separator` or, unless that is given, at the first of | ; + , that occurs
     anywhere in the column; without any, it is one label.
     """
+    if separator is not None and (not isinstance(separator, str) or not separator):
+        raise DataError(f"separator = {separator!r}; a text such as '|' is needed.")
     texts = [value for value in column.values if isinstance(value, str)]
     if separator is None:
         separator = next((s for s in _SEPARATORS if any(s in text for text in texts)), None)

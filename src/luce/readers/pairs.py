@@ -7,7 +7,7 @@ a and b tied, as an entity     p_tie / (p_a + p_b + p_tie)
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from numbers import Real
 from typing import Any
 
@@ -15,7 +15,7 @@ import numpy as np
 
 from luce._types import Label, Labels
 from luce.errors import DataError
-from luce.readers.columns import as_labels
+from luce.readers.columns import as_labels, is_list
 from luce.readers.duels import (
     MEANINGS,
     DuelOptions,
@@ -155,9 +155,9 @@ def _source(data: Any) -> Source:
         return source_of(data)
     if isinstance(data, np.ndarray) and data.ndim == 2 and data.shape[0] == data.shape[1] > 1:
         return pairs_of_array(data)
-    if not isinstance(data, Iterable) or isinstance(data, (str, bytes)):
+    if not is_list(data):
         return source_of(data)
-    rows = [tuple(row) if isinstance(row, (list, tuple, np.ndarray)) else (row,) for row in data]
+    rows = [tuple(row) if is_list(row) else (row,) for row in data]
     if not rows:
         raise DataError("there are no pairs.")
     wrong = next((i for i, row in enumerate(rows) if len(row) != len(rows[0])), None)

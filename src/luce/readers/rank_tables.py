@@ -184,6 +184,8 @@ def _read_table(
             pairs = [(name.strip(), cell[i]) for name, cell in zip(names, cells, strict=True)]
             rankings.read(i, lambda p=pairs, i=i: order_of_ranks(p, options, float(times[i])))  # type: ignore[misc]
         return rankings
+    if len(names) < 2:
+        raise DataError(f"items-in-rows needs a column of items and one of ranks; {names} is left.")
     label, *contests = names
     columns_read = source.columns(names)
     items = as_labels(columns_read[label])

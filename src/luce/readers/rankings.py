@@ -12,7 +12,8 @@ from typing import Any
 
 from luce._types import Labels
 from luce.errors import DataError
-from luce.readers.columns import hashable
+from luce.labels import Categories
+from luce.readers.columns import hashable, is_list
 from luce.readers.given import describe_type, has_named_rows, is_frame, source_of, with_named_rows
 from luce.readers.orders import (
     MEANINGS,
@@ -97,6 +98,8 @@ def from_rankings(
         if is_frame(data):
             raise DataError("counts go with a list of rankings; in a frame they are a column, "
                             "count='...'.")  # fmt: skip
+        if not is_list(counts):
+            raise DataError(f"counts = {counts!r}; a list of numbers is needed.")
         data = {"order": _listed(data), "count": list(counts)}
     return _read(data, columns, options, layout, ties, categories, skip_bad)
 
@@ -134,7 +137,7 @@ def _use(
     skip_bad: bool,
 ) -> Reading:
     """Check the rankings that were read against what was asked for, and count them."""
-    named = None if categories is None else list(categories)
+    named = None if categories is None else list(Categories(categories))
     known = None if named is None else set(named)
     below = "below" in (options.unranked, options.blank)
     orders = [order for order in rankings.orders if order is not None]
@@ -164,19 +167,20 @@ def _source(data: Any) -> Source:
 
 
 def _is_column(values: Any) -> bool:
-    return isinstance(values, Iterable) and not isinstance(values, (str, bytes))
+    return is_list(values)
 
 
 def _listed(data: Any) -> list[Any]:
     """Rankings as values that can be counted: tuples of labels, and frozensets for ties."""
-    if isinstance(data, (str, bytes)) or not isinstance(data, Iterable):
+    if not is_list(data):
         raise DataError(
             f"{describe_type(data)} was given; a list of rankings is needed, each a list of "
             "labels from best to worst, or a frame."
         )
     listed = []
     for order in data:
-        if isinstance(order, tuple):
+        # A tuple of labels is a ranking here, and whatever else can be gone through once.
+        if is_list(order) and not isinstance(order, (set, frozenset)):
             order = list(order)
         listed.append(hashable(order))
     if not listed:

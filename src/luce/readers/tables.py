@@ -110,8 +110,7 @@ def _read(
 
 def count_rows(table: Table, categories: Labels | None = None) -> ConditionalCounts:
     """Count every row given the cells that can occur in it; columns are the categories."""
-    named = list(table.columns) if categories is None else list(categories)
-    labels = all_categories(table.columns, named)
+    labels = all_categories(table.columns, table.columns if categories is None else categories)
     index = np.fromiter((labels.index[c] for c in table.columns), np.int64, len(table.columns))
     possible = table.possible()
     totals = np.nansum(table.values, axis=1)
@@ -175,7 +174,10 @@ def _masked(
 ) -> FloatArray:
     if possible is None:
         return values
-    mask = np.asarray(possible)
+    try:
+        mask = np.asarray(possible)
+    except ValueError:  # rows of different lengths
+        raise DataError("possible must be a table of the same shape; its rows differ.") from None
     if mask.shape != values.shape:
         raise DataError(f"possible has shape {mask.shape}; the table has {values.shape}.")
     if mask.dtype != np.bool_:
@@ -194,7 +196,7 @@ def _source(data: Any) -> Source:
         return source_of(with_named_rows(data))
     try:
         array = np.asarray(data, np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise DataError(
             f"{describe_type(data)} was given; a frame or an array of numbers is needed."
         ) from None

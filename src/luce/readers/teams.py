@@ -5,14 +5,14 @@ A beats B                      p(A) / p(A and B together)
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from luce._types import Label, Labels
 from luce.errors import DataError
-from luce.readers.columns import Column, hashable
+from luce.readers.columns import Column, hashable, is_list
 from luce.readers.duels import MEANINGS, DuelOptions, Duels, count_duels, read_home, read_results
 from luce.readers.given import describe_type, is_frame, source_of
 from luce.readers.label_lists import Separator, read_label_lists
@@ -120,7 +120,7 @@ def _read(
 
 
 def _source(data: Any) -> Source:
-    if is_frame(data) or isinstance(data, (str, bytes)) or not isinstance(data, Iterable):
+    if is_frame(data) or not is_list(data):
         return source_of(data)
     matches = list(data)
     if not matches:
@@ -139,7 +139,7 @@ def _source(data: Any) -> Source:
 
 
 def _side(given: Any) -> tuple[Any, ...]:
-    if isinstance(given, str) or not isinstance(given, Iterable):
+    if not is_list(given):
         raise DataError(f"{describe_type(given)} was given as a side; a list of labels is needed.")
     return tuple(hashable(label) for label in given)
 

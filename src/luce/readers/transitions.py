@@ -5,7 +5,7 @@ from i to j, where F_i is forbidden        p_j / (1 - p(F_i))
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,7 @@ from luce.conditional_counts import ConditionalCounts
 from luce.errors import DataError
 from luce.labels import Categories, plural, some
 from luce.readers.categories import all_categories
-from luce.readers.columns import Column, as_labels, in_order, is_missing
+from luce.readers.columns import Column, as_labels, hashable, in_order, is_list, is_missing
 from luce.readers.duels import read_counts
 from luce.readers.forbidden import forbidden_moves
 from luce.readers.given import describe_type, is_frame, refuse_path, source_of, with_named_rows
@@ -59,7 +59,8 @@ def from_transitions(
         the layouts below.
     rows
         "shared": all states share one vector of destination probabilities, as one posterior.
-        "separate": each state has its own; returns a mapping from states to counts.
+        "separate": each state has its own, over the states it can move to; returns a mapping from
+        states to counts.
     self_loops
         "removed": staying in a state cannot be seen, and is dropped where it stands in the data.
         "kept": it is a transition like any other.
@@ -81,8 +82,8 @@ def from_transitions(
     >>> from_transitions("aabbbac")
     ConditionalCounts(3 categories, 3 outcomes, 2 sets)
     >>> rows = from_transitions([["a", "b", "c", "a"], ["c", "b"]], rows="separate")
-    >>> rows["c"].category_counts
-    array([1., 1., 0.])
+    >>> rows["c"].categories, rows["c"].category_counts
+    (('a', 'b'), array([1., 1.]))
     """
     columns = {"source": source, "target": target, "count": count, "sequence": sequence,
                "time": time, "state": state}  # fmt: skip
@@ -119,28 +120,37 @@ def _read(
         )
     number = float(counts.sum())
     if rows == "shared":
-        return Reading(_count(states, counts, closed, range(len(states))), number, "transition")
+        return Reading(_count(states, counts, closed), number, "transition")
     nowhere = np.flatnonzero(closed.all(axis=1))
     if len(nowhere):
         raise DataError(
             f"from {some([states[int(i)] for i in nowhere])} nothing is allowed: every state "
             "needs somewhere to go."
         )
-    separate = {states[i]: _count(states, counts, closed, [i]) for i in range(len(states))}
-    return Reading(separate, number, "transition")
+    return Reading(
+        {state: _row(states, counts[i], closed[i]) for i, state in enumerate(states)},
+        number,
+        "transition",
+    )
 
 
-def _count(
-    states: Categories, counts: FloatArray, closed: BoolArray, which: Iterable[int]
-) -> ConditionalCounts:
+def _count(states: Categories, counts: FloatArray, closed: BoolArray) -> ConditionalCounts:
+    """All rows under one vector of probabilities."""
     tally = Tally(len(states))
-    chosen = np.asarray([i for i in which if counts[i].any()], np.int64)
-    if len(chosen):
-        at, to = np.nonzero(counts[chosen])
-        tally.add_outcomes(to, counts[chosen][at, to])
-        sets = Lists.of([np.flatnonzero(closed[i]).tolist() for i in chosen])
-        tally.add_sets(sets, -counts[chosen].sum(axis=1), excluded=True)
+    seen = np.flatnonzero(counts.any(axis=1))
+    at, to = np.nonzero(counts)
+    tally.add_outcomes(to, counts[at, to])
+    sets = Lists.of([np.flatnonzero(closed[i]).tolist() for i in seen])
+    tally.add_sets(sets, -counts[seen].sum(axis=1), excluded=True)
     return tally.counts(list(states))
+
+
+def _row(states: Categories, counts: FloatArray, closed: BoolArray) -> ConditionalCounts:
+    """One row alone: what cannot occur is not even a category, so it has no probability at all."""
+    allowed = np.flatnonzero(~closed)
+    tally = Tally(len(allowed))
+    tally.add_outcomes(np.arange(len(allowed)), counts[allowed])
+    return tally.counts([states[int(j)] for j in allowed])
 
 
 def _read_counts(
@@ -235,16 +245,16 @@ def _read_matrix(
 
 def _sequences(data: Any) -> list[list[Any]]:
     refuse_path(data)
-    if not isinstance(data, Iterable) or isinstance(data, bytes):
+    if not isinstance(data, str) and not is_list(data):
         raise DataError(f"{describe_type(data)} was given; a sequence of states is needed, a list "
                         "of sequences, a table of counts or a frame.")  # fmt: skip
     items = list(data)
-    nested = [isinstance(x, (list, tuple, np.ndarray)) for x in items]
+    nested = [is_list(x) and not isinstance(x, (set, frozenset)) for x in items]
     if isinstance(data, str) or not any(nested):  # a text is its characters
-        return [items]
+        return [[hashable(label) for label in items]]
     if not all(nested):
         raise DataError("some entries are sequences and some are states; give one or the other.")
-    return [x.tolist() if isinstance(x, np.ndarray) else list(x) for x in items]
+    return [[hashable(label) for label in x] for x in items]
 
 
 def _read_sequences(
@@ -270,6 +280,6 @@ def _numbers(column: Column, states: Categories) -> Any:
 
 
 def _matrix(n: int, at: Any, to: Any, times: FloatArray) -> FloatArray:
-    if n > 20_000:
-        raise DataError(f"{n:,} states were found; at most 20,000 are read as transitions.")
+    if n > 5_000:  # a table of all moves is made, 200 MB at this size
+        raise DataError(f"{n:,} states were found; at most 5,000 are read as transitions.")
     return np.bincount(at * n + to, times, n * n).astype(np.float64).reshape(n, n)
