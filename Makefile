@@ -2,6 +2,8 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+# A file of tests stays in one process; WORKERS= runs them all in one.
+WORKERS ?= -n auto --maxprocesses 4 --dist loadfile
 
 .PHONY: demo test test-slow lint check benchmark figures clean
 
@@ -9,7 +11,7 @@ $(VENV)/.package: pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "luce needs Python 3.11 or newer; set PYTHON=")'
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade "pip>=25.1"
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[plots]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[plots,files]'
 	touch $@
 
 $(VENV)/.tools: $(VENV)/.package
@@ -20,10 +22,10 @@ demo: $(VENV)/.package  ## the paper's experiments in small, as a page to look a
 	$(BIN)/luce paper --quick
 
 test: $(VENV)/.tools  ## the default tests
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest $(WORKERS)
 
 test-slow: $(VENV)/.tools  ## the default tests and the slow ones
-	$(BIN)/python -m pytest -m "slow or not slow"
+	$(BIN)/python -m pytest $(WORKERS) -m "slow or not slow"
 
 lint: $(VENV)/.tools  ## style and types
 	$(BIN)/ruff check

@@ -270,7 +270,7 @@ def test_inspect_only_says(write: Any, tmp_path: Path, capsys: pytest.CaptureFix
     code, out, _ = run(capsys, "inspect", moves, "--rows", "separate")
     assert code == 0
     assert "one posterior for each of 3 states" in out
-    assert "from a: 3 categories" in out
+    assert "from a: 2 categories, 3 outcomes" in out
     assert run(capsys, "fit", moves, "--rows", "separate", "--out", tmp_path / "x.nc")[0] == 1
 
 

@@ -752,6 +752,21 @@ def test_ties_are_asked_for_where_there_are_some(kind: str) -> None:
         read(columns, ties="half")
 
 
+def test_half_a_win_of_several_is_refused() -> None:
+    doubles = {"side1": ["a+b"], "side2": ["c+d"], "outcome": ["tie"]}
+    with pytest.raises(DataError, match="ties='entity' can"), pytest.warns(HalfWinsWarning):
+        from_teams(doubles, ties="half")
+    with pytest.raises(DataError, match="Give whole numbers"):
+        from_teams([(["a", "b"], ["c"], 1.5)])
+    tied = {"item1": ["a"], "item2": ["b"], "outcome": ["tie"]}
+    with pytest.raises(DataError, match="ties='entity' can"), pytest.warns(HalfWinsWarning):
+        from_pairs(tied, ties="half", home="first")
+    same(
+        from_teams(doubles, ties="entity"),
+        ConditionalCounts(["a", "b", "c", "d", "tie"]).observe({"tie": 1}),
+    )
+
+
 @pytest.mark.parametrize("kind", TIED)
 @pytest.mark.parametrize(
     ("meaning", "reason"),

@@ -128,8 +128,6 @@ def count_duels(duels: Duels, options: DuelOptions) -> Reading:
     number = float((wins1 + wins2 + ties).sum())
     if options.ties == "half":
         wins1, wins2, ties = wins1 + ties / 2, wins2 + ties / 2, np.zeros(len(ties))
-    if duels.teams or options.home is not None:
-        _require_whole(wins1, wins2, options)
     categories = _categories(duels, options)
     tally = Tally(len(categories))
     if not duels.teams and not options.home and options.ties != "entity":
@@ -143,6 +141,8 @@ def count_duels(duels: Duels, options: DuelOptions) -> Reading:
         if options.home is not None:
             members = members.beside(_added(categories, options.home_label, duels.home == k))
         sides.append(members)
+    for side, wins in zip(sides, (wins1, wins2), strict=True):
+        _require_whole(wins[side.lengths > 1], options)
     everybody = sides[0].beside(sides[1])
     if options.ties == "entity":
         everywhere = np.ones(len(ties), np.bool_)
@@ -154,9 +154,9 @@ def count_duels(duels: Duels, options: DuelOptions) -> Reading:
     return Reading(tally.counts(list(categories)), number, "comparison")
 
 
-def _require_whole(wins1: FloatArray, wins2: FloatArray, options: DuelOptions) -> None:
+def _require_whole(wins: FloatArray, options: DuelOptions) -> None:
     """A side of several wins whole games: half an outcome of a group is no outcome."""
-    if (wins1 % 1 != 0).any() or (wins2 % 1 != 0).any():
+    if (wins % 1 != 0).any():
         instead = "ties='entity' can." if options.ties == "half" else "Give whole numbers."
         raise DataError(
             "wins of teams, and of sides with a home advantage, are counted in whole numbers, each "
