@@ -141,8 +141,8 @@ def count_duels(duels: Duels, options: DuelOptions) -> Reading:
         if options.home is not None:
             members = members.beside(_added(categories, options.home_label, duels.home == k))
         sides.append(members)
-    for side, wins in zip(sides, (wins1, wins2), strict=True):
-        _require_whole(wins[side.lengths > 1], options)
+    for members, wins in zip(sides, (wins1, wins2), strict=True):
+        _require_whole(wins[members.lengths > 1], options)
     everybody = sides[0].beside(sides[1])
     if options.ties == "entity":
         everywhere = np.ones(len(ties), np.bool_)
