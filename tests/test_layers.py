@@ -28,7 +28,7 @@ LAYERS = [
     ["draws", "diagnostics", "labelled_draws", "comparability"],
     ["ranks", "duels", "scales", "prediction", "reliability", "transition_matrix"],
     ["summaries"],
-    ["posterior"],
+    ["posterior", "hdp"],
     ["sensitivity"],
     ["storage"],
     ["examples", "plots"],

@@ -15,6 +15,7 @@ from luce.errors import (
 )
 from luce.files.read import read
 from luce.gamma_prior import Gamma
+from luce.hdp import HDPTransitions
 from luce.posterior import Posterior
 from luce.prediction import log_predictive, posterior_predictive
 from luce.ranks import (
@@ -49,6 +50,7 @@ __all__ = [
     "ConvergenceWarning",
     "DataError",
     "Gamma",
+    "HDPTransitions",
     "HalfWinsWarning",
     "LuceError",
     "MethodError",

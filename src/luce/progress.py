@@ -62,16 +62,21 @@ class ProgressBar:
             self._bar.stop()
 
 
-def announce_compilation() -> None:
-    """Say, once per process, that the samplers are being compiled, if no cache of them exists."""
+def announce_compilation(kernel: Any = None) -> None:
+    """Say, once per process, that the samplers are being compiled, if no cache of them exists.
+
+    Looked for is the cache of `kernel`, a compiled function; the exact sampler's unless given.
+    """
     global _announced
     if _announced:
         return
     _announced = True
-    from luce.kernels.dirichlet_tree import draw_splits
+    if kernel is None:
+        from luce.kernels.dirichlet_tree import draw_splits
 
-    folder = Path(draw_splits.stats.cache_path)  # type: ignore[attr-defined]
-    if not any(folder.glob("*draw_splits*.nbi")):
+        kernel = draw_splits
+    folder, module = Path(kernel.stats.cache_path), kernel.__module__.rpartition(".")[2]
+    if not any(folder.glob(f"{module}.{kernel.__name__}*.nbi")):
         print(
             "luce: compiling the samplers; this happens once and takes some seconds",
             file=sys.stderr,

@@ -105,7 +105,7 @@ def _read(
     if self_loops not in ("removed", "kept"):
         raise DataError(f"self_loops = {self_loops!r}; 'removed' or 'kept' is needed.")
     drop = self_loops == "removed"
-    states, counts = _read_counts(data, columns, categories, skip_bad)
+    states, counts = read_transitions(data, columns, categories, skip_bad)
     closed = forbidden_moves(forbidden, states) | np.isnan(counts)
     counts = np.nan_to_num(counts)
     if drop:
@@ -153,7 +153,7 @@ def _row(states: Categories, counts: FloatArray, closed: BoolArray) -> Condition
     return tally.counts([states[int(j)] for j in allowed])
 
 
-def _read_counts(
+def read_transitions(
     data: Any,
     columns: Mapping[str, str | None],
     categories: Labels | None,
@@ -163,7 +163,7 @@ def _read_counts(
     if isinstance(data, np.ndarray) and data.ndim == 2:
         return _read_matrix(data, categories, skip_bad)
     if not is_frame(data):
-        return _read_sequences(_sequences(data), categories)
+        return _read_sequences(as_sequences(data), categories)
     table = source_of(with_named_rows(data))
     if not any(columns.values()) and is_square(table):
         return _read_matrix(table, categories, skip_bad, table.names[0])
@@ -243,7 +243,8 @@ def _read_matrix(
     return states, counts
 
 
-def _sequences(data: Any) -> list[list[Any]]:
+def as_sequences(data: Any) -> list[list[Any]]:
+    """Read one sequence of states, or several, as lists."""
     refuse_path(data)
     if not isinstance(data, str) and not is_list(data):
         raise DataError(f"{describe_type(data)} was given; a sequence of states is needed, a list "

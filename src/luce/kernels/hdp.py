@@ -1,0 +1,237 @@
+"""One Gibbs sweep of the hierarchical Dirichlet process over transitions that are not all seen.
+
+    β ~ Dir(γ s),   π_i ~ Dir(α β),   row i of the counts given that no transition went to F_i
+
+Rows are integrated out until the end.  With G_a a gamma variate of shape a, and A_i the complement
+of F_i, a sweep is, in this order,
+
+    Z_i ~ G_{n_i} / G_{αβ(A_i)},   h_ij ~ Poisson(Z_i G_{αβ_j})                 j in F_i
+    t_ij ~ tables of n_ij + h_ij customers at concentration αβ_j
+    x_i ~ Beta(α, n_i + h_i),      α ~ Gamma(r + Σ t_ij, rate b - Σ log x_i)
+    k_j ~ tables of T_j = Σ_i t_ij customers at γ s_j,   x ~ Beta(γ, Σ T_j),
+    γ ~ Gamma(r' + Σ k_j, rate b' - log x)
+    β ~ Dir(γ s + T)
+    π_i on A_i ~ Dir(αβ + n_i),    0 on F_i
+
+G_{αβ_j} / Σ G is the row on F_i and, as one number, on A_i: what was seen says nothing about it.
+Hidden counts h have no mean; they are kept as logarithms where they are not doubles.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from luce._types import BoolArray, FloatArray, WordArray
+from luce.kernels.jit import compiled, internal
+from luce.kernels.random import gamma, log_gamma, poisson
+from luce.kernels.tables import draw_tables
+
+_LARGEST_LOG = 680.0  # of a Poisson mean that is drawn as such
+_LEAST_SHAPE = 1e-300  # a gamma of this shape still has a logarithm
+_LARGEST_SCALE = 600.0  # |log α| and |log γ|
+
+
+class Transitions(NamedTuple):
+    """What a sweep needs to know.
+
+    Attributes
+    ----------
+    counts
+        n_ij, shape (rows, columns), whole.
+    totals
+        n_i = Σ_j n_ij.
+    forbidden
+        Is j in F_i?  Shape (rows, columns).
+    share
+        s_j: 1 / L of a weak limit; 0 of a state of the nonparametric form, 1 of its remainder.
+    starts
+        Draws of β itself, one table each, shape (columns,).
+    prior
+        r, b, r', b'; r = 0 where α is fixed, r' = 0 where γ is.
+    """
+
+    counts: FloatArray
+    totals: FloatArray
+    forbidden: BoolArray
+    share: FloatArray
+    starts: FloatArray
+    prior: FloatArray
+
+
+@compiled
+def advance(
+    bits: WordArray,
+    data: Transitions,
+    log_base: FloatArray,
+    scales: FloatArray,
+    tables: FloatArray,
+    log_hidden: FloatArray,
+    bases: FloatArray,
+    concentrations: FloatArray,
+    rows: FloatArray,
+) -> None:
+    """Make ``len(bases)`` sweeps.
+
+    Parameters
+    ----------
+    bits
+        Generator.
+    data
+        Counts, mask and priors.
+    log_base, scales
+        log β and (log α, log γ); replaced by the last sweep's.
+    tables, log_hidden
+        Receive T_j and log h_i of the last sweep.
+    bases, concentrations
+        Shape (sweeps, columns) and (sweeps, 2): receive log β, and α and γ.
+    rows
+        Shape (sweeps, rows, columns), or with no sweeps where rows are not wanted.
+    """
+    for d in range(len(bases)):
+        _sweep(bits, data, log_base, scales, tables, log_hidden)
+        bases[d] = log_base
+        concentrations[d, 0], concentrations[d, 1] = math.exp(scales[0]), math.exp(scales[1])
+        if len(rows) > 0:
+            _draw_rows(bits, data, log_base, scales[0], rows[d])
+
+
+@internal
+def _sweep(
+    bits: WordArray,
+    data: Transitions,
+    log_base: FloatArray,
+    scales: FloatArray,
+    tables: FloatArray,
+    log_hidden: FloatArray,
+) -> None:
+    """Hidden counts, tables, α, γ, β."""
+    n_rows, n_columns = data.counts.shape
+    alpha, gamma_now, base = math.exp(scales[0]), math.exp(scales[1]), np.exp(log_base)
+    tables[:] = 0.0
+    rate = data.prior[1]
+    for i in range(n_rows):
+        log_hidden[i] = -np.inf
+        if data.totals[i] > 0.0:
+            log_hidden[i] = _seat_row(bits, data, i, alpha, base, log_base, tables)
+            if data.prior[0] > 0.0:
+                log_total = _log_sum(math.log(data.totals[i]), log_hidden[i])
+                rate -= _log_beta_draw(bits, alpha, log_total)
+    if data.prior[0] > 0.0:
+        scales[0] = _scale_draw(bits, data.prior[0] + tables.sum(), rate)
+    total, dishes = 0.0, 0.0
+    for j in range(n_columns):
+        tables[j] += data.starts[j]
+        total += tables[j]
+    if data.prior[2] > 0.0:
+        rate = data.prior[3]
+        if total > 0.0:
+            for j in range(n_columns):
+                if tables[j] > 0.0:
+                    dishes += draw_tables(bits, tables[j], 0.0, gamma_now * data.share[j])
+            rate -= _log_beta_draw(bits, gamma_now, math.log(total))
+        scales[1] = _scale_draw(bits, data.prior[2] + dishes, rate)
+        gamma_now = math.exp(scales[1])
+    top = -np.inf
+    for j in range(n_columns):
+        shape = max(gamma_now * data.share[j] + tables[j], _LEAST_SHAPE)
+        log_base[j] = _log_gamma(bits, shape)
+        top = max(top, log_base[j])
+    log_base -= top
+    log_base -= math.log(np.exp(log_base).sum())
+
+
+@internal
+def _seat_row(
+    bits: WordArray,
+    data: Transitions,
+    i: int,
+    alpha: float,
+    base: FloatArray,
+    log_base: FloatArray,
+    tables: FloatArray,
+) -> float:
+    """Hidden counts of row i and all its tables, added to `tables`; returns log h_i."""
+    n_columns, allowed, any_forbidden = len(base), 0.0, False
+    for j in range(n_columns):
+        if data.forbidden[i, j]:
+            any_forbidden = True
+        else:
+            allowed += base[j]
+    log_scale, hidden = 0.0, -np.inf
+    if any_forbidden:
+        shape = max(alpha * allowed, _LEAST_SHAPE)
+        log_scale = _log_gamma(bits, data.totals[i]) - _log_gamma(bits, shape)
+    for j in range(n_columns):
+        a = alpha * base[j]
+        if not data.forbidden[i, j]:
+            if data.counts[i, j] > 0.0:
+                tables[j] += draw_tables(bits, data.counts[i, j], 0.0, a)
+            continue
+        log_mean = log_scale + _log_gamma(bits, max(a, _LEAST_SHAPE))
+        count, log_count = np.inf, log_mean
+        if log_mean < _LARGEST_LOG:
+            count = poisson(bits, math.exp(log_mean))
+            log_count = math.log(count) if count > 0.0 else -np.inf
+        if count > 0.0:
+            tables[j] += draw_tables(bits, count, log_count, a)
+            hidden = _log_sum(hidden, log_count)
+    return hidden
+
+
+@internal
+def _draw_rows(
+    bits: WordArray, data: Transitions, log_base: FloatArray, log_alpha: float, rows: FloatArray
+) -> None:
+    n_rows, n_columns = data.counts.shape
+    shape = np.exp(log_alpha + log_base)
+    for i in range(n_rows):
+        # Where something was seen, some shape is above 1, and what underflows beside it is 0.
+        # Where nothing was, all may underflow: then logarithms.
+        seen = data.totals[i] > 0.0
+        total, top = 0.0, -np.inf
+        for j in range(n_columns):
+            rows[i, j] = 0.0
+            if data.forbidden[i, j]:
+                continue
+            if seen:
+                own = shape[j] + data.counts[i, j]
+                rows[i, j] = gamma(bits, own) if own > 0.0 else 0.0
+                total += rows[i, j]
+            else:
+                rows[i, j] = _log_gamma(bits, max(shape[j], _LEAST_SHAPE))
+                top = max(top, rows[i, j])
+        if not seen:
+            for j in range(n_columns):
+                if not data.forbidden[i, j]:
+                    rows[i, j] = math.exp(rows[i, j] - top)
+                    total += rows[i, j]
+        for j in range(n_columns):
+            rows[i, j] /= total
+
+
+@internal
+def _log_beta_draw(bits: WordArray, a: float, log_n: float) -> float:
+    """Log X, X ~ Beta(a, n): -log(1 + G_n / G_a)."""
+    other = _log_gamma(bits, math.exp(log_n)) if log_n < _LARGEST_LOG else log_n
+    return -_log_sum(0.0, other - _log_gamma(bits, a))
+
+
+@internal
+def _scale_draw(bits: WordArray, shape: float, rate: float) -> float:
+    """Log of Gamma(shape, rate)."""
+    new = _log_gamma(bits, shape) - math.log(rate)
+    return min(max(new, -_LARGEST_SCALE), _LARGEST_SCALE)
+
+
+@internal
+def _log_gamma(bits: WordArray, shape: float) -> float:
+    """As `log_gamma`, compiled once and not at every place it is called from."""
+    return log_gamma(bits, shape)
+
+
+@internal
+def _log_sum(a: float, b: float) -> float:
+    """Log(exp a + exp b)."""
+    top, least = max(a, b), min(a, b)
+    return top + math.log1p(math.exp(least - top)) if top > -np.inf else top
