@@ -33,8 +33,9 @@ def quadrature(
     p(β | n) ∝ Π β_j^(γ/L - 1) Π_i Γ(αβ(A_i)) / Γ(αβ(A_i) + n_i) Π_{A_i} Γ(αβ_j + n_ij) / Γ(αβ_j)
     """
     n = len(counts)
-    points = points or {3: 401, 4: 81}[n]
-    u = np.linspace(-16.0, 16.0, points)
+    points = points or {3: 401, 4: 49}[n]
+    reach = {3: 16.0, 4: 12.0}[n]
+    u = np.linspace(-reach, reach, points)
     axes = np.meshgrid(*[u] * (n - 1), indexing="ij")
     logs = np.stack([*(x.ravel() for x in axes), np.zeros(points ** (n - 1))])
     logs -= np.logaddexp.reduce(logs, axis=0)

@@ -149,8 +149,8 @@ def test_base_and_rows_agree_with_quadrature(
 
 def test_masks_agree_with_quadrature() -> None:
     truth = quadrature(MASKED, MASK, 4.0, 5.0)
-    finer = quadrature(MASKED, MASK, 4.0, 5.0, points=97)
-    np.testing.assert_allclose(truth.covariance, finer.covariance, atol=1e-8)
+    finer = quadrature(MASKED, MASK, 4.0, 5.0, points=61)
+    np.testing.assert_allclose(truth.covariance, finer.covariance, atol=1e-6)
     model = HDPTransitions(4, 4.0, 5.0, forbidden={0: [1], 2: [0]})
     run = model.fit(MASKED, 20_000, seed=SEED, progress=False)
     base, rows = (run.posterior[name].to_numpy() for name in ("base", "rows"))
@@ -164,12 +164,14 @@ def test_masks_agree_with_quadrature() -> None:
 def test_faults_are_seen_by_quadrature(fault: str) -> None:
     """The same sweep in plain NumPy is right; with one fault it is not."""
     rng = np.random.default_rng([SEED, 3])
-    counts, forbidden, alpha, gamma = MASKED, MASK, 4.0, 5.0
+    hard = fault == "by_base"  # to see
+    counts, forbidden, alpha, gamma = MASKED, MASK, 1.0 if hard else 4.0, 5.0
     truth = quadrature(counts, forbidden, alpha, gamma)
-    base, rows = np.empty((1, 2500, 4)), np.empty((1, 2500, 4, 4))
+    draws = 6000 if hard else 2000
+    base, rows = np.empty((1, draws, 4)), np.empty((1, draws, 4, 4))
     switch = {fault: True} if fault in ("trials", "by_base") else {}
     point = Point(np.full(4, 0.25), np.zeros((4, 4)), alpha, gamma)
-    for d in range(-100, 2500):
+    for d in range(-50, draws):
         old, none = point.base, np.zeros(4)
         point = plain_sweep(rng, counts, none, forbidden, point, None, **switch)
         if d >= 0:
@@ -218,7 +220,7 @@ Step = Callable[[np.random.Generator, Floats, Floats, Point], Point]
 def independent_draws(data: int) -> Floats:
     rng = np.random.default_rng([SEED, 4, data])
     drawn = []
-    for _ in range(10_000):
+    for _ in range(5000):
         point = prior_point(rng)
         drawn.append(weak_statistics(point, simulate_counts(rng, *point[:2], data)[0]))
     return np.array(drawn)
@@ -242,7 +244,8 @@ def our_step(rng: np.random.Generator, counts: Floats, starts: Floats, point: Po
     model = HDPTransitions(4, *GAMMAS, forbidden=[(0, 1), (2, 0)])
     state = HDPState(np.log(point.base), point.rows, point.alpha, point.gamma, (0, 1, 2, 3))
     new, _ = model.resample(rng, counts, state, starts)
-    return Point(new.base, new.rows, new.concentration, new.base_concentration)
+    base = np.maximum(new.base, 1e-290)  # kept as a number here, not as a logarithm
+    return Point(base, new.rows, new.concentration, new.base_concentration)
 
 
 def our_step_rows_first(
@@ -261,18 +264,18 @@ def plain_step(trials: bool) -> Step:
 
 @pytest.mark.parametrize("data", [4, 12])
 def test_the_joint_distribution_is_left_as_it_is(data: int) -> None:
-    z = joint(our_step, 250, 20, data)
+    z = joint(our_step, 200, 12, data)
     assert z.max() < allowed(len(z)), z
 
 
 def test_rows_before_the_base_change_the_joint_distribution() -> None:
-    z = joint(our_step_rows_first, 250, 20, 4)
+    z = joint(our_step_rows_first, 200, 12, 4)
     assert z.max() > allowed(len(z)), z
 
 
 @pytest.mark.parametrize("trials", [False, True])
 def test_counting_trials_changes_the_joint_distribution(trials: bool) -> None:
-    z = joint(plain_step(trials), 100, 20, 12)
+    z = joint(plain_step(trials), 100, 15, 12)
     assert (z.max() > allowed(len(z))) == trials, z
 
 
@@ -340,8 +343,8 @@ def open_data(
 def test_direct_assignment_leaves_the_joint_distribution(starts_told: bool) -> None:
     """States come and go; that some first states are not told shows."""
     rng = np.random.default_rng([SEED, 6])
-    length, chains, steps = 10, 200, 15
-    independent = np.array([open_prior(rng, length) for _ in range(4000)])
+    length, chains, steps = 10, 150, 10
+    independent = np.array([open_prior(rng, length) for _ in range(2500)])
     kept = np.empty((chains, steps, independent.shape[1]))
     made = lost = 0
     for c in range(chains):
@@ -365,9 +368,9 @@ def test_direct_assignment_leaves_the_joint_distribution(starts_told: bool) -> N
 
 
 def test_the_nonparametric_fit_is_the_limit_of_weak_ones() -> None:
-    """With 300 states to choose from, a weak limit hardly differs; with 6 it does."""
+    """With 200 states to choose from, a weak limit hardly differs; with 4 it does."""
     counts = np.array([[0, 6, 1], [5, 0, 3], [2, 1, 0]])
-    run = OPEN.fit(counts, 12_000, seed=SEED, progress=False)
+    run = OPEN.fit(counts, 8000, seed=SEED, progress=False)
     assert run.posterior["state"].to_numpy().tolist() == [0, 1, 2, "remainder"]
     ours = run.posterior["base"].to_numpy()
     np.testing.assert_allclose(ours.sum(axis=2), 1.0)
@@ -376,13 +379,13 @@ def test_the_nonparametric_fit_is_the_limit_of_weak_ones() -> None:
         padded = np.zeros((n, n))
         padded[:3, :3] = counts
         weak = HDPTransitions(n, *GAMMAS)
-        other = weak.fit(padded, 1500, seed=SEED + 1, rows=False, progress=False)
+        other = weak.fit(padded, 1000, seed=SEED + 1, rows=False, progress=False)
         theirs = other.posterior["base"].to_numpy()[:, :, :3]
         errors = [luce.diagnostics.mcse(x).to_numpy() for x in (ours[:, :, :3], theirs)]
         gap = ours[:, :, :3].mean(axis=(0, 1)) - theirs.mean(axis=(0, 1))
         return float(np.abs(gap / np.hypot(*errors)).max())
 
-    assert z_against(300) < allowed(3)
+    assert z_against(200) < allowed(3)
     assert z_against(4) > allowed(3)
 
 
