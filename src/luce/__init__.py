@@ -3,6 +3,7 @@
 from luce import diagnostics, plots, simulate
 from luce.comparability import comparable_groups, prior_only
 from luce.conditional_counts import ConditionalCounts
+from luce.dirichlet_process import DirichletProcess
 from luce.duels import beats, win_matrix
 from luce.errors import (
     BadRowsError,
@@ -16,6 +17,7 @@ from luce.errors import (
 from luce.files.read import read
 from luce.gamma_prior import Gamma
 from luce.hdp import HDPTransitions
+from luce.new_categories import draw_new_atoms, expected_new
 from luce.posterior import Posterior
 from luce.prediction import log_predictive, posterior_predictive
 from luce.ranks import (
@@ -49,6 +51,7 @@ __all__ = [
     "ConditionalCounts",
     "ConvergenceWarning",
     "DataError",
+    "DirichletProcess",
     "Gamma",
     "HDPTransitions",
     "HalfWinsWarning",
@@ -62,7 +65,9 @@ __all__ = [
     "calibration",
     "comparable_groups",
     "diagnostics",
+    "draw_new_atoms",
     "elo",
+    "expected_new",
     "expected_order",
     "expected_ranks",
     "from_choices",

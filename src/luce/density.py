@@ -48,18 +48,26 @@ def log_likelihood(probabilities: ArrayLike, counts: ConditionalCounts) -> Float
 
 
 def log_posterior(
-    probabilities: ArrayLike, counts: ConditionalCounts, concentration: FloatArray
+    probabilities: ArrayLike,
+    counts: ConditionalCounts,
+    concentration: FloatArray,
+    remainder: int | None = None,
 ) -> FloatArray:
-    """Log prior plus log likelihood."""
+    """Log prior plus log likelihood; `remainder` is that of a Dirichlet process."""
     p = read_probabilities(probabilities, counts.n_categories)
     powers = (concentration - 1) + counts.category_counts
-    return _log_constant(concentration) + _log_powers(p, powers, counts.sets)
+    return _log_constant(concentration, remainder) + _log_powers(p, powers, counts.sets)
 
 
-def _log_constant(concentration: FloatArray) -> float:
+def _log_constant(concentration: FloatArray, remainder: int | None = None) -> float:
+    """Γ(Σ a) / Π Γ(a_i); of a Dirichlet process, a_rest for each named atom with a_i = 0."""
     from scipy.special import gammaln
 
-    return float(gammaln(concentration.sum()) - gammaln(concentration).sum())
+    own = concentration[concentration > 0]
+    constant = float(gammaln(own.sum()) - gammaln(own).sum())
+    if remainder is None:
+        return constant
+    return constant + (len(concentration) - len(own)) * float(np.log(concentration[remainder]))
 
 
 def _log_powers(p: FloatArray, powers: FloatArray, family: SetFamily | None = None) -> FloatArray:

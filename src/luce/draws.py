@@ -10,6 +10,7 @@ import numpy as np
 
 from luce._types import Attributes, FloatArray, Label
 from luce.conditional_counts import ConditionalCounts
+from luce.dirichlet_process import DirichletProcess
 from luce.gamma_prior import Gamma
 from luce.sampling import Draws
 from luce.version import __version__
@@ -23,6 +24,7 @@ def as_datatree(
     counts: ConditionalCounts,
     concentration: FloatArray,
     hyperprior: Gamma | None = None,
+    process: DirichletProcess | None = None,
 ) -> DataTree:
     """Dress up the chains: labels as coordinates, settings as attributes."""
     import xarray as xr
@@ -50,6 +52,13 @@ def as_datatree(
             f"Dirichlet(a), a ~ Gamma({hyperprior.shape:.17g}, rate {hyperprior.rate:.17g})"
         )
         attributes["concentration_prior"] = [hyperprior.shape, hyperprior.rate]
+    constants = {"concentration": ("category", concentration)}
+    if process is not None:
+        place = process.place(counts)
+        attributes["prior"] = repr(process)
+        attributes["process_concentration"] = process.mean_concentration
+        attributes["process_remainder"] = -1 if place is None else place
+        constants["base"] = ("category", process.weights(counts))
     return xr.DataTree.from_dict(
         {
             "/": xr.Dataset(attrs=attributes),
@@ -58,7 +67,7 @@ def as_datatree(
             "/observed_data": xr.Dataset(
                 _data(counts), category, {"n_outcomes": counts.n_outcomes}
             ),
-            "/constant_data": xr.Dataset({"concentration": ("category", concentration)}, category),
+            "/constant_data": xr.Dataset(constants, category),
         }
     )
 

@@ -58,10 +58,13 @@ def mean_and_variance(shapes: ModuleShapes) -> tuple[FloatArray, FloatArray]:
     return mean, relative * mean**2
 
 
-def log_evidence(shapes: ModuleShapes, concentration: FloatArray) -> LogEvidence:
+def log_evidence(
+    shapes: ModuleShapes, concentration: FloatArray, remainder: int | None = None
+) -> LogEvidence:
     """Log of the integral of likelihood times normalised prior, without multinomial coefficients.
 
-    The product of the splits' Beta functions over that of the prior.
+    The product of the splits' Beta functions over that of the prior.  In a Dirichlet process each
+    named atom that the base gives no mass brings a factor: the concentration of the remainder.
     """
     from scipy.special import gammaln
 
@@ -70,9 +73,11 @@ def log_evidence(shapes: ModuleShapes, concentration: FloatArray) -> LogEvidence
         return float(gammaln(shape).sum() - gammaln(totals).sum())
 
     owners = shapes.start[:-1][np.diff(shapes.start) > 0]
-    return LogEvidence(
-        log_beta(shapes.shape, owners) - log_beta(concentration, np.zeros(1, np.int64)), 0.0
-    )
+    own = concentration[concentration > 0]
+    value = log_beta(shapes.shape, owners) - log_beta(own, np.zeros(1, np.int64))
+    if remainder is not None:
+        value += (len(concentration) - len(own)) * float(np.log(concentration[remainder]))
+    return LogEvidence(value, 0.0)
 
 
 def _rest_of_owner(shapes: ModuleShapes) -> FloatArray:

@@ -69,7 +69,8 @@ class Part:
 
     def draw_start(self, rng: np.random.Generator) -> FloatArray:
         """Draw a state from the prior."""
-        shape = self.prior
+        # A named atom of a Dirichlet process has no prior mass of its own; any start will do.
+        shape = np.where(self.prior > 0, self.prior, 1.0)
         if not self.problem.wide:
             shape = np.maximum(shape, _LEAST_START_SHAPE)
         # log G(a) = log G(a + 1) + log(U) / a stays finite where G(a) underflows.
@@ -227,7 +228,7 @@ def _with_concentration(
 ) -> Part:
     """Draw the concentration too: shapes change with every sweep, so nothing can be fitted."""
     from luce.kernels import RANDOM_CONCENTRATION
-    from luce.kernels.random_concentration import Hyperprior
+    from luce.kernels.random_concentration import make_hyperprior
 
     if name not in ("auto", "waiting-times"):
         raise MethodError(
@@ -235,7 +236,10 @@ def _with_concentration(
             "probabilities are drawn by waiting times. Leave method='auto'."
         )
     net = max(float(counts.category_counts.sum() + counts.sets.exponent.sum()), 0.0)
-    fit = Hyperprior(np.array(counts.category_counts), net, hyperprior.shape, hyperprior.rate)
+    fit = make_hyperprior(
+        np.array(counts.category_counts), net, hyperprior.shape, hyperprior.rate,
+        concentration / hyperprior.mean,
+    )  # fmt: skip
     # Logarithms throughout, since the concentration may become as small as it likes.
     problem = _raw_problem(counts, concentration)._replace(wide=True, fit=fit)
     reason = "the concentration is drawn too, which changes every shape"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -12,11 +11,12 @@ from numpy.typing import ArrayLike
 
 from luce import density, exact
 from luce._types import Concentration, FloatArray, SeedLike
+from luce.concentrations import read_concentration
 from luce.conditional_counts import ConditionalCounts
+from luce.dirichlet_process import DirichletProcess
 from luce.errors import DataError
 from luce.exact import LogEvidence
 from luce.gamma_prior import Gamma
-from luce.labels import as_mapping, some
 from luce.mode import simplex_mode
 from luce.module_shapes import ModuleShapes, shapes_of
 from luce.progress import announce_compilation
@@ -38,7 +38,8 @@ class Posterior:
     concentration
         The prior's a_i: one positive number for all categories, one for each, or a mapping
         from labels to numbers.  Or a `Gamma`, the prior of a common a that is not known: it is
-        then drawn too, and only `structure` and `sample` can be asked for.
+        then drawn too, and only `structure` and `sample` can be asked for.  Or a
+        `DirichletProcess`, for categories of which most have never been seen.
 
     Examples
     --------
@@ -51,7 +52,9 @@ class Posterior:
     """
 
     def __init__(
-        self, counts: ConditionalCounts, concentration: Concentration | Gamma = 1.0
+        self,
+        counts: ConditionalCounts,
+        concentration: Concentration | Gamma | DirichletProcess = 1.0,
     ) -> None:
         if not isinstance(counts, ConditionalCounts):
             raise DataError(
@@ -59,9 +62,19 @@ class Posterior:
                 "Start with luce.ConditionalCounts(categories).observe(...)."
             )
         self._counts = counts
-        self._hyperprior = concentration if isinstance(concentration, Gamma) else None
-        given = concentration.mean if isinstance(concentration, Gamma) else concentration
-        self._concentration = _concentration(counts, given)
+        self._process: DirichletProcess | None = None
+        self._hyperprior: Gamma | None = None
+        self._remainder: int | None = None  # its place among the categories of a process
+        if isinstance(concentration, DirichletProcess):
+            self._process, self._remainder = concentration, concentration.place(counts)
+            if isinstance(concentration.concentration, Gamma):
+                self._hyperprior = concentration.concentration
+            self._concentration = concentration.shapes(counts)
+        elif isinstance(concentration, Gamma):
+            self._hyperprior = concentration
+            self._concentration = read_concentration(counts, concentration.mean)
+        else:
+            self._concentration = read_concentration(counts, concentration)
 
     @property
     def counts(self) -> ConditionalCounts:
@@ -79,6 +92,11 @@ class Posterior:
         return self._hyperprior
 
     @property
+    def process(self) -> DirichletProcess | None:
+        """The Dirichlet process, where that is the prior."""
+        return self._process
+
+    @property
     def prior(self) -> Posterior:
         """The same without data: its draws are draws of the prior.
 
@@ -88,7 +106,7 @@ class Posterior:
         array([0.5, 0.5])
         """
         nothing = ConditionalCounts(self._counts.categories)
-        return Posterior(nothing, self._hyperprior or self._concentration)
+        return Posterior(nothing, self._process or self._hyperprior or self._concentration)
 
     @cached_property
     def structure(self) -> Structure:
@@ -109,6 +127,8 @@ class Posterior:
 
     def __repr__(self) -> str:
         a = self._concentration
+        if self._process is not None:
+            return f"Posterior({self._counts!r}, {self._process!r})"
         if self._hyperprior is not None:
             return f"Posterior({self._counts!r}, concentration {self._hyperprior!r})"
         prior = f"{a[0]:g}" if (a == a[0]).all() else f"{a.min():g} to {a.max():g}"
@@ -129,7 +149,9 @@ class Posterior:
         -2.0794
         """
         self._require_number("the density")
-        return density.log_posterior(probabilities, self._counts, self._concentration)
+        return density.log_posterior(
+            probabilities, self._counts, self._concentration, self._remainder
+        )
 
     def mean(self) -> FloatArray:
         """Posterior mean in closed form, shape (n_categories,), where the sets nest."""
@@ -176,7 +198,7 @@ class Posterior:
         """
         self._require_number("the evidence")
         exact.require_exact(self.structure, "the evidence")
-        return exact.log_evidence(self._shapes, self._concentration)
+        return exact.log_evidence(self._shapes, self._concentration, self._remainder)
 
     def sample(
         self,
@@ -251,7 +273,9 @@ class Posterior:
             if self._hyperprior is not None:
                 watched = np.concatenate([watched, result.statistics], axis=2)
             warn_if_not_converged(watched, accepted)
-        return as_datatree(result, self._counts, self._concentration, self._hyperprior)
+        return as_datatree(
+            result, self._counts, self._concentration, self._hyperprior, self._process
+        )
 
     def _require_number(self, what: str) -> None:
         if self._hyperprior is not None:
@@ -259,38 +283,3 @@ class Posterior:
                 f"{what} needs a concentration that is a number, and this posterior has a prior "
                 "on it. Give a number, or look at the draws."
             )
-
-
-def _concentration(counts: ConditionalCounts, given: Concentration) -> FloatArray:
-    n = counts.n_categories
-    given = as_mapping(given)
-    if isinstance(given, Mapping):
-        missing = [c for c in counts.categories if c not in given]
-        known = set(counts.categories)
-        extra = [label for label in given if label not in known]
-        if missing or extra:
-            raise DataError(
-                f"concentration must name each category once; {len(missing)} are missing"
-                + (f" ({some(missing)})" if missing else "")
-                + f" and {len(extra)} are not categories"
-                + (f" ({some(extra)})." if extra else ".")
-            )
-        given = [given[c] for c in counts.categories]
-    try:
-        a = np.asarray(given, np.float64)
-    except (TypeError, ValueError):
-        raise DataError(f"concentration must be numbers; {given!r} was given.") from None
-    if a.ndim > 1 or (a.ndim == 1 and len(a) != n):
-        raise DataError(
-            f"concentration has shape {a.shape}; one number, or {n} of them, one for each "
-            "category, are needed."
-        )
-    a = np.array(np.broadcast_to(a, n))
-    if not (np.isfinite(a) & (a > 0)).all():
-        i = int(np.argmin(np.isfinite(a) & (a > 0)))
-        raise DataError(
-            f"the concentration of {counts.categories[i]!r} is {a[i]:g}; it must be positive "
-            "and finite."
-        )
-    a.setflags(write=False)
-    return a

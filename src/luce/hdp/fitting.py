@@ -199,7 +199,7 @@ def _run(chains: list[_Chain], problem: Problem, chunk: int, settings: Settings)
 
 
 def _read(model: HDPTransitions, given: Any, starts: Mapping[Label, float] | None) -> _Data:
-    columns = dict.fromkeys(("from", "to", "count", "sequence", "time", "state"))
+    columns = dict.fromkeys(("source", "target", "count", "sequence", "time", "state"))
     known = None if model.states is None else model.states.labels
     sequences = None
     if not is_frame(given) and not (isinstance(given, np.ndarray) and given.ndim == 2):

@@ -1,11 +1,14 @@
-"""Waiting times with a common concentration that is drawn too.
+"""Waiting times with a concentration that is drawn too.
 
-With p | a ~ Dirichlet(a, ..., a) and a ~ Gamma(r, rate b), a sweep of waiting times given a is
-followed by a draw of x = log a from
+With p | a ~ Dirichlet(a w) and a ~ Gamma(r, rate b), a sweep of waiting times given a is followed
+by a draw of x = log a from
 
-    p(x | p)  ∝  exp(r x - b a) · Γ(n a) / Γ(a)^n · Π_i p_i^a,        a = exp x
+    p(x | p)  ∝  exp((r + K) x - b a) · Γ(a Σ w_i) / Π_i Γ(a w_i) · Π_i p_i^(a w_i),     a = exp x
 
-by slice sampling (Neal 2003).  Given p, data say nothing more about a.
+products over w_i > 0, by slice sampling (Neal 2003).  All w_i = 1: a common concentration, K = 0.
+In a Dirichlet process w is the base measure, and K counts the named atoms that it gives no mass:
+each brings a factor a.  If but one w_i > 0, the rest of a process with a diffuse base, Γ cancels
+and a is Gamma(r + K, rate b - w_i log p_i).  Given p, data say nothing more about a.
 """
 
 import math
@@ -18,7 +21,7 @@ from luce.kernels import waiting_times
 from luce.kernels.grouped import SplitSpace
 from luce.kernels.jit import compiled, internal
 from luce.kernels.problem import Problem
-from luce.kernels.random import exponential, gamma_spread, uniform
+from luce.kernels.random import exponential, gamma_spread, log_gamma, uniform
 
 _STEPS = 60  # of the slice's width to each side, at most
 _LARGEST = 100.0  # |log a|: beyond, Γ(a) is not a double's business
@@ -35,12 +38,31 @@ class Hyperprior(NamedTuple):
         Their sum, with the exponents of all sets.
     shape, rate
         r and b.
+    weights
+        w_i.
+    values, times
+        The positive weights, each once, and how many categories have it.
+    named
+        K: how many have none.
     """
 
     counts: FloatArray
     net: float
     shape: float
     rate: float
+    weights: FloatArray
+    values: FloatArray
+    times: FloatArray
+    named: float
+
+
+def make_hyperprior(
+    counts: FloatArray, net: float, shape: float, rate: float, weights: FloatArray
+) -> Hyperprior:
+    """Add what follows from the weights."""
+    values, times = np.unique(weights[weights > 0], return_counts=True)
+    named = float((weights == 0).sum())
+    return Hyperprior(counts, net, shape, rate, weights, values, times.astype(np.float64), named)
 
 
 @compiled
@@ -59,16 +81,17 @@ def advance(
     `state` holds logarithms, ``tuning[0]`` log a, and `stat` receives a.
     """
     hyper, n = problem.fit, len(state)
+    whole = (hyper.values * hyper.times).sum()
     shape, spread = np.empty(n), np.empty(n)
     for d in range(len(out)):
         a = math.exp(tuning[0])
         for i in range(n):
-            shape[i] = a + hyper.counts[i]
+            shape[i] = a * hyper.weights[i] + hyper.counts[i]
             spread[i] = gamma_spread(shape[i])
         given = Problem(
             problem.members, problem.chain_start, problem.complement, problem.set_start,
             problem.set_end, problem.pairs, problem.singles, problem.lone, problem.waits,
-            problem.groups, shape, problem.wait_spread, spread, n * a + hyper.net,
+            problem.groups, shape, problem.wait_spread, spread, whole * a + hyper.net,
             problem.listed_start, problem.listed_chain, problem.listed_position, problem.wide, None,
         )  # fmt: skip
         waiting_times.advance(
@@ -76,28 +99,37 @@ def advance(
         )
         total = 0.0
         for i in range(n):
-            total += state[i]
-        tuning[0] = _slice(bits, tuning[0], n, total, hyper.shape, hyper.rate)
+            total += hyper.weights[i] * state[i]
+        tuning[0] = _draw_scale(bits, tuning[0], hyper, whole, total)
         stat[d] = math.exp(tuning[0])
 
 
 @internal
-def _slice(bits: WordArray, x: float, n: int, total: float, shape: float, rate: float) -> float:
-    """Draw log a by stepping out and shrinking; total is Σ log p_i."""
-    level = _log_density(x, n, total, shape, rate) - exponential(bits)
+def _draw_scale(bits: WordArray, x: float, hyper: Hyperprior, whole: float, total: float) -> float:
+    """Draw log a, exactly where Γ cancels; total is Σ w_i log p_i."""
+    if len(hyper.values) == 1 and hyper.times[0] == 1.0:
+        new = log_gamma(bits, hyper.shape + hyper.named) - math.log(hyper.rate - total)
+        return min(max(new, -_LARGEST), _LARGEST)
+    return _slice(bits, x, hyper, whole, total)
+
+
+@internal
+def _slice(bits: WordArray, x: float, hyper: Hyperprior, whole: float, total: float) -> float:
+    """Draw log a by stepping out and shrinking."""
+    level = _log_density(x, hyper, whole, total) - exponential(bits)
     low = x - uniform(bits)
     high = low + 1.0
     steps = 0
-    while steps < _STEPS and low > -_LARGEST and _log_density(low, n, total, shape, rate) > level:
+    while steps < _STEPS and low > -_LARGEST and _log_density(low, hyper, whole, total) > level:
         low -= 1.0
         steps += 1
     steps = 0
-    while steps < _STEPS and high < _LARGEST and _log_density(high, n, total, shape, rate) > level:
+    while steps < _STEPS and high < _LARGEST and _log_density(high, hyper, whole, total) > level:
         high += 1.0
         steps += 1
     while True:
         new = low + uniform(bits) * (high - low)
-        if _log_density(new, n, total, shape, rate) >= level:
+        if _log_density(new, hyper, whole, total) >= level:
             return new
         if new < x:
             low = new
@@ -106,11 +138,14 @@ def _slice(bits: WordArray, x: float, n: int, total: float, shape: float, rate: 
 
 
 @internal
-def _log_density(x: float, n: int, total: float, shape: float, rate: float) -> float:
+def _log_density(x: float, hyper: Hyperprior, whole: float, total: float) -> float:
     a = math.exp(x)
     # log Γ(a + 1) - log a stays a number for the smallest a.
-    log_beta = n * (math.lgamma(a + 1.0) - x) - (math.lgamma(n * a + 1.0) - x - math.log(n))
-    return shape * x - rate * a - log_beta + a * total
+    log_beta = -(math.lgamma(whole * a + 1.0) - x - math.log(whole))
+    for k in range(len(hyper.values)):
+        w = hyper.values[k]
+        log_beta += hyper.times[k] * (math.lgamma(w * a + 1.0) - x - math.log(w))
+    return (hyper.shape + hyper.named) * x - hyper.rate * a - log_beta + a * total
 
 
 def first_tuning(problem: Problem) -> float:

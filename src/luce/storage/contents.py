@@ -8,6 +8,7 @@ import numpy as np
 
 from luce._types import FloatArray, IntArray
 from luce.conditional_counts import ConditionalCounts
+from luce.dirichlet_process import DirichletProcess
 from luce.errors import DataError
 from luce.gamma_prior import Gamma
 from luce.labels import describe
@@ -59,12 +60,30 @@ def posterior_of(run: DataTree) -> Posterior:
     counts = _counts(run, labels)
     _check_digest(run, counts)
     concentration = _array(run, "constant_data", "concentration", ("category",), "f")
+    hyperprior = None
     if "concentration_prior" in run.attrs:
         given = run.attrs["concentration_prior"]
         if np.shape(given) != (2,):
             raise DataError(f"concentration_prior is {given!r}; a shape and a rate are needed.")
-        return Posterior(counts, Gamma(*map(float, given)))
-    return Posterior(counts, concentration)
+        hyperprior = Gamma(*map(float, given))
+    if "process_concentration" in run.attrs:
+        return Posterior(counts, _process(run, counts, hyperprior))
+    return Posterior(counts, concentration if hyperprior is None else hyperprior)
+
+
+def _process(
+    run: DataTree, counts: ConditionalCounts, hyperprior: Gamma | None
+) -> DirichletProcess:
+    masses = _array(run, "constant_data", "base", ("category",), "f")
+    place = int(run.attrs.get("process_remainder", -1))
+    if not -1 <= place < len(masses):
+        raise DataError(f"process_remainder is {place}; it must be the number of a category.")
+    named = [i for i in np.flatnonzero(masses) if i != place]
+    return DirichletProcess(
+        hyperprior or float(run.attrs["process_concentration"]),
+        {counts.categories[i]: float(masses[i]) for i in named},
+        counts.categories[place] if place >= 0 else "remainder",
+    )
 
 
 def check_run(run: DataTree) -> None:
