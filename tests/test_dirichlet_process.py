@@ -233,7 +233,7 @@ def test_parameters_and_their_posterior_draws_have_one_law(
     rng = np.random.default_rng([SEED, 2])
     process = DirichletProcess(HYPER, dict(enumerate(base)))
     gaps = []
-    for k in range(200):
+    for k in range(150):
         gamma, p, terms = simulate(rng, np.array(base))
         seen, counts = as_counts(terms, len(base), forget)
         with warnings.catch_warnings():

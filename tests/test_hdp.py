@@ -99,16 +99,16 @@ def drawn_tables(n: float, a: float, size: int, log_n: float = 0.0) -> Floats:
     [(1, 0.3), (2, 0.4), (3, 2.5), (9, 1e-3), (40, 0.8), (40, 1.0), (60, 7.3), (300, 30)],
 )
 def test_tables_follow_their_law(n: int, a: float) -> None:
-    drawn = drawn_tables(n, a, 100_000)
+    drawn = drawn_tables(n, a, 40_000)
     assert table_fit(drawn, table_law(n, a)) > 1e-4 / 8
     if n > 9:
-        assert table_fit(drawn, table_law(n, 1.05 * a)) < 1e-4 / 8
-        assert table_fit(drawn, table_law(n + n // 5, a)) < 1e-4 / 8
+        assert table_fit(drawn, table_law(n, 1.1 * a)) < 1e-4 / 8
+        assert table_fit(drawn, table_law(n + n // 2, a)) < 1e-4 / 8
 
 
 @pytest.mark.parametrize(
     ("n", "a", "size"),
-    [(1e9, 0.7, 50_000), (1e17, 3.0, 20_000), (4e6, 2e6, 2000), (1e8, 3e6, 2000)],
+    [(1e9, 0.7, 20_000), (1e17, 3.0, 20_000), (4e6, 2e6, 2000), (1e8, 3e6, 2000)],
 )
 def test_tables_of_very_many_customers(n: float, a: float, size: int) -> None:
     mean = a * (digamma(a + n) - digamma(a))
@@ -139,7 +139,7 @@ def test_base_and_rows_agree_with_quadrature(
     truth = quadrature(np.array(counts, float), DIAGONAL, alpha, gamma)
     others = truth.mean if len(known) == 3 else truth.sd[:1]
     np.testing.assert_allclose(others, known, atol=6e-4)
-    run = HDPTransitions(3, alpha, gamma).fit(np.array(counts), 20_000, seed=SEED, progress=False)
+    run = HDPTransitions(3, alpha, gamma).fit(np.array(counts), 10_000, seed=SEED, progress=False)
     base, rows = (run.posterior[name].to_numpy() for name in ("base", "rows"))
     z = against(truth, base, rows)
     assert z.max() < allowed(len(z)), z
@@ -152,7 +152,7 @@ def test_masks_agree_with_quadrature() -> None:
     finer = quadrature(MASKED, MASK, 4.0, 5.0, points=61)
     np.testing.assert_allclose(truth.covariance, finer.covariance, atol=1e-6)
     model = HDPTransitions(4, 4.0, 5.0, forbidden={0: [1], 2: [0]})
-    run = model.fit(MASKED, 20_000, seed=SEED, progress=False)
+    run = model.fit(MASKED, 10_000, seed=SEED, progress=False)
     base, rows = (run.posterior[name].to_numpy() for name in ("base", "rows"))
     z = against(truth, base, rows)
     assert z.max() < allowed(len(z)), z
@@ -160,14 +160,16 @@ def test_masks_agree_with_quadrature() -> None:
     np.testing.assert_allclose(rows.sum(axis=-1), 1.0)
 
 
-@pytest.mark.parametrize("fault", ["", "trials", "by_base", "rows first"])
+@pytest.mark.parametrize(
+    "fault", ["", "trials", "rows first", pytest.param("by_base", marks=pytest.mark.slow)]
+)
 def test_faults_are_seen_by_quadrature(fault: str) -> None:
     """The same sweep in plain NumPy is right; with one fault it is not."""
     rng = np.random.default_rng([SEED, 3])
     hard = fault == "by_base"  # to see
     counts, forbidden, alpha, gamma = MASKED, MASK, 1.0 if hard else 4.0, 5.0
     truth = quadrature(counts, forbidden, alpha, gamma)
-    draws = 6000 if hard else 2000
+    draws = 6000 if hard else 1500
     base, rows = np.empty((1, draws, 4)), np.empty((1, draws, 4, 4))
     switch = {fault: True} if fault in ("trials", "by_base") else {}
     point = Point(np.full(4, 0.25), np.zeros((4, 4)), alpha, gamma)
@@ -323,15 +325,22 @@ def open_prior(rng: np.random.Generator, length: int) -> list[float]:
 
 
 def open_data(
-    rng: np.random.Generator, state: HDPState, length: int
+    rng: np.random.Generator, state: HDPState, length: int, at_once: bool = False
 ) -> tuple[HDPState, Floats, Floats]:
-    """A sequence that names states as it comes upon them."""
+    """A sequence that names states as it comes upon them.
+
+    What falls on the remainder need not fall on the next stick: the same u is looked up again.
+    `at_once` forgets that.
+    """
     path: list[int] = []
     for u in rng.random(length + 1):
-        law = state.base if not path else state.rows[path[-1]]
-        here = int(min(np.searchsorted(np.cumsum(law), u * law.sum(), side="right"), len(law) - 1))
-        if here == len(state.states):
-            state = OPEN.break_off(rng, state)
+        here = -1
+        while here < 0:
+            law = state.base if not path else state.rows[path[-1]]
+            here = int(np.searchsorted(np.cumsum(law), u * law.sum(), side="right"))
+            if here >= len(state.states):
+                state = OPEN.break_off(rng, state)
+                here = len(state.states) - 1 if at_once else -1
         path.append(here)
     n = len(state.states)
     counts = np.zeros((n, n))
@@ -339,21 +348,23 @@ def open_data(
     return state, counts, np.eye(n)[path[0]]
 
 
-@pytest.mark.parametrize("starts_told", [True, False])
-def test_direct_assignment_leaves_the_joint_distribution(starts_told: bool) -> None:
-    """States come and go; that some first states are not told shows."""
+@pytest.mark.parametrize("fault", ["", "starts not told", "at once"])
+def test_direct_assignment_leaves_the_joint_distribution(fault: str) -> None:
+    """States come and go."""
     rng = np.random.default_rng([SEED, 6])
-    length, chains, steps = 10, 150, 10
-    independent = np.array([open_prior(rng, length) for _ in range(2500)])
+    length, chains, steps = 10, 250 if fault == "at once" else 120, 8
+    independent = np.array([open_prior(rng, length) for _ in range(2000)])
     kept = np.empty((chains, steps, independent.shape[1]))
     made = lost = 0
     for c in range(chains):
         state = OPEN.initial_state(rng)
         for d in range(steps):
             before = len(state.states)
-            state, counts, starts = open_data(rng, state, length)
+            state, counts, starts = open_data(rng, state, length, fault == "at once")
             made += len(state.states) - before
-            told = starts if starts_told else starts * (counts.sum(axis=0) == 0)
+            told = starts
+            if fault == "starts not told":
+                told = starts * (counts.sum(axis=0) == 0)
             state, info = OPEN.resample(rng, counts, state, told)
             lost += len(counts) - len(info.kept)
             counts, starts = counts[np.ix_(info.kept, info.kept)], starts[info.kept]
@@ -361,10 +372,10 @@ def test_direct_assignment_leaves_the_joint_distribution(starts_told: bool) -> N
                 state.base, state.rows, counts, starts, state.concentration,
                 state.base_concentration,
             )  # fmt: skip
-    assert made > 3 * chains
-    assert lost > 3 * chains
+    assert made > 2 * chains
+    assert lost > 2 * chains
     z = compare(kept, independent)
-    assert (z.max() < allowed(len(z))) == starts_told, z
+    assert (z.max() > allowed(len(z))) == bool(fault), z
 
 
 def test_the_nonparametric_fit_is_the_limit_of_weak_ones() -> None:

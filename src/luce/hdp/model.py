@@ -136,7 +136,9 @@ class HDPTransitions:
     def break_off(self, rng: np.random.Generator, state: HDPState) -> HDPState:
         """Name one more state of the nonparametric form, at the end of those that have names.
 
-        Exact, and on demand: call it when a transition falls on the remainder.
+        Exact, and on demand: call it when a transition falls on the remainder.  That transition
+        need not go to the new state: look the same uniform number up again in the longer row,
+        and break off once more if it is still on the remainder.
 
         Examples
         --------
