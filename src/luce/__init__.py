@@ -16,6 +16,7 @@ from luce.errors import (
 )
 from luce.files.read import read
 from luce.gamma_prior import Gamma
+from luce.gibbs_step import GibbsStep
 from luce.hdp import HDPTransitions
 from luce.new_categories import draw_new_atoms, expected_new
 from luce.posterior import Posterior
@@ -53,6 +54,7 @@ __all__ = [
     "DataError",
     "DirichletProcess",
     "Gamma",
+    "GibbsStep",
     "HDPTransitions",
     "HalfWinsWarning",
     "LuceError",

@@ -11,9 +11,9 @@ from luce.kernels.log_powers import Powers
 
 # A gamma variate of shape a falls below 1e-308, the smallest double, with probability about
 # 10^(-308 a): once in 10^15 draws for a = 0.05, almost every second draw for a = 0.001.
-_SMALL_SHAPE = 0.05
+SMALL_SHAPE = 0.05
 
-# Shapes and counts up to 1e15 are added up before they are compared with _SMALL_SHAPE; what
+# Shapes and counts up to 1e15 are added up before they are compared with SMALL_SHAPE; what
 # is this much smaller than the sum may be rounding.
 _ROUNDING = 1e-13
 
@@ -171,7 +171,7 @@ def make_problem(
         wide=None, fit=None,
     )  # fmt: skip
     least = min(shape.min(initial=np.inf), total_shape, _least_set_shape(narrow))
-    return narrow._replace(wide=True if least < _SMALL_SHAPE else None)
+    return narrow._replace(wide=True if least < SMALL_SHAPE else None)
 
 
 def gamma_spreads(shape: FloatArray) -> FloatArray:

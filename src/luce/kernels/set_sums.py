@@ -19,7 +19,7 @@ _LOG_CANCELLED = math.log(_CANCELLED)
 
 # Smallest probability kept outside wide problems, where smaller ones all but never occur: no sum
 # over a set may be 0.  Its inverse, times any count, is still a double.
-_LEAST = 1e-290
+LEAST = 1e-290
 
 
 @embedded
@@ -73,7 +73,7 @@ def normalise(x: FloatArray, wide: Wide) -> None:
         for i in range(len(x)):
             total += x[i]
         for i in range(len(x)):
-            x[i] = max(x[i] / total, _LEAST)  # of one category exactly 1
+            x[i] = max(x[i] / total, LEAST)  # of one category exactly 1
     else:
         high, total = -np.inf, 0.0
         for i in range(len(x)):
