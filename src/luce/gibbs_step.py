@@ -11,6 +11,7 @@ m_t    outcomes conditioned on S_t
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from functools import cached_property
 from typing import Any, cast
 
 import numpy as np
@@ -131,7 +132,6 @@ class GibbsStep:
             self._sets[t] = number.get(words.tobytes(), lacking)
         self._arrays = pack(problem, self._sets)
         self._n, self._n_terms, self._needs_logs = n, n_terms, NEEDS_LOGS
-        self._outside: BoolArray | None = None
 
     @property
     def categories(self) -> Sequence[Label]:
@@ -142,6 +142,18 @@ class GibbsStep:
     def n_terms(self) -> int:
         """How many terms there are."""
         return self._n_terms
+
+    @cached_property
+    def inside(self) -> BoolArray:
+        """Shape (n_terms, n): is the category in the term's set?"""
+        inside = np.zeros((self._n_terms, self._n), np.bool_)
+        for t in range(self._n_terms):
+            inside[t, self._family.set_members(t)] = True
+        return inside
+
+    @cached_property
+    def _outside(self) -> BoolArray:
+        return ~self.inside
 
     @property
     def arrays(self) -> IntArray:
@@ -300,10 +312,6 @@ class GibbsStep:
                 "needed, outcomes by term and category, or the tuple of their totals by category "
                 "and by term."
             )
-        if self._outside is None:
-            self._outside = np.ones((self._n_terms, self._n), np.bool_)
-            for t in range(self._n_terms):
-                self._outside[t, self._family.set_members(t)] = False
         n, m = np.empty((*rows, self._n)), np.empty((*rows, self._n_terms))
         if self._add_up(table.reshape(-1), self._outside.reshape(-1), n.reshape(-1), m.reshape(-1)):
             *_, t, i = np.argwhere((table != 0) & self._outside)[0]
