@@ -18,7 +18,7 @@ counts = np.array([rng.multinomial(500, row / row.sum()) for row in inside])
 
 
 def log_density(log_a, log_p):
-    """log p(log a | p), a ~ Gamma(2, 1): all that NUTS needs."""
+    """Log p(log a | p), a ~ Gamma(2, 1): all that NUTS needs."""
     a = jnp.exp(log_a)
     return 2.0 * log_a - a + gammaln(4 * a) - 4 * gammaln(a) + a * log_p.sum()
 
@@ -27,6 +27,7 @@ gibbs = waiting_times(step)
 
 
 def sweep(carry, key):
+    """NUTS for log a given p, then luce for p given a."""
     log_a, state = carry
     first, second = jax.random.split(key)
     nuts = blackjax.nuts(lambda x: log_density(x, state.log_probabilities), 0.5, jnp.ones(1))

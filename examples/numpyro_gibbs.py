@@ -19,6 +19,7 @@ counts = np.array([rng.multinomial(500, row / row.sum()) for row in inside])
 
 
 def model():
+    """The prior; the counts enter through the Gibbs function."""
     a = numpyro.sample("a", dist.Gamma(2.0, 1.0))
     numpyro.sample("p", dist.Dirichlet(a * jnp.ones(4)))
 

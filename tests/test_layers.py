@@ -16,7 +16,7 @@ LAYERS = [
     ["set_family", "page_tables", "gamma_prior"],
     ["kernels", "page"],
     ["canonical", "step_input"],
-    ["entries", "attainable"],
+    ["entries", "attainable", "step_sets"],
     ["conditional_counts"],
     ["readers", "simulate"],
     ["files"],

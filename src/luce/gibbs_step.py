@@ -18,13 +18,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from luce._types import BoolArray, FloatArray, IntArray, Label, Labels, WordArray
-from luce.canonical import canonical
 from luce.conditional_counts import ConditionalCounts
 from luce.errors import DataError
 from luce.labels import Categories, plural
 from luce.progress import announce_compilation
-from luce.set_family import SetFamily, fields, single_sets
+from luce.set_family import SetFamily
 from luce.step_input import explain, explain_shapes, plain
+from luce.step_sets import pack_sets, read_sets
 
 # Probabilities below this are taken for it where a step must be made in logarithms.
 _LEAST = 1e-300
@@ -76,22 +76,7 @@ class GibbsStep:
         without: Iterable[Labels] = (),
     ) -> None:
         labels = Categories(categories)
-        inside = [labels.numbers(s, f"within[{t}]") for t, s in enumerate(_lists(within, "within"))]
-        outside = [
-            labels.numbers(s, f"without[{t}]") for t, s in enumerate(_lists(without, "without"))
-        ]
-        for t, members in enumerate(inside):
-            if len(members) == 0:
-                raise DataError(f"within[{t}] is empty: some category must be able to occur.")
-        for t, members in enumerate(outside):
-            if len(members) == len(labels):
-                raise DataError(
-                    f"without[{t}] names every category: some category must be able to occur."
-                )
-        kinds = [False] * len(inside) + [True] * len(outside)
-        self._prepare(
-            labels, single_sets(len(labels), inside + outside, kinds, [-1.0] * len(kinds))
-        )
+        self._prepare(labels, read_sets(labels, within, without))
 
     @classmethod
     def of(cls, counts: ConditionalCounts) -> GibbsStep:
@@ -110,28 +95,13 @@ class GibbsStep:
         return step
 
     def _prepare(self, labels: Categories, family: SetFamily) -> None:
-        from luce.kernels.changing_counts import NEEDS_LOGS, NO_SET, add_up, pack, sweep
-        from luce.kernels.problem import make_problem
+        from luce.kernels.changing_counts import NEEDS_LOGS, add_up, sweep
 
         announce_compilation()
-        self._labels, self._family, self._sweep, self._add_up = labels, family, sweep, add_up
-        n, n_terms = len(labels), family.n_sets
-        ones = SetFamily(*fields(family)[:-1], np.full(n_terms, -1.0))
-        stored, _ = canonical(n, [ones])
-        # The numbers of the sets travel as their exponents, so that they come out in new order.
-        numbered = -np.arange(1.0, stored.n_sets + 1)
-        problem = make_problem(*fields(stored)[1:-1], numbered, np.ones(n), 1.0)
-        place = np.empty(stored.n_sets, np.int64)
-        place[problem.waits.astype(np.int64) - 1] = np.arange(stored.n_sets)
-        number = {words.tobytes(): place[k] for k, words in enumerate(stored.signatures)}
+        self._labels, self._family, self._arrays = labels, family, pack_sets(family)
+        self._sweep, self._add_up, self._needs_logs = sweep, add_up, NEEDS_LOGS
+        self._n, self._n_terms = len(labels), family.n_sets
         self._term = {words.tobytes(): t for t, words in enumerate(family.signatures)}
-        self._sets = np.empty(n_terms, np.int64)
-        for t, words in enumerate(family.signatures):
-            alone = family.sizes[t] == 1 and n > 1
-            lacking = NO_SET - 1 - int(family.set_members(t)[0]) if alone else NO_SET
-            self._sets[t] = number.get(words.tobytes(), lacking)
-        self._arrays = pack(problem, self._sets)
-        self._n, self._n_terms, self._needs_logs = n, n_terms, NEEDS_LOGS
 
     @property
     def categories(self) -> Sequence[Label]:
@@ -326,12 +296,3 @@ def _rebuilt(labels: Sequence[Label], family: SetFamily) -> GibbsStep:
     step = GibbsStep.__new__(GibbsStep)
     step._prepare(Categories(labels), family)
     return step
-
-
-def _lists(given: Iterable[Labels], what: str) -> list[Labels]:
-    try:
-        return list(given)
-    except TypeError:
-        raise DataError(
-            f"{what} must be a list of lists of labels, one for each term; {given!r} was given."
-        ) from None

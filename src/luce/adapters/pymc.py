@@ -3,13 +3,13 @@
     p ~ Dirichlet(a(θ)),  counts | p,  θ ~ anything
 
 NUTS moves θ given p; this step method draws p given θ by a waiting-time step, which leaves the
-posterior of p given θ invariant.  PyMC holds p by p_i = exp(y_i) / Σ exp(y), Σ y = 0, without the last
-y: log p is read off and written back without p ever being formed.
+posterior of p given θ invariant.  PyMC holds p as y with p_i = exp(y_i) / Σ exp(y) and Σ y = 0, the
+last y left out: log p is read off it and written back, so that nothing underflows.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pymc as pm
@@ -31,15 +31,15 @@ class WaitingTimes(BlockedStep):  # type: ignore[misc]  # PyMC's class has no ty
     step
         The sets.
     counts
-        Outcomes by term and category, or the tuple of their totals by category and by term: numbers,
-        or expressions of other variables of the model.  The step method knows them: the model may
-        leave their likelihood out, or state it.
+        Outcomes by term and category, or the tuple of their totals by category and by term, as
+        numbers or as expressions of other variables of the model.  The step method knows them: the
+        model may leave their likelihood out, or state it.
     model, rng, blocked, initial_point, compile_kwargs
         As for any step method of PyMC.
     """
 
     name = "luce_waiting_times"
-    stats_dtypes_shapes: dict[str, Any] = {}
+    stats_dtypes_shapes: ClassVar[dict[str, Any]] = {}
 
     def __init__(
         self,
@@ -73,7 +73,7 @@ class WaitingTimes(BlockedStep):  # type: ignore[misc]  # PyMC's class has no ty
         self._name, self._is_transformed, self._step = value.name, transform is not None, step
         given = counts if isinstance(counts, tuple) else (counts,)
         (concentration,) = variable.owner.op.dist_params(variable.owner)
-        wanted = [concentration, *(pt.as_tensor(np.asarray(c) if not _is_tensor(c) else c) for c in given)]
+        wanted = [concentration, *map(pt.as_tensor, given)]
         self._evaluate = model.compile_fn(
             model.replace_rvs_by_values(wanted), inputs=model.value_vars, point_fn=True,
             on_unused_input="ignore", **(compile_kwargs or {}),
@@ -84,6 +84,8 @@ class WaitingTimes(BlockedStep):  # type: ignore[misc]  # PyMC's class has no ty
         concentration, *given = self._evaluate(point)
         counts = tuple(given) if len(given) == 2 else given[0]
         log_p = self._log_probabilities(np.asarray(point[self._name], np.float64))
+        # PyMC gives one row for all as a matrix of one row.
+        concentration = np.broadcast_to(concentration, log_p.shape)
         new = self._step.log_step(self.rng, log_p, counts, concentration)
         return {**point, self._name: self._value(new)}, [{}]
 
@@ -97,10 +99,6 @@ class WaitingTimes(BlockedStep):  # type: ignore[misc]  # PyMC's class has no ty
         if not self._is_transformed:
             return np.exp(log_p)
         return np.asarray((log_p - log_p.mean(axis=-1, keepdims=True))[..., :-1])
-
-
-def _is_tensor(given: Any) -> bool:
-    return hasattr(given, "owner")
 
 
 _DIRICHLET = type(pm.Dirichlet.rv_op)

@@ -1,10 +1,10 @@
 """The waiting-time step in jax.numpy: traceable, without callbacks, in logarithms throughout.
 
-    Λ ~ Gamma(A),   u_t ~ Gamma(m_t) / p(S_t),   p_i ∝ Gamma(c_i) / (Λ + Σ_{t ∋ i} u_t)
+Λ ~ Gamma(A),   u_t ~ Gamma(m_t) / p(S_t),   p_i ∝ Gamma(c_i) / (Λ + Σ_{t ∋ i} u_t)
 
-    S_t, m_t    the terms' sets, and the outcomes conditioned on them
-    c_i         concentration plus outcomes of category i
-    A           Σ c_i - Σ m_t over the sets that do not hold everything
+S_t, m_t    the terms' sets, and the outcomes conditioned on them
+c_i         concentration plus outcomes of category i
+A           Σ c_i - Σ m_t over the sets that do not hold everything
 """
 
 from __future__ import annotations
