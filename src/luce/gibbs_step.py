@@ -95,7 +95,8 @@ class GibbsStep:
         return step
 
     def _prepare(self, labels: Categories, family: SetFamily) -> None:
-        from luce.kernels.changing_counts import NEEDS_LOGS, add_up, sweep
+        from luce.kernels.changing_counts import NEEDS_LOGS, sweep
+        from luce.kernels.table_totals import add_up
 
         announce_compilation()
         self._labels, self._family, self._arrays = labels, family, pack_sets(family)

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from luce._types import BoolArray, FloatArray, IntArray, WordArray
+from luce._types import FloatArray, IntArray, WordArray
 from luce.kernels.jit import borrowed, compiled, embedded, internal, on_stack
 from luce.kernels.problem import SMALL_SHAPE, Problem, Wide
 from luce.kernels.random import gamma_or_log
@@ -259,40 +259,3 @@ def _draw(bits: WordArray, shapes: FloatArray, wide: Wide) -> None:
         shapes[i] = gamma_or_log(own, shapes[i], wide) if shapes[i] > 0.0 else zero(wide)
     for k in range(4):
         bits[k] = own[k]
-
-
-@compiled
-def add_up(
-    table: FloatArray, outside: BoolArray, category_totals: FloatArray, term_totals: FloatArray
-) -> int:
-    """Totals by category and by term of outcomes by row, term and category, all arrays flat.
-
-    Parameters
-    ----------
-    table
-        Rows of (terms, categories).
-    outside
-        One such row: is the category outside the term's set?
-    category_totals, term_totals
-        What is filled: rows of (categories,) and of (terms,).
-
-    Returns
-    -------
-    int
-        FINE, or BAD_COUNTS if there are outcomes outside the set they were conditioned on.
-    """
-    rows = len(table) // max(len(outside), 1)
-    terms, n = len(term_totals) // max(rows, 1), len(category_totals) // max(rows, 1)
-    misplaced = False
-    for r in range(rows):
-        for i in range(n):
-            category_totals[r * n + i] = 0.0
-        for t in range(terms):
-            total, at = 0.0, (r * terms + t) * n
-            for i in range(n):
-                count = table[at + i]
-                misplaced |= outside[t * n + i] & (count != 0.0)
-                total += count
-                category_totals[r * n + i] += count
-            term_totals[r * terms + t] = total
-    return BAD_COUNTS if misplaced else FINE

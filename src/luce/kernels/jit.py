@@ -72,8 +72,16 @@ def embedded(function: _Function) -> _Function:
     return _without_wrappers(function, forceinline=True)
 
 
-def _without_wrappers(function: _Function, forceinline: bool) -> _Function:
-    options: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+def reordered(function: _Function) -> _Function:
+    """As `embedded`, for sums that may be taken in any order, and so several numbers at a time.
+
+    Infinities and NaN stay what they are: of the liberties of fastmath this is the one taken.
+    """
+    return _without_wrappers(function, forceinline=True, fastmath={"reassoc"})
+
+
+def _without_wrappers(function: _Function, forceinline: bool, **options: Any) -> _Function:
+    options |= {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
     # Not cached: what calls it is, with this inside, and writing it out alone takes time.
     jit = numba.njit(nogil=True, error_model="numpy", forceinline=forceinline, **options)
     return cast(_Function, jit(function))
