@@ -21,7 +21,7 @@ from luce.hdp.problem import Problem, whole_counts
 from luce.hdp.state import log_dirichlet
 from luce.labels import Categories, canonical_name, plural
 from luce.progress import ProgressBar
-from luce.readers.sources import is_frame
+from luce.readers.given import is_frame
 from luce.readers.transitions import as_sequences, read_transitions
 from luce.settings import Settings
 from luce.version import __version__

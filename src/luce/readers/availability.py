@@ -6,6 +6,8 @@ import re
 from collections.abc import Sequence
 
 from luce.errors import DataError
+from luce.readers.columns import Column, is_missing
+from luce.readers.roles import plain
 
 _MARKS = ("avail", "availability", "available", "av", "is_available")
 
@@ -27,3 +29,15 @@ def availability_columns(names: Sequence[str], given: str | None) -> dict[str, s
     if given is not None:
         raise DataError(f"no two columns start or end with availability = {given!r}.")
     return {}
+
+
+def by_label(chosen: Column, labels: list[str]) -> Column:
+    """Choices by label, in whatever spelling the columns have."""
+    exact = set(labels)
+    known = {plain(label): label for label in labels}
+    if len(known) < len(labels):  # labels that differ in spelling alone must be spelled out
+        known = {}
+    values = [
+        v if v in exact or is_missing(v) else known.get(plain(str(v)), v) for v in chosen.values
+    ]
+    return Column(chosen.codes, values)

@@ -13,7 +13,7 @@ import numpy as np
 from luce._types import FloatArray, IntArray, Label, Labels
 from luce.errors import DataError
 from luce.labels import some
-from luce.readers.availability import availability_columns
+from luce.readers.availability import availability_columns, by_label
 from luce.readers.categories import all_categories
 from luce.readers.columns import (
     Column,
@@ -30,7 +30,7 @@ from luce.readers.given import describe_type, is_frame, source_of
 from luce.readers.label_lists import Separator, read_label_lists
 from luce.readers.lists import Lists
 from luce.readers.reading import Inspection, Reading, reader, require_rows
-from luce.readers.roles import find_role, first_layout, no_layout, plain
+from luce.readers.roles import find_role, first_layout, no_layout
 from luce.readers.sources import PlainSource, Source
 from luce.readers.tally import Tally
 
@@ -193,7 +193,7 @@ def _read_wide(
         flags.append(np.nan_to_num(values) == 1.0)
     labels = list(wide)
     on_offer = np.stack(flags, axis=1)
-    chosen = _as_alternative(as_labels(rows[choice]), labels)
+    chosen = by_label(as_labels(rows[choice]), labels)
     inspection.refuse(chosen.missing, lambda i: "the chosen one is missing.")
     patterns, codes = np.unique(on_offer, axis=0, return_inverse=True)
     sets = [tuple(labels[j] for j in np.flatnonzero(p)) for p in patterns]
@@ -271,18 +271,6 @@ def _count(
     per_set = np.bincount(offered.codes, times, len(sets)).astype(np.float64)
     tally.add_sets(lists.take(kept), -per_set[kept])
     return Reading(tally.counts(list(categories)), float(times.sum()), "choice")
-
-
-def _as_alternative(chosen: Column, labels: list[str]) -> Column:
-    """Choices by label, in whatever spelling the columns have."""
-    exact = set(labels)
-    known = {plain(label): label for label in labels}
-    if len(known) < len(labels):  # labels that differ in spelling alone must be spelled out
-        known = {}
-    values = [
-        v if v in exact or is_missing(v) else known.get(plain(str(v)), v) for v in chosen.values
-    ]
-    return Column(chosen.codes, values)
 
 
 def _flag(value: Any) -> bool | None:
