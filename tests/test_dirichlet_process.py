@@ -134,7 +134,7 @@ def truth(gamma: float | Gamma, base: tuple[float, float] = (0.0, 0.0)) -> Truth
 @pytest.mark.parametrize("method", ["auto", "waiting-times", "hidden-counts"])
 def test_truncated_terms_agree_with_quadrature(method: str) -> None:
     posterior = Posterior(TRUNCATED, DirichletProcess(1.3))
-    run = posterior.sample(8000, seed=SEED, method=method, progress=False)
+    run = posterior.sample(5000, seed=SEED, method=method, progress=False)
     p = run.posterior["probabilities"].to_numpy()
     z = z_scores(p, truth(1.3).means)
     assert z.max() < allowed(9), z
@@ -144,7 +144,7 @@ def test_truncated_terms_agree_with_quadrature(method: str) -> None:
 @pytest.mark.parametrize("base", [{}, {"a": 0.3}, {"a": 0.2, "b": 0.5}])
 def test_the_concentration_is_drawn_from_its_posterior(base: dict[str, float]) -> None:
     run = Posterior(TRUNCATED, DirichletProcess(HYPER, base)).sample(
-        10_000, seed=SEED, progress=False
+        6000, seed=SEED, progress=False
     )
     masses = base.get("a", 0.0), base.get("b", 0.0)
     z = z_scores(with_scale(run), truth(HYPER, masses).means)
@@ -176,8 +176,8 @@ def test_escobar_and_west_is_wrong_under_truncation(rule: Callable[..., float]) 
     """A plain sampler with hidden counts; the exact rule is right and the usual one is not."""
     rng = np.random.default_rng([SEED, 1])
     gamma, p = 1.0, np.full(3, 1 / 3)
-    kept = np.empty((1, 6000, 5))
-    for d in range(-100, 6000):
+    kept = np.empty((1, 5000, 5))
+    for d in range(-100, 5000):
         outside = rng.negative_binomial(7, max(1 - p[2], 1e-12))  # hidden on the remainder
         hidden = rng.negative_binomial(3, max(1 - p[0], 1e-12))  # hidden on a
         g = rng.standard_gamma([6 + hidden, 9, max(gamma + outside, 1e-3)])
@@ -211,7 +211,7 @@ def simulate(rng: np.random.Generator, base: Floats) -> tuple[float, Floats, lis
         terms.append((rng.choice(len(p), 3, p=other / other.sum()).tolist(), None, [first]))
     seen = sorted({i for outcomes, _, _ in terms for i in outcomes} | set(range(len(base))))
     inside = p[seen] / p[seen].sum()
-    terms.append(([seen[k] for k in rng.choice(len(seen), 6, p=inside)], seen, None))
+    terms.append(([seen[k] for k in rng.choice(len(seen), 12, p=inside)], seen, None))
     return gamma, p, terms
 
 
@@ -233,7 +233,7 @@ def test_parameters_and_their_posterior_draws_have_one_law(
     rng = np.random.default_rng([SEED, 2])
     process = DirichletProcess(HYPER, dict(enumerate(base)))
     gaps = []
-    for k in range(150):
+    for k in range(120):
         gamma, p, terms = simulate(rng, np.array(base))
         seen, counts = as_counts(terms, len(base), forget)
         with warnings.catch_warnings():

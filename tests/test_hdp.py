@@ -222,7 +222,7 @@ Step = Callable[[np.random.Generator, Floats, Floats, Point], Point]
 def independent_draws(data: int) -> Floats:
     rng = np.random.default_rng([SEED, 4, data])
     drawn = []
-    for _ in range(5000):
+    for _ in range(4000):
         point = prior_point(rng)
         drawn.append(weak_statistics(point, simulate_counts(rng, *point[:2], data)[0]))
     return np.array(drawn)
@@ -352,7 +352,7 @@ def open_data(
     ("fault", "length", "chains"),
     [
         ("", 10, 120),
-        ("starts not told", 3, 300),
+        ("starts not told", 3, 220),
         pytest.param("", 10, 1500, marks=pytest.mark.slow),
         pytest.param("at once", 10, 1500, marks=pytest.mark.slow),
     ],
