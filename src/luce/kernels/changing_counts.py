@@ -20,7 +20,7 @@ from luce.kernels.problem import SMALL_SHAPE, Problem, Wide
 from luce.kernels.random import gamma_or_log
 from luce.kernels.set_sums import LEAST, member_sums, normalise, plus, set_sums, zero
 
-# What a call returns.  Nothing has been drawn unless it is FINE.
+# What a call returns.  For a row that is not FINE nothing has been drawn.
 FINE, WRONG_SIZE, BAD_PROBABILITIES, BAD_COUNTS, BAD_CONCENTRATION, TOO_FEW, NEEDS_LOGS = range(7)
 
 # Where the outcomes of a term go that has no stored set: nowhere if it holds every category, and
