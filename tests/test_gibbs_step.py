@@ -89,7 +89,7 @@ def test_closed_form_where_the_sets_nest() -> None:
     assert_agree(run(step, start(200, 5), counts, prior, 400, 100, 2), exact(NESTED, prior))
     with pytest.raises(AssertionError, match=r"\|z\| ="):
         assert_agree(
-            run(step, start(200, 5), counts, prior + [0.1, 0, 0, 0, 0], 400, 100, 2),
+            run(step, start(200, 5), counts, prior + [0.5, 0, 0, 0, 0], 400, 100, 2),
             exact(NESTED, prior),
         )
 
