@@ -125,7 +125,7 @@ def test_rows_make_a_matrix_with_exact_zeros() -> None:
 
 def test_rows_that_do_not_fit_are_refused() -> None:
     ab = Posterior(ConditionalCounts("ab"))
-    one, two = ab.sample(10, seed=1, progress=False), ab.sample(20, seed=1, progress=False)
+    one, two = ab.sample(10, seed=1, progress=False), ab.sample(20, seed=2, progress=False)
     with pytest.raises(DataError, match="differ in chains and draws"):
         luce.transition_matrix({"a": one, "b": two})
     with pytest.raises(DataError, match="no draws"):

@@ -552,7 +552,9 @@ def test_items_twice_in_one_ranking(write: Any) -> None:
     orders = write("o.csv", "ranking\na>b>c\na>b>a\n")
     assert problems(orders) == [(3, "'a' appears twice in one ranking.")]
     long = write("l.csv", "race,driver,place\n1,a,1\n1,b,2\n2,a,1\n2,a,2\n")
-    assert problems(long) == [(4, "'a' appears twice in one ranking.")]
+    assert problems(long) == [
+        (4, "in the group that begins here, 'a' appears twice in one ranking.")
+    ]
     assert places(write("v.soi", preflib("soi", "4: 2\n3: 3,1,3\n")), unranked="below") == [7]
     lists = write("o.jsonl", '["a", "b"]\n["b", "b"]\n')
     assert problems(lists) == [(2, "'b' appears twice in one ranking.")]
@@ -675,4 +677,6 @@ def test_a_case_that_comes_back_later_is_one_case(write: Any) -> None:
     apart = "case,alt,choice\n1,a,1\n2,a,0\n1,b,0\n2,b,1\n1,c,0\n"
     assert luce.read(write("t.csv", together)) == luce.read(write("a.csv", apart))
     races = "race,driver,place\n1,a,2\n2,b,1\n1,b,1\n2,a,2\n2,a,3\n"
-    assert problems(write("r.csv", races)) == [(3, "'a' appears twice in one ranking.")]
+    assert problems(write("r.csv", races)) == [
+        (3, "in the group that begins here, 'a' appears twice in one ranking.")
+    ]

@@ -2,6 +2,7 @@
 
 import argparse
 import io
+import os
 import sys
 import time
 from collections.abc import Sequence
@@ -25,6 +26,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = _parser().parse_args(argv)
     try:
         code = arguments.run(arguments)
+        sys.stdout.flush()
     except BadRowsError as error:
         for problem in error.problems:
             print(located(error.source, problem), file=sys.stderr)
@@ -35,6 +37,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     except LuceError as error:
         print(f"luce: {error}", file=sys.stderr)
         return 1
+    except BrokenPipeError:  # whoever was reading has seen enough, as in `luce fit x | head`
+        sys.stdout = open(os.devnull, "w")  # noqa: SIM115  # or Python complains at the end
+        return 141
     except KeyboardInterrupt:
         print("luce: interrupted", file=sys.stderr)
         return 130

@@ -11,11 +11,14 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from luce.conditional_counts import ConditionalCounts
 from luce.errors import ConvergenceWarning, DataError, Problem, SkippedRowsWarning
 from luce.files.read import understand
 from luce.posterior import Posterior
 from luce.readers.reading import READERS, Reading
+from luce.settings import check_whole
 from luce.storage import check_target, save
 from luce.structure import structure_of
 from luce.summaries import summary
@@ -87,6 +90,7 @@ def _add_reading(parser: argparse.ArgumentParser) -> None:
 
 
 def _fit(arguments: argparse.Namespace) -> int:
+    check_whole("--most", arguments.most, 1)
     if arguments.out is not None:  # before any work is done
         check_target(arguments.out, arguments.overwrite)
     with _spoken():
@@ -95,7 +99,10 @@ def _fit(arguments: argparse.Namespace) -> int:
     if arguments.out is not None and len(posteriors) > 1:
         raise DataError("--out saves one run, and --rows separate makes one for each state.")
     code = 0
-    for name, posterior in posteriors.items():
+    seeds: list[Any] = [arguments.seed]
+    if len(posteriors) > 1:  # each row its own, else they would depend on each other
+        seeds = list(np.random.SeedSequence(arguments.seed).spawn(len(posteriors)))
+    for (name, posterior), seed in zip(posteriors.items(), seeds, strict=True):
         chosen = arguments.method == "auto"  # else the choices of auto are not to the point
         structure = str(posterior.structure) if chosen else repr(posterior.structure)
         print(f"\n{name}{structure}\n", flush=True)
@@ -103,7 +110,7 @@ def _fit(arguments: argparse.Namespace) -> int:
             run = posterior.sample(
                 arguments.draws,
                 chains=arguments.chains,
-                seed=arguments.seed,
+                seed=seed,
                 method=arguments.method,
             )
         if any(issubclass(w.category, ConvergenceWarning) for w in seen):

@@ -199,7 +199,7 @@ def summary(
 
 def _marks(labels: list[Label], counts: ConditionalCounts) -> BoolArray:
     unknown = set(prior_only(counts))
-    if set(labels) != set(counts.categories):
+    if not set(labels) <= set(counts.categories):
         raise DataError(
             f"counts has the categories {some(counts.categories)}, the draws have {some(labels)}; "
             "give the counts that the draws were made from."

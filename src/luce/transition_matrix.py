@@ -36,7 +36,10 @@ def transition_matrix(runs: Mapping[Label, DrawsLike]) -> DataArray:
     --------
     >>> import luce
     >>> rows = luce.from_transitions("abcabcacb", rows="separate")
-    >>> runs = {state: luce.Posterior(row).sample(500, seed=1) for state, row in rows.items()}
+    >>> runs = {
+    ...     state: luce.Posterior(row).sample(500, seed=k)
+    ...     for k, (state, row) in enumerate(rows.items())
+    ... }
     >>> luce.transition_matrix(runs).mean(("chain", "draw")).values.round(1)
     array([[0. , 0.6, 0.4],
            [0.3, 0. , 0.7],
@@ -47,6 +50,16 @@ def transition_matrix(runs: Mapping[Label, DrawsLike]) -> DataArray:
     if not isinstance(runs, Mapping) or not runs:
         raise DataError("a mapping from states to draws of their rows is needed.")
     states = list(runs)
+    seeds = [
+        (run.attrs["seed"], tuple(run.attrs.get("seed_spawn_key", ())))
+        for run in runs.values()
+        if isinstance(run, xr.DataTree) and "seed" in run.attrs
+    ]
+    if len(set(seeds)) < len(seeds):
+        raise DataError(
+            "some rows were drawn with the same seed, so that they depend on each other; give each "
+            "a seed of its own."
+        )
     drawn = [read_draws(run) for run in runs.values()]
     shapes = {row.shape[:2] for row in drawn}
     if len(shapes) > 1:

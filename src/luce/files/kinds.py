@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from luce.errors import DataError
 from luce.labels import some
-from luce.readers import choices, groups, pairs, rank_tables, teams, transitions
+from luce.readers import choices, groups, pairs, rank_layouts, teams, transitions
 from luce.readers.availability import availability_columns
 from luce.readers.roles import find_role, first_layout, plain
 from luce.readers.sources import Source
 
 _LAYOUTS = {
     "pairs": pairs.LAYOUTS,
-    "rankings": rank_tables.LAYOUTS,
+    "rankings": rank_layouts.LAYOUTS,
     "choices": choices.LAYOUTS,
     "transitions": transitions.LAYOUTS,
     "teams": teams.LAYOUTS,
@@ -34,7 +34,7 @@ def find_kind(source: Source) -> str:
     if not fitting and availability_columns(names, None):
         return "choices"
     places = [name for name in names if name != find_role(names, "count")]
-    if not fitting and len(places) > 1 and all(map(rank_tables.is_place, places)):
+    if not fitting and len(places) > 1 and all(map(rank_layouts.is_place, places)):
         return "rankings"
     if len(fitting) > 1:
         # The kind whose layout uses the most columns says the most about them.

@@ -13,11 +13,16 @@ import numpy as np
 
 from luce._types import IntArray
 from luce.errors import DataError, Problem
-from luce.readers.columns import Column, Rows, Runs
+from luce.readers.columns import Column, Rows, Runs, is_missing
 from luce.readers.lists import starts_of
 from luce.readers.sources import Source, counted_rows, runs_of
 
 Row = tuple[int, tuple[Any, ...]]
+
+
+def _key(row: Row) -> Any:
+    value = row[1][0]
+    return value.strip() if isinstance(value, str) else value
 
 
 class LineSource(Source):
@@ -136,6 +141,10 @@ class LineSource(Source):
 
     def _groups(self, names: Sequence[str]) -> Iterator[tuple[int, Any, tuple[Any, ...]]]:
         """First line, key and rows of each group of neighbours."""
-        for value, group in groupby(self._some(names), key=lambda row: row[1][0]):
+        for value, group in groupby(self._some(names), key=_key):
             rows = list(group)
+            if is_missing(value):
+                what = f"{names[0]} is missing."
+                self._problems.update(Problem(line, what) for line, _ in rows)
+                continue
             yield rows[0][0], value, tuple(row[1:] for _, row in rows)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from typing import Any
 
 from luce.errors import DataError
-from luce.readers.columns import Column, is_missing
+from luce.readers.columns import Column, as_number, is_missing
 from luce.readers.roles import plain
 
 _MARKS = ("avail", "availability", "available", "av", "is_available")
@@ -32,12 +33,19 @@ def availability_columns(names: Sequence[str], given: str | None) -> dict[str, s
 
 
 def by_label(chosen: Column, labels: list[str]) -> Column:
-    """Choices by label, in whatever spelling the columns have."""
+    """Choices by label; numbers are compared as numbers, words without case and punctuation."""
     exact = set(labels)
-    known = {plain(label): label for label in labels}
-    if len(known) < len(labels):  # labels that differ in spelling alone must be spelled out
-        known = {}
-    values = [
-        v if v in exact or is_missing(v) else known.get(plain(str(v)), v) for v in chosen.values
-    ]
-    return Column(chosen.codes, values)
+    numbers = {as_number(label): label for label in labels}
+    words = {plain(label): label for label in labels}
+    if len(words) < len(labels):  # labels that differ in spelling alone must be spelled out
+        words = {}
+
+    def label_of(value: Any) -> Any:
+        if value in exact or is_missing(value):
+            return value
+        number = as_number(value)
+        if number is not None:
+            return numbers.get(number, value)
+        return words.get(plain(str(value)), value)
+
+    return Column(chosen.codes, [label_of(value) for value in chosen.values])

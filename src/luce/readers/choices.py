@@ -19,13 +19,13 @@ from luce.readers.columns import (
     Column,
     Rows,
     Runs,
+    as_flag,
     as_labels,
-    as_number,
     hashable,
     is_list,
     is_missing,
 )
-from luce.readers.duels import read_counts
+from luce.readers.duels import read_counts, run_counts
 from luce.readers.given import describe_type, is_frame, source_of
 from luce.readers.label_lists import Separator, read_label_lists
 from luce.readers.lists import Lists
@@ -35,9 +35,9 @@ from luce.readers.sources import PlainSource, Source
 from luce.readers.tally import Tally
 
 LAYOUTS = {
+    "long": (["case", "alternative", "chosen"], ["count", "available"]),
     "picks": (["chosen", "offered"], ["count"]),
     "losers": (["chosen", "losers"], ["count"]),
-    "long": (["case", "alternative", "chosen"], []),
 }
 
 
@@ -159,6 +159,9 @@ def _read_picks(
     chosen = as_labels(rows[roles["chosen"]])
     inspection.refuse(chosen.missing, lambda i: "the chosen one is missing.")
     offered = read_label_lists(rows[listed], separator, inspection, listed)
+    texts = {x for value in offered.values for x in value}
+    if texts and all(isinstance(x, str) for x in texts):  # 1 in a column of numbers is "1" here
+        chosen = Column(chosen.codes, [_as_text(v, texts) for v in chosen.values])
     if "losers" in roles:
         both = [(*offered[i], chosen[i]) for i in range(len(rows))]
         offered = Column.of(_tuples(both))
@@ -205,17 +208,29 @@ def _read_wide(
 def _read_long(
     source: Source, roles: dict[str, str], categories: Labels | None, skip_bad: bool
 ) -> Reading:
-    runs = source.runs(roles["case"], [roles["alternative"], roles["chosen"]])
+    more = [roles[role] for role in ("count", "available") if role in roles]
+    runs = source.runs(roles["case"], [roles["alternative"], roles["chosen"], *more])
     require_rows(source, runs)
     items, marks = as_labels(runs[roles["alternative"]]), as_labels(runs[roles["chosen"]])
     inspection = Inspection(len(runs))
-    flagged = all(_flag(value) is not None for value in marks.values)
+    times = run_counts(runs, roles["count"], inspection) if "count" in roles else runs.repeats
+    there = runs[roles["available"]].map(as_flag) if "available" in roles else None
+    flagged = all(as_flag(value) is not None for value in marks.values)
     picks: list[Label] = []
     sets = []
     for i, span in enumerate(runs.spans()):
-        alternatives = tuple(items[k] for k in span)
+        if there is not None:
+            if any(there[k] is None for k in span):
+                inspection.refuse_row(i, f"{roles['available']} is neither 1 nor 0.")
+            offered_rows = [k for k in span if there[k]]
+            taken = [k for k in span if flagged and as_flag(marks[k]) and not there[k]]
+            if taken:
+                inspection.refuse_row(i, f"{items[taken[0]]!r} was chosen but not available.")
+        else:
+            offered_rows = list(span)
+        alternatives = tuple(items[k] for k in offered_rows)
         if flagged:
-            winners = [items[k] for k in span if _flag(marks[k])]
+            winners = [items[k] for k in span if as_flag(marks[k])]
         else:
             winners = list(dict.fromkeys(marks[k] for k in span if not is_missing(marks[k])))
         if len(winners) != 1:
@@ -230,7 +245,7 @@ def _read_long(
         picks.append(winners[0] if winners else None)
         sets.append(alternatives)
     chosen, offered = Column.of(picks), Column.of(_tuples(sets))
-    return _count(source, runs, chosen, offered, runs.repeats, inspection, categories, skip_bad)
+    return _count(source, runs, chosen, offered, times, inspection, categories, skip_bad)
 
 
 def _count(
@@ -273,15 +288,8 @@ def _count(
     return Reading(tally.counts(list(categories)), float(times.sum()), "choice")
 
 
-def _flag(value: Any) -> bool | None:
-    if isinstance(value, str) and value.strip().lower() in ("true", "yes", "y", "t"):
-        return True
-    if isinstance(value, str) and value.strip().lower() in ("false", "no", "n", "f", ""):
-        return False
-    number = as_number(value)
-    if number is None or number not in (0.0, 1.0):
-        return False if number != number and number is not None else None
-    return number == 1.0
+def _as_text(value: Any, texts: set[Any]) -> Any:
+    return str(value) if isinstance(value, int) and str(value) in texts else value
 
 
 def _tuples(values: list[tuple[Any, ...]]) -> np.ndarray[Any, Any]:

@@ -130,12 +130,15 @@ class Runs:
         How often a group with just these rows occurs.
     places
         Gives, for groups by number, all the places (from 1 on) where they begin in the source.
+    nameless
+        Places of rows that do not say which group they belong to; they are in none.
     """
 
     columns: dict[str, Column]
     starts: IntArray
     repeats: FloatArray
     places: Callable[[IntArray], list[list[int]]]
+    nameless: tuple[int, ...] = ()
 
     def __len__(self) -> int:
         return len(self.repeats)
@@ -174,6 +177,18 @@ def as_number(value: Any) -> float | None:
         return float(value)
     except (TypeError, ValueError, OverflowError):
         return None
+
+
+def as_flag(value: Any) -> bool | None:
+    """Read yes or no, 1 or 0; nothing is no, and None stands for anything else."""
+    if isinstance(value, str) and value.strip().lower() in ("true", "yes", "y", "t"):
+        return True
+    if isinstance(value, str) and value.strip().lower() in ("false", "no", "n", "f", ""):
+        return False
+    number = as_number(value)
+    if number is None or number not in (0.0, 1.0):
+        return False if number != number and number is not None else None
+    return number == 1.0
 
 
 def is_list(value: Any) -> bool:

@@ -15,9 +15,9 @@ from luce._types import BoolArray, FloatArray, IntArray, Label, Labels
 from luce.errors import DataError
 from luce.labels import Categories
 from luce.readers.categories import all_categories
-from luce.readers.columns import Column, Rows, as_labels
+from luce.readers.columns import Column, Rows, Runs, as_labels
 from luce.readers.lists import Lists
-from luce.readers.outcomes import FIRST, SECOND, TIE, UNKNOWN, read_outcomes
+from luce.readers.outcomes import FIRST, SECOND, TIE, UNKNOWN, read_names, read_outcomes
 from luce.readers.reading import Inspection, Reading
 from luce.readers.tally import Tally
 from luce.readers.ties import ask_for_meaning
@@ -102,6 +102,22 @@ def read_counts(rows: Rows, name: str, inspection: Inspection) -> FloatArray:
     return np.where(inspection.usable, np.nan_to_num(values) * rows.repeats, 0.0)
 
 
+def run_counts(runs: Runs, name: str, inspection: Inspection) -> FloatArray:
+    """Read how often each group of rows occurs: one number, the same in all of its rows."""
+    column = runs[name]
+    values, wrong = column.numbers()
+    counts = np.zeros(len(runs))
+    for i, span in enumerate(runs.spans()):
+        first = values[span.start]
+        if wrong[span.start] or not 0 <= first < 1e300:
+            inspection.refuse_row(i, f"{name} is {column[span.start]!r}; a number is needed.")
+        elif not (values[span.start : span.stop] == first).all():
+            inspection.refuse_row(i, f"{name} differs between the rows of one group.")
+        else:
+            counts[i] = first * runs.repeats[i]
+    return counts
+
+
 def read_home(
     rows: Rows, home: str | None, first: Column, second: Column, inspection: Inspection
 ) -> IntArray:
@@ -109,7 +125,7 @@ def read_home(
     if home is None or home in ("first", "second"):
         return np.full(len(rows), ["first", "second"].index(home) + 1 if home else 0)
     named = as_labels(rows[home])
-    result = read_outcomes(named, first, second, {})
+    result = read_names(named, first, second)
     side = np.where(result == FIRST, 1, np.where(result == SECOND, 2, 0))
     inspection.refuse(
         (side == 0) & ~named.missing,

@@ -17,7 +17,7 @@ import numpy as np
 from luce._types import Labels
 from luce.errors import DataError
 from luce.readers.categories import all_categories
-from luce.readers.columns import Column, Rows, as_labels, as_number, hashable, in_order
+from luce.readers.columns import Column, Rows, as_labels, hashable, in_order, is_missing
 from luce.readers.duels import read_counts
 from luce.readers.given import is_frame, source_of
 from luce.readers.label_lists import Separator, read_label_lists
@@ -205,7 +205,7 @@ def _answers(column: Column) -> Column:
     """Answers, with None for those that are missing, however that is written."""
 
     def missing(value: Any) -> bool:
-        number = as_number(value)
-        return number is not None and number != number
+        # Not more than R writes: "none" and "-" may be answers.
+        return is_missing(value) or (isinstance(value, str) and value.strip() in ("NA", "NaN"))
 
     return Column(column.codes, [None if missing(v) else v for v in column.values])

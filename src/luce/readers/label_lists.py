@@ -27,7 +27,7 @@ def read_label_lists(
         raise DataError(f"separator = {separator!r}; a text such as '|' is needed.")
     texts = [value for value in column.values if isinstance(value, str)]
     if separator is None:
-        separator = next((s for s in _SEPARATORS if any(s in text for text in texts)), None)
+        separator = _find_separator(texts)
     values: list[Any] = []
     sentences: dict[int, str] = {}
     for k, value in enumerate(column.values):
@@ -47,6 +47,22 @@ def is_printed_list(text: str) -> bool:
     return _PRINTED.fullmatch(text) is not None
 
 
+def _find_separator(texts: list[str]) -> str | None:
+    """Find what stands between labels; a plus that only ends one, as in SR3+, does not."""
+    plus = re.compile(r"\w\s*\+\s*\w")
+    found = [
+        s
+        for s in _SEPARATORS
+        if any(plus.search(text) if s == "+" else s in text for text in texts)
+    ]
+    if len(found) > 1:
+        raise DataError(
+            f"labels may be separated by {' or by '.join(map(repr, found))}; say which with "
+            "separator=... (--separator)."
+        )
+    return found[0] if found else None
+
+
 def _labels(value: Any, separator: Separator) -> tuple[tuple[Any, ...], str]:
     """Return the labels, and what is wrong with them, if anything."""
     if is_missing(value):
@@ -57,6 +73,7 @@ def _labels(value: Any, separator: Separator) -> tuple[tuple[Any, ...], str]:
         labels = tuple(x.strip() for x in (value.split(separator) if separator else [value]))
     elif isinstance(value, (tuple, frozenset)):
         labels = tuple(sorted(value, key=repr)) if isinstance(value, frozenset) else value
+        labels = tuple(x.strip() if isinstance(x, str) else x for x in labels)
     else:
         labels = (value,)
     if not labels or any(map(is_missing, labels)):

@@ -35,6 +35,8 @@ class Order(NamedTuple):
         Labels only known to come after all of these.
     zeros
         Labels whose rank is 0: they were listed and not ranked.
+    blanks
+        Labels that were listed with nothing beside them.
     count
         How often this ranking occurs.
     """
@@ -42,11 +44,12 @@ class Order(NamedTuple):
     classes: tuple[tuple[Label, ...], ...]
     below: tuple[Label, ...] = ()
     zeros: tuple[Label, ...] = ()
+    blanks: tuple[Label, ...] = ()
     count: float = 1.0  # type: ignore[assignment]  # hides tuple.count, which nobody needs
 
     @property
     def labels(self) -> Iterator[Label]:
-        """Everybody who is mentioned."""
+        """Everybody of whom something is said."""
         return chain(*self.classes, self.below, self.zeros)
 
 
@@ -71,7 +74,7 @@ def read_order(given: Any, separator: str = ">") -> tuple[tuple[Label, ...], ...
         places: Sequence[Any] = [p.split("=") if "=" in p else p for p in parts]
         places = [[x.strip() for x in p] if isinstance(p, list) else p for p in places]
     elif isinstance(given, Iterable):
-        places = list(given)
+        places = [x.strip() if isinstance(x, str) else x for x in given]
     else:
         raise WrongOrderError(f"{given!r} is not a ranking; a list of labels is needed.")
     while places and is_missing(places[-1]):  # padding at the end, as in tables of places
@@ -106,7 +109,8 @@ def count_orders(
     named: Labels | None,
 ) -> Reading:
     """Turn rankings into counts."""
-    categories = all_categories(dict.fromkeys(chain(*(o.labels for o in orders))), named)
+    listed = chain(*(chain(o.labels, o.blanks) for o in orders))
+    categories = all_categories(dict.fromkeys(listed), named)
     number = float(sum(order.count for order in orders))
     _ask_about_ties(orders, ties)
     meaning = _meaning_of_silence(orders, len(categories), unranked, blank)
@@ -115,6 +119,8 @@ def count_orders(
     rest: list[tuple[list[int], float]] = []
     for order in orders:
         for ranked, below, weight in _strict(order, ties, unranked):
+            if not ranked:  # nobody finished: it says nothing
+                continue
             places = [categories.index[label] for label in ranked]
             if meaning == "below" and _nobody_absent(order, unranked):
                 rest.append((places, weight))
@@ -180,7 +186,7 @@ def _strict(
     classes, below = order.classes, order.below
     if unranked == "below":
         below += order.zeros
-    if ties == "last" and len(classes[-1]) > 1:
+    if ties == "last" and classes and len(classes[-1]) > 1:
         classes, below = classes[:-1], below + classes[-1]
     orders = 1 if ties is None else prod(factorial(len(c)) for c in classes)
     for places in product(*(permutations(c) for c in classes)) if orders > 1 else [classes]:
@@ -198,7 +204,7 @@ def check_ties_of(order: Order, ties: str | None, others_below: bool) -> None:
     if ties == "last":
         if any(size > 1 for size in sizes[:-1]):
             raise WrongOrderError("a tie is not in last place, which ties='last' needs.")
-        if sizes[-1] > 1 and (order.below or others_below):
+        if sizes and sizes[-1] > 1 and (order.below or others_below):
             raise WrongOrderError(
                 "a tie is above somebody who is only known to be below, so it is not the last."
             )

@@ -13,11 +13,19 @@ from luce.readers.roles import plain
 UNKNOWN, FIRST, SECOND, TIE = range(4)
 
 _FIRST = {"modela", "left", "first", "item1", "player1", "w1", "white", "home", "win", "h",
-          "w", "side1", "team1"}  # fmt: skip
+          "w", "side1", "team1", "true"}  # fmt: skip
 _SECOND = {"modelb", "right", "b", "second", "item2", "player2", "w2", "black", "away", "loss",
-           "l", "side2", "team2"}  # fmt: skip
+           "side2", "team2", "false"}  # fmt: skip
 _TIE = {"tie", "draw", "d", "tiebothbad", "bothbad", "tied", "drawn", "equal", "x", "t"}
 _SCORES = {"1-0": FIRST, "0-1": SECOND, "1/2-1/2": TIE, "½-½": TIE}
+
+
+def read_names(named: Column, first: Column, second: Column) -> IntArray:
+    """Tell for each row whom it names: FIRST, SECOND or UNKNOWN."""
+    result = np.full(len(named), UNKNOWN)
+    result[_same(named, first)] = FIRST
+    result[_same(named, second)] = SECOND
+    return result
 
 
 def read_outcomes(
@@ -28,9 +36,7 @@ def read_outcomes(
     An outcome may be the label of the winner, the name of the winner's column, or one of the
     usual words and codes.  Labels go first: a competitor may be called "b".
     """
-    named = np.full(len(outcome), UNKNOWN)
-    named[_same(outcome, first)] = FIRST
-    named[_same(outcome, second)] = SECOND
+    named = read_names(outcome, first, second)
     words = _codes_beside(outcome, {*first.values, *second.values}, roles)[outcome.codes]
     labels = (named != UNKNOWN) | (words == TIE)
     if labels.all() and (named != UNKNOWN).any():
@@ -48,6 +54,12 @@ def _same(outcome: Column, side: Column) -> Any:
 
 
 def _text(value: Any) -> Any:
+    """A label as it is compared: numbers in a file of text are numbers."""
+    if is_missing(value):
+        return None
+    number = as_number(value)
+    if number is not None and number == number:
+        return number
     return value.strip() if isinstance(value, str) else value
 
 
@@ -57,20 +69,28 @@ def _codes_beside(outcome: Column, competitors: set[Any], roles: dict[str, str])
     A label in a row where it did not compete is so found, and not taken for "a" or "b".
     """
     codes = _codes(outcome, roles)
-    texts = {value.strip() for value in competitors if isinstance(value, str)}
-    label = np.asarray([isinstance(v, str) and v.strip() in texts for v in outcome.values], bool)
+    labels = {_text(value) for value in competitors} - {None}
+    label = np.asarray([_text(v) in labels for v in outcome.values], bool)
     told = (codes != TIE) & ~np.asarray([is_missing(v) for v in outcome.values], bool)
+    coded = {_text(v) for v in outcome.values} - {None} <= {0.0, 0.5, 1.0}
+    if coded:  # 1 and 0 are results, unless every row names one of its two: that is seen above
+        return codes
     if told.any() and label[told].all():
         return np.where((codes == TIE) & ~label, TIE, UNKNOWN)
     return codes
 
 
-def _meaning_of_a(outcome: Column, roles: dict[str, str]) -> int:
-    """Tell whether the letter A is the first of A and B, or the guest of H, D and A."""
+def _meaning_of_letters(outcome: Column, roles: dict[str, str]) -> dict[str, int]:
+    """Tell what A, L and R are: A and B, or the guest of H, D and A; left and right, or a loss."""
     words = {plain(value) for value in outcome.values if isinstance(value, str)}
-    guest = plain(roles.get("item2", "")).startswith("away") or "h" in words
-    first = plain(roles.get("item1", "")).endswith("a") or "b" in words
-    return UNKNOWN if guest == first else SECOND if guest else FIRST
+    one, two = (plain(roles.get(role, "")) for role in ("item1", "item2"))
+    guest, first = two.startswith("away") or "h" in words, one.endswith("a") or "b" in words
+    left = one.startswith("left") or "r" in words
+    return {
+        "a": UNKNOWN if guest == first else SECOND if guest else FIRST,
+        "l": FIRST if left else SECOND if "w" in words else UNKNOWN,
+        "r": SECOND if two.startswith("right") or "l" in words else UNKNOWN,
+    }
 
 
 def _codes(outcome: Column, roles: dict[str, str]) -> IntArray:
@@ -78,7 +98,7 @@ def _codes(outcome: Column, roles: dict[str, str]) -> IntArray:
     columns = {plain(roles[r]): k for r, k in (("item1", FIRST), ("item2", SECOND)) if r in roles}
     numbers = [as_number(value) for value in outcome.values]
     counts_two = 2.0 in numbers  # 1 and 2 name the sides; else 1 is a win and 0 a loss
-    letter = _meaning_of_a(outcome, roles)
+    letters = _meaning_of_letters(outcome, roles)
     codes = []
     for value, number in zip(outcome.values, numbers, strict=True):
         if number is not None and number == number:
@@ -91,8 +111,8 @@ def _codes(outcome: Column, roles: dict[str, str]) -> IntArray:
             codes.append(_SCORES[text])
         elif word in columns:
             codes.append(columns[word])
-        elif word == "a":
-            codes.append(letter)
+        elif word in letters:
+            codes.append(letters[word])
         else:
             known = ((_TIE, TIE), (_FIRST, FIRST), (_SECOND, SECOND))
             codes.append(next((k for words, k in known if word in words), UNKNOWN))

@@ -15,6 +15,7 @@ import numpy as np
 
 from luce._types import Label, Labels
 from luce.errors import DataError
+from luce.labels import some
 from luce.readers.columns import as_labels, is_list
 from luce.readers.duels import (
     MEANINGS,
@@ -26,7 +27,7 @@ from luce.readers.duels import (
 )
 from luce.readers.given import describe_type, is_frame, source_of, with_named_rows
 from luce.readers.reading import Inspection, Reading, reader, require_rows
-from luce.readers.roles import check_column, first_layout, no_layout
+from luce.readers.roles import check_column, find_role, first_layout, no_layout
 from luce.readers.sources import PlainSource, Source
 from luce.readers.ties import check_ties
 from luce.readers.win_matrix import is_square, pairs_of_array, pairs_of_matrix
@@ -116,6 +117,16 @@ def _read(
     if layout is None:
         raise no_layout("pairs", source.names, LAYOUTS, "; or a square table of wins")
     name, roles = layout
+    rest = [column for column in source.names if column not in roles.values()]
+    if (
+        name == "winner and loser"
+        and not (columns.get("winner") and columns.get("loser"))
+        and all(find_role(rest, role) for role in ("item1", "item2"))
+    ):
+        raise DataError(
+            f"the columns {some(source.names, 12)} may be read in two ways. Name them: winner=... "
+            "and loser=..., or item1=..., item2=... and wins1=... or outcome=..."
+        )
     if name == "winner and loser" and options.home in ("first", "second"):
         raise DataError(
             f"home = {options.home!r}, but winner and loser do not say who was the first: give "

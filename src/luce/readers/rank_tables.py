@@ -1,62 +1,20 @@
-"""Layouts in which frames and files hold rankings."""
+"""Rankings out of the layouts in which frames and files hold them."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from luce.errors import DataError
 from luce.readers.columns import Column, Rows, Runs, as_labels, as_number, is_missing
-from luce.readers.duels import read_counts
+from luce.readers.duels import read_counts, run_counts
 from luce.readers.orders import Order, WrongOrderError, find_separator, read_order
+from luce.readers.rank_layouts import LAYOUTS, RankOptions, named_columns, wide_columns
 from luce.readers.reading import Inspection, require_rows
 from luce.readers.roles import find_roles, first_layout, no_layout
 from luce.readers.sources import Source
-from luce.readers.tables import is_unnamed
-
-LAYOUTS = {
-    "long": (["ranking", "item", "rank"], []),
-    "orders": (["order"], ["count"]),
-}
-WIDE = ("items-in-columns", "items-in-rows", "places-in-columns")
-
-# As race results have them: retired, withdrawn, did not start, disqualified, ...
-DID_NOT_FINISH = frozenset(
-    {"ret", "retired", "rt", "wd", "withdrew", "withdrawn", "dns", "dnf", "dsq", "dq", "disq",
-     "dnp", "dnc", "nc", "dnq", "nq", "np", "ex", "exc", "sick", "otl", "ocs", "bfd", "raf"}
-)  # fmt: skip
-_PLACE = re.compile(
-    r"(rank|place|position|choice|pref|preference|top)?\W*_?\d+(st|nd|rd|th)?", re.I
-)
-
-
-@dataclass(frozen=True)
-class RankOptions:
-    """What ranks mean."""
-
-    unranked: str | None = None
-    blank: str | None = None
-    best: str = "smallest"
-    did_not_finish: Iterable[str] | None = None
-    ignore: Sequence[str] = ()
-
-    def check(self) -> None:
-        """Refuse what is not known."""
-        for name, value in (("unranked", self.unranked), ("blank", self.blank)):
-            if value not in (None, "absent", "below"):
-                raise DataError(f"{name} = {value!r}; 'absent' (took no part) or 'below' (after "
-                                "all who are ranked) is needed.")  # fmt: skip
-        if self.best not in ("smallest", "largest"):
-            raise DataError(f"best = {self.best!r}; 'smallest' or 'largest' is needed.")
-
-    def unfinished(self) -> frozenset[str]:
-        """Texts that stand for a rank below all others, in small letters."""
-        given = self.did_not_finish
-        return DID_NOT_FINISH if given is None else frozenset(x.lower() for x in given)
 
 
 class Rankings:
@@ -80,32 +38,6 @@ class Rankings:
         return [o for o, good in zip(self.orders, keep.tolist(), strict=True) if good and o]
 
 
-def find_layout(
-    source: Source, columns: Mapping[str, str | None], layout: str | None, options: RankOptions
-) -> str:
-    """Tell how a frame holds rankings."""
-    known = (*LAYOUTS, *WIDE)
-    if layout is not None:
-        if layout not in known:
-            raise DataError(f"layout = {layout!r}; one of {', '.join(known)} is needed.")
-        return layout
-    found = first_layout(source.names, columns, LAYOUTS)
-    if found is not None:
-        return found[0]
-    names = _wide_columns(source, columns, options)
-    named = _named(names)
-    if len(named) >= 2 and all(map(is_place, named)):
-        return "places-in-columns"
-    rows = source.distinct(names)
-    ranks = [name for name in names if _holds_ranks(rows[name], options)]
-    if len(ranks) == len(names) >= 2:
-        return "items-in-columns"
-    if len(ranks) == len(names) - 1 >= 1 and names[0] not in ranks:
-        return "items-in-rows"
-    raise no_layout("rankings", source.names, LAYOUTS,
-                    f"; or a table in one of the layouts {', '.join(WIDE)}")  # fmt: skip
-
-
 def read_orders(
     source: Source, layout: str, columns: Mapping[str, str | None], options: RankOptions
 ) -> Rankings:
@@ -121,14 +53,17 @@ def read_orders(
 
 def _read_long(source: Source, columns: Mapping[str, str | None], options: RankOptions) -> Rankings:
     roles = _required(source, columns, "long")
-    runs = source.runs(roles["ranking"], [roles["item"], roles["rank"]])
+    counted = [roles["count"]] if "count" in roles else []
+    runs = source.runs(roles["ranking"], [roles["item"], roles["rank"], *counted])
     require_rows(source, runs)
     rankings = Rankings(runs, len(runs))
+    counts = run_counts(runs, counted[0], rankings.inspection) if counted else runs.repeats
     items, cells = as_labels(runs[roles["item"]]), _cells(runs[roles["rank"]], options)
     for i, span in enumerate(runs.spans()):
         pairs = [(items[k], cells[k]) for k in span]
-        times = runs.repeats[i]
-        rankings.read(i, lambda p=pairs, t=times: order_of_ranks(p, options, t))  # type: ignore[misc]
+        times = float(counts[i])
+        if rankings.inspection.usable[i]:
+            rankings.read(i, lambda p=pairs, t=times: order_of_ranks(p, options, t))  # type: ignore[misc]
     return rankings
 
 
@@ -149,13 +84,12 @@ def _read_lists(source: Source, columns: Mapping[str, str | None]) -> Rankings:
 def _read_places(
     source: Source, columns: Mapping[str, str | None], options: RankOptions
 ) -> Rankings:
-    names = _named(_wide_columns(source, columns, options))
+    names = named_columns(wide_columns(source, columns, options))
     counted, rows = _wide_rows(source, columns, names)
     rankings = Rankings(rows, len(rows))
     times = read_counts(rows, counted, rankings.inspection) if counted else rows.repeats
     places = [as_labels(rows[name]) for name in names]
-    # Zeros at the end are padding, as in R's orderings.
-    padding = {0, "0", "NA", "na"}
+    padding = _padding([[column[i] for column in places] for i in range(len(rows))])
 
     def build(i: int) -> Order:
         labels = [column[i] for column in places]
@@ -170,12 +104,34 @@ def _read_places(
     return rankings
 
 
+def _padding(orders: list[list[Any]]) -> set[Any]:
+    """What stands for nobody at the end of a ranking: 0 and NA, as in R's orderings.
+
+    Unless it stands before others too: then it is an item, as 0 is where items count from there.
+    """
+    found = {0, "0", "NA", "na"}
+    ends = set()
+    for order in orders:
+        labels = list(order)
+        while labels and (is_missing(labels[-1]) or labels[-1] in found):
+            labels.pop()
+        ends.add(len(order) - len(labels))
+        if any(label in found for label in labels if not is_missing(label)):
+            return set()
+    if ends == {1} and not any(is_missing(order[-1]) for order in orders):
+        raise DataError(
+            f"every ranking ends with {orders[0][-1]!r}, which may be an item or nobody. If it is "
+            "nobody, leave its column out with ignore=[...]; if an item, give it another name."
+        )
+    return found
+
+
 def _read_table(
     source: Source, layout: str, columns: Mapping[str, str | None], options: RankOptions
 ) -> Rankings:
-    names = _wide_columns(source, columns, options)
+    names = wide_columns(source, columns, options)
     if layout == "items-in-columns":
-        names = _named(names)
+        names = named_columns(names)
         counted, rows = _wide_rows(source, columns, names)
         rankings = Rankings(rows, len(rows))
         times = read_counts(rows, counted, rankings.inspection) if counted else rows.repeats
@@ -206,7 +162,7 @@ def order_of_ranks(
     """Sort items by their ranks; a rank is a number, "below", None for blank, or a wrong text."""
     where = f"in column {contest!r}, " if contest else ""
     by_rank: dict[float, list[Any]] = {}
-    below, zeros, seen = [], [], set()
+    below, zeros, blanks, seen = [], [], [], set()
     for label, rank in pairs:
         if is_missing(label):
             raise WrongOrderError(f"{where}an item is missing.")
@@ -214,8 +170,8 @@ def order_of_ranks(
             raise WrongOrderError(f"{where}{label!r} appears twice in one ranking.")
         seen.add(label)
         if rank is None:
-            continue
-        if rank == "below":
+            blanks.append(label)
+        elif rank == "below":
             below.append(label)
         elif not isinstance(rank, float) or not 0 <= rank < 1e15:
             shown = rank[1] if isinstance(rank, tuple) else f"{rank:g}"
@@ -231,7 +187,7 @@ def order_of_ranks(
     classes = tuple(tuple(by_rank[rank]) for rank in ranks)
     if not classes and not below:
         raise WrongOrderError(f"{where}nobody is ranked.")
-    return Order(classes or (tuple(below),), tuple(below) if classes else (), tuple(zeros), count)
+    return Order(classes, tuple(below), tuple(zeros), tuple(blanks), count)
 
 
 def _cells(column: Column, options: RankOptions) -> list[Any]:
@@ -246,31 +202,6 @@ def _cells(column: Column, options: RankOptions) -> list[Any]:
         return None if number != number else number
 
     return list(column.map(read))
-
-
-def _holds_ranks(column: Column, options: RankOptions) -> bool:
-    unfinished = options.unfinished()
-    return all(
-        as_number(v) is not None or str(v).strip().lower() in unfinished for v in column.values
-    )
-
-
-def is_place(column: str) -> bool:
-    """Does the column's name say which place it holds: Rank_1, 2nd?"""
-    return _PLACE.fullmatch(column) is not None
-
-
-def _wide_columns(
-    source: Source, columns: Mapping[str, str | None], options: RankOptions
-) -> list[str]:
-    found = find_roles(source.names, columns, ["count", "ranking"])
-    known = (found.get("count"), found.get("ranking"), *options.ignore)
-    return [name for name in source.names if name not in known]
-
-
-def _named(names: list[str]) -> list[str]:
-    """Leave a column without a name out, in which R writes numbers of rows."""
-    return [name for name in names if not is_unnamed(name)]
 
 
 def _wide_rows(

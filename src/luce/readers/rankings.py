@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from luce._types import Labels
+from luce._types import Label, Labels
 from luce.errors import DataError
 from luce.labels import Categories
 from luce.readers.columns import hashable, is_list
@@ -22,7 +22,8 @@ from luce.readers.orders import (
     check_ties_of,
     count_orders,
 )
-from luce.readers.rank_tables import Rankings, RankOptions, find_layout, read_orders
+from luce.readers.rank_layouts import RankOptions, find_layout
+from luce.readers.rank_tables import Rankings, read_orders
 from luce.readers.reading import Reading, reader
 from luce.readers.sources import PlainSource, Source
 from luce.readers.ties import check_ties
@@ -141,13 +142,14 @@ def _use(
     known = None if named is None else set(named)
     below = "below" in (options.unranked, options.blank)
     orders = [order for order in rankings.orders if order is not None]
-    n = len(known if known is not None else {x for order in orders for x in order.labels})
+    n = len(known if known is not None else {x for o in orders for x in (*o.labels, *o.blanks)})
 
     def checked(order: Order) -> Order:
-        unknown = None if known is None else next((x for x in order.labels if x not in known), None)
+        unknown = None if known is None else _outside(order, known)
         if unknown is not None:
             raise WrongOrderError(f"{unknown!r} is not one of the categories.")
-        check_ties_of(order, ties, below and sum(1 for _ in order.labels) < n)
+        ranked = sum(map(len, order.classes))
+        check_ties_of(order, ties, below and ranked < n)
         return order
 
     for i, order in enumerate(rankings.orders):
@@ -155,6 +157,10 @@ def _use(
             rankings.read(i, lambda order=order: checked(order))  # type: ignore[misc]
     orders = rankings.usable(source, skip_bad)
     return count_orders(orders, options.unranked, options.blank, ties, named)
+
+
+def _outside(order: Order, known: set[Label]) -> Label | None:
+    return next((x for x in (*order.labels, *order.blanks) if x not in known), None)
 
 
 def _source(data: Any) -> Source:

@@ -74,7 +74,13 @@ class Inspection:
 
     def settle(self, source: Source, rows: Rows | Runs, skip_bad: bool) -> BoolArray:
         """Raise or warn about what was refused; returns which rows to use."""
-        report(source, self.problems(rows), skip_bad)
+        problems = self.problems(rows)
+        if isinstance(rows, Runs):
+            begins = "in the group that begins here, "
+            problems = [Problem(place, begins + what) for place, what in problems]
+            nameless = "this row does not say which group it belongs to."
+            problems += [Problem(place, nameless) for place in rows.nameless]
+        report(source, problems, skip_bad)
         if not self.usable.any():
             raise DataError(f"{_of(source)}no usable {source.unit} is left.")
         return self.usable
@@ -100,7 +106,8 @@ def report(source: Source, problems: list[Problem], skip_bad: bool) -> None:
 
 def require_rows(source: Source, rows: Rows | Runs) -> None:
     """Refuse data without a single row."""
-    if len(rows) == 0 and not source.problems:
+    nameless = isinstance(rows, Runs) and rows.nameless
+    if len(rows) == 0 and not source.problems and not nameless:
         raise DataError(f"{_of(source)}there are column names but no {source.unit}s of data.")
 
 

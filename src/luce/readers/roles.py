@@ -33,6 +33,7 @@ USUAL = {
     "alternative": ["alternative", "alt", "altid", "item", "option", "product", "mode"],
     "chosen": ["chosen", "choice", "choose", "selected", "picked", "pick", "purchased"],
     "offered": ["offered", "assortment", "available", "menu", "shelf", "choiceset", "set"],
+    "available": ["avail", "available", "availability", "isavailable"],
     "losers": ["losers", "others", "rejected", "notchosen"],
     "source": ["from", "source", "origin", "fromstate"],
     "target": ["to", "target", "destination", "tostate"],

@@ -15,7 +15,7 @@ import numpy as np
 
 from luce._types import IntArray
 from luce.errors import DataError, Problem
-from luce.readers.columns import Column, Rows, Runs, hashable, in_order
+from luce.readers.columns import Column, Rows, Runs, as_labels, hashable, in_order, is_missing
 
 
 class Source(ABC):
@@ -97,12 +97,15 @@ def counted_rows(
 
 def runs_of(columns: dict[str, Column], key: str, place: Callable[[int], int]) -> Runs:
     """Sort rows by the value of `key`, keeping their order within it."""
-    codes, values = columns[key].codes, columns[key].values
-    rank = np.empty(len(values), np.int64)
-    numbers = {value: k for k, value in enumerate(values)}
-    rank[[numbers[value] for value in in_order(values)]] = np.arange(len(values))
-    by = rank[codes]
+    keys = as_labels(columns[key])
+    rank = np.full(len(keys.values), -1, np.int64)  # of what is missing
+    there = [value for value in keys.values if not is_missing(value)]
+    numbers = {value: k for k, value in enumerate(keys.values)}
+    rank[[numbers[value] for value in in_order(there)]] = np.arange(len(set(there)))
+    by = rank[keys.codes]
     order = np.argsort(by, kind="stable")
+    nameless = tuple(place(int(i)) for i in order[: np.searchsorted(by[order], 0)])
+    order = order[len(nameless) :]
     by = by[order]
     starts = np.flatnonzero(np.r_[True, by[1:] != by[:-1]]) if len(by) else by
 
@@ -110,4 +113,5 @@ def runs_of(columns: dict[str, Column], key: str, place: Callable[[int], int]) -
         return [[place(int(order[starts[i]]))] for i in bad]
 
     ordered = {name: column.take(order) for name, column in columns.items()}
-    return Runs(ordered, np.r_[starts, len(codes)], np.ones(len(starts)), places)
+    runs = np.r_[starts, len(order)]
+    return Runs(ordered, runs, np.ones(len(starts)), places, nameless)

@@ -132,6 +132,8 @@ def read_table(
 ) -> Table:
     """Read labels and numbers of a table, and refuse what is no count."""
     source = _source(data)
+    if isinstance(ignore, str):
+        raise DataError(f"ignore = {ignore!r}; a list of columns is needed: [{ignore!r}].")
     names = [name for name in source.names if name not in ignore]
     if rows is not None and rows not in names:
         raise DataError(f"rows = {rows!r}: there is no such column; they are {some(names, 20)}.")

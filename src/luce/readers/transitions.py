@@ -191,19 +191,29 @@ def _read_moments(
     if "time" in roles:
         when = runs[roles["time"]]
         missing = missing | when.missing
-        rank = {value: k for k, value in enumerate(in_order(when.values))}
-        moments = np.fromiter((rank[v] for v in when.values), np.int64)[when.codes]
-        order = np.lexsort((moments, np.repeat(np.arange(len(runs)), np.diff(runs.starts))))
+        moments, owner = _moments(when), np.repeat(np.arange(len(runs)), np.diff(runs.starts))
+        order = np.lexsort((moments, owner))
+        twice = (np.diff(moments[order]) == 0) & (np.diff(owner) == 0) & ~missing[order][1:]
+        for i in set(owner[1:][twice].tolist()):
+            inspection.refuse_row(i, "two states have the same time in one sequence.")
     sequences = []
     for i, span in enumerate(runs.spans()):
         if missing[span].any():
-            inspection.refuse_row(
-                i, "a state or its time is missing in the sequence that begins here."
-            )
+            inspection.refuse_row(i, "a state or its time is missing.")
         sequences.append([states[int(k)] for k in order[span]])
     usable = inspection.settle(source, runs, skip_bad)
     kept = [s for s, ok in zip(sequences, usable.tolist(), strict=True) if ok]
     return _read_sequences(kept, categories, runs.repeats[usable])
+
+
+def _moments(when: Column) -> FloatArray:
+    """Times as numbers in their order: numbers as such, also in a file of text, else by value."""
+    numbers, wrong = when.numbers()
+    if not wrong.any():
+        return numbers
+    there = [value for value in when.values if not is_missing(value)]
+    rank = {value: float(k) for k, value in enumerate(in_order(there))}
+    return np.asarray([rank.get(value, np.nan) for value in when.values])[when.codes]
 
 
 def _read_moves(
@@ -235,7 +245,7 @@ def _read_matrix(
             f"a table of transitions must be square: its rows are {some(rows)} and its columns "
             f"{some(columns)}."
         )
-    states = all_categories(table.columns, categories or table.columns)
+    states = all_categories(table.columns, table.columns if categories is None else categories)
     place = {str(label): states.index[label] for label in table.columns}
     counts = np.zeros((len(states), len(states)))
     at, to = [place[r] for r in rows], [place[c] for c in columns]
@@ -252,10 +262,14 @@ def as_sequences(data: Any) -> list[list[Any]]:
     items = list(data)
     nested = [is_list(x) and not isinstance(x, (set, frozenset)) for x in items]
     if isinstance(data, str) or not any(nested):  # a text is its characters
-        return [[hashable(label) for label in items]]
+        return [[hashable(x) if isinstance(data, str) else _label(x) for x in items]]
     if not all(nested):
         raise DataError("some entries are sequences and some are states; give one or the other.")
-    return [[hashable(label) for label in x] for x in items]
+    return [[_label(label) for label in x] for x in items]
+
+
+def _label(value: Any) -> Any:
+    return value.strip() if isinstance(value, str) else hashable(value)
 
 
 def _read_sequences(
