@@ -227,6 +227,7 @@ def test_gibbs(name: str, method: str, reduce: bool) -> None:
     assert_agree(moments(name, method, reduce, draws), truth(name))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("reduce", [True, False], ids=["reduced", "raw"])
 @pytest.mark.parametrize("name", METROPOLIS)
 def test_metropolis(name: str, reduce: bool) -> None:

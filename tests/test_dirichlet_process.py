@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 from scipy.special import gammaln
-from scipy.stats import norm
+from scipy.stats import binom, norm
 
 import luce
 from luce import ConditionalCounts, DataError, DirichletProcess, Gamma, Posterior
@@ -376,3 +376,17 @@ def test_what_a_process_cannot_answer_is_said() -> None:
     with pytest.raises(DataError, match="needs a count of its own"):
         _ = Posterior(FREE, DirichletProcess(1.0)).prior
     assert "DirichletProcess" in repr(Posterior(FREE, DirichletProcess(1.0)))
+
+
+@pytest.mark.parametrize("scale", [1e-6, 1e-3, 0.05, 1.0, 20.0])
+def test_new_categories_are_expected_as_the_sum_says(scale: float) -> None:
+    from luce.new_categories import _expected
+
+    rest = np.array([0.3, 0.9])
+    counts = [np.arange(j + 1) for j in range(7)]
+    by_hand = [
+        sum(q * (binom.pmf(b, len(b) - 1, q) * scale / (scale + b)).sum() for b in counts)
+        for q in rest
+    ]
+    found = _expected(rest, np.full(2, scale), 7.0)
+    np.testing.assert_allclose(found, by_hand, rtol=1e-10)

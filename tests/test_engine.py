@@ -734,6 +734,7 @@ def test_the_step_of_too_long_a_path_is_accepted_too_rarely() -> None:
     assert stat[np.arange(300) % 10 != 0].mean() < 0.65
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["path", "star", "ring"])
 def test_chains_return_from_afar(name: str) -> None:
     problem = with_curvature(

@@ -82,6 +82,7 @@ def test_the_papers_proposal_accepts_what_was_measured_elsewhere(ten: Comparison
     assert ten[METROPOLIS].accepted == pytest.approx(0.224, abs=0.01)
 
 
+@pytest.mark.slow
 def test_at_twenty_the_proposal_is_out_of_tune_and_can_be_tuned(twenty: Comparison) -> None:
     # Chains start at the prior, where more is accepted, so the rate lies a little above the 0.015
     # of the stationary chain.
@@ -453,6 +454,7 @@ def rows_of(folder: Path, name: str) -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_numbers_alone_or_with_others(
     report: Report, tmp_path: Path
 ) -> None:

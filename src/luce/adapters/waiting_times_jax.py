@@ -17,6 +17,7 @@ import numpy as np
 from jax.scipy.special import logsumexp
 
 from luce._types import BoolArray
+from luce.errors import DataError
 from luce.gibbs_step import GibbsStep
 
 Array = Any  # jax's own arrays, and the tracers that stand for them
@@ -87,6 +88,13 @@ def sweep(key: Array, log_p: Array, counts: Any, concentration: Array, sets: Ter
         Of the terms.
     """
     log_p = jnp.asarray(log_p)
+    wanted, given = sets.inside.shape, tuple(x.shape for x in totals_of(counts))
+    if log_p.shape != wanted[1:] or given != (wanted[1:], wanted[:1]):
+        raise DataError(
+            f"probabilities of shape {log_p.shape} and counts with totals of shapes {given} were "
+            f"given; ({wanted[1]},), and ({wanted[1]},) and ({wanted[0]},), are needed. For many "
+            "rows use jax.vmap."
+        )
     n, m = (x.astype(log_p.dtype) for x in totals_of(counts))
     a = jnp.broadcast_to(jnp.asarray(concentration, log_p.dtype), log_p.shape)
     of_total, of_waits, of_categories = jax.random.split(key, 3)

@@ -15,6 +15,7 @@ from luce.hdp.problem import Problem, check_row_left, make_problem, read_scale, 
 from luce.hdp.state import HDPState, ResampleInfo, broken_off, log_dirichlet
 from luce.labels import Categories
 from luce.readers.forbidden import forbidden_moves
+from luce.settings import check_whole
 
 if TYPE_CHECKING:
     from xarray import DataTree
@@ -118,6 +119,8 @@ class HDPTransitions:
         >>> model.initial_state(np.random.default_rng(1), 4).states
         (0, 1, 2, 3)
         """
+        _check_generator(rng)
+        check_whole("n_states", n_states, 0)
         alpha, gamma = (
             max(rng.gamma(x.shape) / x.rate, 1e-200) if isinstance(x, Gamma) else x
             for x in (self.concentration, self.base_concentration)
@@ -135,6 +138,9 @@ class HDPTransitions:
 
     def break_off(self, rng: np.random.Generator, state: HDPState) -> HDPState:
         """Name one more state of the nonparametric form, at the end of those that have names.
+
+        The name is the least number above all present ones; one of a state that is gone may come
+        back.
 
         Exact, and on demand: call it when a transition falls on the remainder.  That transition
         need not go to the new state: look the same uniform number up again in the longer row,
@@ -185,6 +191,7 @@ class HDPTransitions:
             In the nonparametric form states without any count are gone from the new state;
             ``info.kept`` says which are left.
         """
+        _check_generator(rng)
         if not isinstance(state, HDPState) or state.is_nonparametric != (self.states is None):
             raise DataError("state must be an HDPState of this model; see initial_state.")
         n = len(state.states)
@@ -270,3 +277,10 @@ class HDPTransitions:
 
 def _in_words(scale: float | Gamma) -> str:
     return repr(scale) if isinstance(scale, Gamma) else f"{scale:g}"
+
+
+def _check_generator(rng: object) -> None:
+    if not isinstance(rng, np.random.Generator):
+        raise DataError(
+            f"rng must be a NumPy Generator, as from np.random.default_rng; {rng!r} was given."
+        )
