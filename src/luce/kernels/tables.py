@@ -18,8 +18,9 @@ from luce.kernels.random import exponential, normal, poisson, uniform
 # on one customer with a probability of 1e-12 in all.
 _CUSTOMER = 1e12
 
-# More customers than this at a larger a: a sum of so many Bernoullis is a rounded normal.
-_MANY = 1e6
+# More customers and a larger a than these: more than 40,000 tables, and a sum of Bernoullis with a
+# skewness below 0.005 is a rounded normal.  Jumping would take as many steps as there are tables.
+_MANY, _LARGE = 1e6, 1e4
 
 
 @internal
@@ -42,7 +43,7 @@ def draw_tables(bits: WordArray, n: float, log_n: float, a: float) -> float:
     a
         Concentration.
     """
-    if n > _MANY and a > _MANY:
+    if n > _MANY and a > _LARGE:
         return _many_tables(bits, n, log_n, a)
     tables, k, last = 1.0, 1.0, n
     limit = _CUSTOMER * max(a, 1.0)
