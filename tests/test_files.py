@@ -680,3 +680,16 @@ def test_a_case_that_comes_back_later_is_one_case(write: Any) -> None:
     assert problems(write("r.csv", races)) == [
         (3, "in the group that begins here, 'a' appears twice in one ranking.")
     ]
+
+
+def test_a_reader_that_has_seen_enough_is_no_error(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def closed(arguments: Any) -> None:
+        raise BrokenPipeError
+
+    monkeypatch.setattr("luce.cli._demo", closed)
+    monkeypatch.setattr("sys.stdout", sys.stdout)  # put back afterwards
+    assert main(["demo"]) == 141
+    sys.stdout.close()  # the null device that stands in for it
+    assert capsys.readouterr().err == ""

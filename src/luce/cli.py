@@ -18,7 +18,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run a command; returns the exit code.
 
     0 done, 1 refused by luce, 2 wrong usage, 3 done but the draws are not to be trusted yet,
-    130 ended by Ctrl-C.
+    130 ended by Ctrl-C, 141 when nobody reads on.
     """
     if isinstance(sys.stdout, io.TextIOWrapper):
         # What a terminal cannot show becomes a question mark, not an error after all the work.

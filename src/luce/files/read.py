@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-from collections import Counter
 from collections.abc import Iterator
 from os import PathLike
 from pathlib import Path
@@ -15,7 +14,7 @@ from luce.files.kinds import find_kind
 from luce.files.line_source import LineSource, Row
 from luce.files.lines import TextFile
 from luce.files.parquet import ParquetSource
-from luce.files.pgn import Game, is_pgn, parse_pgn
+from luce.files.pgn import is_pgn, parse_pgn
 from luce.files.preflib import is_preflib, parse_preflib
 from luce.readers.reading import READERS, Counts, Reading
 from luce.readers.sources import Source
@@ -191,9 +190,3 @@ def _located(error: DataError, name: str) -> DataError:
     if not str(error).startswith(name):
         error.args = (f"{name}: {error}",)
     return error
-
-
-def unfinished_games(path: Path, encoding: str | None = None) -> int:
-    """Count the games of a PGN file that have no result."""
-    games = parse_pgn(TextFile(path, encoding).lines())
-    return Counter(g.result for g in games if isinstance(g, Game))["*"]

@@ -62,7 +62,8 @@ class FrameSource(Source):
             complete = bool((groups[f"_luce_n_{i}"].to_numpy() == repeats).all())
             # Nor do engines add fractions in the same order; we do, whichever engine it was.
             whole = np.isfinite(total).all() and (total % 1 == 0).all()
-            if not (complete and whole and (low >= 0).all()):
+            # A total below one of its terms has left the range of the engine's integers.
+            if not (complete and whole and (low >= 0).all() and (total >= low).all()):
                 return self.distinct([*keys, *numbers])
             totals[name] = total
         columns = {name: _encode(groups, name) for name in keys}

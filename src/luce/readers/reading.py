@@ -43,10 +43,9 @@ class Reading(NamedTuple):
     counts: Counts
     n_records: float
     noun: str
-    nouns: str | None = None
 
     def __str__(self) -> str:
-        records = plural(self.n_records, self.noun, self.nouns)
+        records = plural(self.n_records, self.noun)
         if isinstance(self.counts, dict):
             return f"{records}, one posterior for each of {len(self.counts):,} states"
         n = self.counts.n_categories
