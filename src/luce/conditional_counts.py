@@ -75,6 +75,11 @@ class ConditionalCounts:
         """The sets of two or more categories that do not hold them all, with their exponents."""
         return self._canonical[1]
 
+    @cached_property
+    def is_whole(self) -> bool:
+        """Are all counts and exponents whole numbers?"""
+        return not ((self.category_counts % 1).any() or (self.sets.exponent % 1).any())
+
     @property
     def digest(self) -> str:
         """A fingerprint of labels and counts: equal data, however it was entered, share it."""

@@ -90,6 +90,15 @@ def worst_rhat_and_ess(x: FloatArray) -> tuple[float, float]:
     return float(rhat), float(_ess(ranks).min())
 
 
+def ess_of_mean(x: FloatArray) -> float:
+    """How many independent draws the mean of x, shape (chain, draw), is worth."""
+    half = x.shape[1] // 2
+    if half < 2 or np.ptp(x) == 0:
+        return float(x.size)
+    halves = np.concatenate([x[:, :half], x[:, -half:]])
+    return float(_ess(halves[:, :, None])[0])
+
+
 def _ranks(x: FloatArray) -> FloatArray:
     """Ranks over the first two axes, equal values sharing one, scaled to (0, 1)."""
     flat = x.reshape(-1, x.shape[2])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from typing import NamedTuple
 
 _MOST_LISTED = 20  # bad rows that a message names one by one
@@ -53,6 +53,18 @@ class MethodError(LuceError):
     """A sampling method or option that does not exist or does not fit the problem."""
 
 
+class NoMaximumError(MethodError):
+    """A density or likelihood has no largest value, or more than one place where it is largest.
+
+    `groups` lists the labels that the data tells apart only so far: groups never compared with each
+    other, or of which no later one ever won against an earlier one.
+    """
+
+    def __init__(self, message: str, groups: Sequence[Sequence[Hashable]] = ()) -> None:
+        super().__init__(message)
+        self.groups = [list(group) for group in groups]
+
+
 def listed(problems: Sequence[Problem], unit: str) -> str:
     """Name problems one by one, as many as a reader would want to see."""
     shown = [f"{unit} {p.place}: {p.what}" if p.place else p.what for p in problems[:_MOST_LISTED]]
@@ -79,6 +91,14 @@ class SkippedRowsWarning(UserWarning):
         self.source = source
         where = f"{source}: " if source else ""
         super().__init__(f"{where}left out {len(self.problems):,}: {listed(problems, unit)}")
+
+
+class EvidenceWarning(UserWarning):
+    """The evidence is in doubt; `estimates` holds what each method found."""
+
+    def __init__(self, message: str, estimates: Mapping[str, tuple[float, float, float]]) -> None:
+        super().__init__(message)
+        self.estimates = dict(estimates)
 
 
 class ConvergenceWarning(UserWarning):

@@ -6,6 +6,10 @@ of different owners are independent.  With s the shape of an item and S the tota
     E[share] = s / S,        Var[share] / E[share]^2 = (S - s) / (s (S + 1)).
 """
 
+from __future__ import annotations
+
+from collections.abc import Mapping
+
 import numpy as np
 
 from luce._types import FloatArray, IntArray
@@ -15,14 +19,34 @@ from luce.structure import Structure
 
 
 class LogEvidence(float):
-    """The logarithm of the evidence: a number that knows its own standard error."""
+    """The logarithm of the evidence: a number that knows where it comes from.
+
+    Attributes
+    ----------
+    standard_error
+        Of Monte Carlo; 0 for a closed form.
+    method
+        "exact", "bridge" or "chib".
+    estimates
+        By method, each estimate with its standard error and the draws it rests on; empty for a
+        closed form.
+    """
 
     standard_error: float
+    method: str
+    estimates: Mapping[str, tuple[float, float, float]]
 
-    def __new__(cls, value: float, standard_error: float) -> "LogEvidence":
-        """Make one; `standard_error` is 0 for a closed form."""
+    def __new__(
+        cls,
+        value: float,
+        standard_error: float,
+        method: str = "exact",
+        estimates: Mapping[str, tuple[float, float, float]] | None = None,
+    ) -> LogEvidence:
+        """Make one."""
         new = super().__new__(cls, value)
-        new.standard_error = standard_error
+        new.standard_error, new.method = standard_error, method
+        new.estimates = dict(estimates or {})
         return new
 
     @property
@@ -31,10 +55,13 @@ class LogEvidence(float):
         return float(self)
 
     def __repr__(self) -> str:
-        return f"LogEvidence({float(self)!r}, standard_error={self.standard_error!r})"
+        return (
+            f"LogEvidence({float(self)!r}, standard_error={self.standard_error!r}, "
+            f"method={self.method!r})"
+        )
 
-    def __getnewargs__(self) -> tuple[float, float]:  # type: ignore[override]
-        return float(self), self.standard_error
+    def __getnewargs__(self) -> tuple[object, ...]:  # type: ignore[override]
+        return float(self), self.standard_error, self.method, self.estimates
 
 
 def require_exact(structure: Structure, what: str) -> None:
@@ -58,10 +85,10 @@ def mean_and_variance(shapes: ModuleShapes) -> tuple[FloatArray, FloatArray]:
     return mean, relative * mean**2
 
 
-def log_evidence(
+def log_evidence_around(
     shapes: ModuleShapes, concentration: FloatArray, remainder: int | None = None
-) -> LogEvidence:
-    """Log of the integral of likelihood times normalised prior, without multinomial coefficients.
+) -> float:
+    """The part of the log evidence that is in closed form: all of it where there are no cores.
 
     The product of the splits' Beta functions over that of the prior.  In a Dirichlet process each
     named atom that the base gives no mass brings a factor: the concentration of the remainder.
@@ -69,6 +96,8 @@ def log_evidence(
     from scipy.special import gammaln
 
     def log_beta(shape: FloatArray, start: IntArray) -> float:
+        if len(start) == 0:  # one core is all there is
+            return 0.0
         totals = np.add.reduceat(shape, start)
         return float(gammaln(shape).sum() - gammaln(totals).sum())
 
@@ -77,7 +106,7 @@ def log_evidence(
     value = log_beta(shapes.shape, owners) - log_beta(own, np.zeros(1, np.int64))
     if remainder is not None:
         value += (len(concentration) - len(own)) * float(np.log(concentration[remainder]))
-    return LogEvidence(value, 0.0)
+    return value
 
 
 def _rest_of_owner(shapes: ModuleShapes) -> FloatArray:

@@ -1,7 +1,7 @@
 """The posterior's mode in θ = log λ, and how wide it is around it.
 
-f(θ), its slope and its curvature are those of `kernels.curvature`.  Damped Newton steps climb it:
-f is strictly concave where no outcome is grouped, so the mode is one and is found from anywhere.
+f(θ), its slope and its curvature are those of `kernels.curvature`, the climb is `kernels.newton`.
+Where no outcome is grouped f is strictly concave, so the mode is one and is found from anywhere.
 """
 
 from __future__ import annotations
@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from luce._types import BoolArray, FloatArray
-from luce.errors import ConvergenceWarning
+from luce._types import BoolArray, FloatArray, IntArray
+from luce.errors import ConvergenceWarning, warn_user
+from luce.set_family import SetFamily
 
 if TYPE_CHECKING:
     from luce.kernels.problem import Curvature, Problem
@@ -19,83 +20,71 @@ if TYPE_CHECKING:
 # A dense matrix of this size is factored in seconds.
 MOST_DENSE = 2000
 
-# Newton's decrement, twice what is left to gain: as a share of f where it is as high as doubles can
-# tell, and where steps are taken whole.
-_CLOSE, _NEAR = 1e-20, 1e-6
-_MOST_STEPS = 100
+# Products with the curvature that a step by conjugate gradients takes, as a rule, and what one
+# costs in visits to each stored member.
+_PRODUCTS, _VISITS = 20, 6
+
+# So few atoms are never worth the question.
+_FEW = 64
+
+# Cheap steps from a start that was made up, and places to look at before giving up.
+_FIRST, _MOST_LOOKS = 4, 400
 
 
-def log_mode(problem: Problem) -> FloatArray:
-    """θ where f is largest, shape (n,).
-
-    Up to `MOST_DENSE` atoms by Cholesky factors of the curvature, beyond by conjugate gradients.
-    """
-    from luce.kernels.curvature import slope
-
-    problem = problem._replace(wide=None)
-    active = problem.shape > 0  # a power of 0 has its atom at 0, and the others without it
-    shape = problem.shape[active]
-    gradient = np.empty(len(active))
-    theta: FloatArray = np.full(len(active), -np.inf)
-    theta[active] = np.log(shape / shape.sum() * max(problem.total_shape, 1e-3))
-    # λ_i <- c_i / (1 + r_i) never goes down (Hunter 2004), and needs no step length.
-    for _ in range(5):
-        value = slope(problem, theta, gradient)
-        rate = shape - gradient[active]
-        theta[active] += np.log(shape / np.maximum(rate, 1e-3 * shape))
-    value = slope(problem, theta, gradient)
-    for _ in range(_MOST_STEPS):
-        step = np.zeros(len(active))
-        step[active] = _newton_step(problem, theta, gradient, active)
-        decrement = float(gradient @ step)
-        if not decrement > _CLOSE * (1.0 + abs(value)):
-            return theta
-        length, new_gradient = 1.0, np.empty_like(gradient)
-        while True:
-            new: FloatArray = np.where(active, theta + length * step, -np.inf)
-            new_value = slope(problem, new, new_gradient)
-            # So close to the mode rounding hides a gain, but Newton's whole step is right.
-            if decrement < _NEAR or new_value >= value + 1e-4 * length * decrement:
-                break
-            length /= 2
-        theta, value, gradient = new, new_value, new_gradient
-    import warnings
-
-    warnings.warn("Newton's method did not reach the mode.", ConvergenceWarning, stacklevel=2)
+def log_mode(problem: Problem, start: FloatArray | None = None) -> FloatArray:
+    """θ where f is largest, shape (n,); an atom that nothing speaks for is at 0, its θ -inf."""
+    active = supported(problem)
+    owner = np.where(active, np.cumsum(active) - 1, -1)
+    theta, reached = climb_from(problem, owner, start)
+    if not reached:
+        warn_user(ConvergenceWarning("Newton's method did not reach the mode."))
     return theta
 
 
-def _newton_step(
-    problem: Problem, theta: FloatArray, gradient: FloatArray, active: BoolArray
-) -> FloatArray:
-    """Solve (-f'') step = f' for the active atoms."""
-    from luce.kernels.curvature import precision, times_precision
+def supported(problem: Problem) -> BoolArray:
+    """Which atoms have a power of their own, or a grouped outcome that may have been theirs."""
+    active = problem.shape > 0
+    if problem.groups.any():
+        active |= _family(problem).member_sums(problem.groups) > 0
+    return np.asarray(active)
 
-    n, target = len(theta), gradient[active]
-    # Where f does not change with the scale of λ, the step may hold that scale.
-    hold = 0.0 if problem.total_shape > 0 else problem.shape.mean() / n
-    if n <= MOST_DENSE:
-        from scipy.linalg import cho_factor, cho_solve
 
-        matrix = np.empty((n, n))
-        precision(problem, theta, matrix)
-        factor = cho_factor(matrix[np.ix_(active, active)] + hold, lower=True)
-        return np.asarray(cho_solve(factor, target))
-    from scipy.sparse.linalg import LinearOperator, cg
+def climb_from(
+    problem: Problem, owner: IntArray, start: FloatArray | None = None
+) -> tuple[FloatArray, bool]:
+    """Climb to a maximum of f with θ_i = η[owner[i]]; returns θ, and whether it was reached.
 
-    def times(v: FloatArray) -> FloatArray:
-        whole, out = np.zeros(n), np.empty(n)
-        whole[active] = v
-        times_precision(problem, theta, whole, out)
-        return np.asarray(out[active] + hold * v.sum())
+    `start` is where to begin, unless given at the powers themselves.
+    """
+    from luce.kernels.newton import climb
 
-    size = (len(target), len(target))
-    # Where θ is the mode the diagonal is about c, the information if waiting times were known.
-    step, _ = cg(
-        LinearOperator(size, times), target, rtol=1e-10, maxiter=10 * n,
-        M=LinearOperator(size, lambda v: v / problem.shape[active]),
+    n, first = len(owner), 0
+    if start is None:
+        first = _FIRST
+        shape = np.maximum(problem.shape, 1e-3 * (problem.shape.max() or 1.0))
+        start = np.log(shape * (max(problem.total_shape, 1e-3) / shape.sum()))
+    theta = np.where(owner >= 0, start, -np.inf)
+    step = np.empty(owner.max() + 1)
+    dense = n <= MOST_DENSE and _factors_are_cheaper(problem, n)
+    matrix, vectors = (np.empty((n + len(step), n)), None) if dense else (None, np.empty((3, n)))
+    problem = problem._replace(wide=None, fit=None)
+    return theta, bool(climb(problem, owner, matrix, vectors, first, _MOST_LOOKS, theta, step))
+
+
+def _factors_are_cheaper(problem: Problem, n: int) -> bool:
+    """Is a step cheaper by Cholesky factors than by conjugate gradients?"""
+    if n <= _FEW:
+        return True
+    stored = len(problem.members) + len(problem.waits) + n
+    pairs = float((np.diff(problem.chain_start) ** 2.0).sum()) / 2  # of members of a chain
+    return pairs + n**2 + n**3 / 6 < _PRODUCTS * _VISITS * stored
+
+
+def _family(problem: Problem) -> SetFamily:
+    return SetFamily(
+        len(problem.shape), problem.members, problem.chain_start, problem.complement,
+        problem.set_start, problem.set_end, problem.groups - problem.waits,
     )  # fmt: skip
-    return np.asarray(step)
 
 
 def fit_curvature(problem: Problem) -> tuple[Curvature, float]:

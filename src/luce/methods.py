@@ -14,7 +14,7 @@ from luce._types import FloatArray
 from luce.conditional_counts import ConditionalCounts
 from luce.errors import MethodError
 from luce.gamma_prior import Gamma
-from luce.module_shapes import ModuleShapes
+from luce.module_shapes import ModuleShapes, raw_problem
 from luce.settings import Settings
 
 if TYPE_CHECKING:
@@ -128,7 +128,7 @@ def choose_method(
     if not settings.reduce:
         if name == "exact":
             raise MethodError("method='exact' is the reduction; it cannot run with reduce=False.")
-        problem = _raw_problem(counts, concentration)
+        problem = raw_problem(counts, concentration)
         name = "waiting-times" if name == "auto" else name
         return Method((_asked_for(name, problem, concentration, "the raw categories"),), None)
     plan = shapes.split_plan()
@@ -241,18 +241,6 @@ def _with_concentration(
         concentration / hyperprior.mean,
     )  # fmt: skip
     # Logarithms throughout, since the concentration may become as small as it likes.
-    problem = _raw_problem(counts, concentration)._replace(wide=True, fit=fit)
+    problem = raw_problem(counts, concentration)._replace(wide=True, fit=fit)
     reason = "the concentration is drawn too, which changes every shape"
     return Part("waiting-times", reason, RANDOM_CONCENTRATION, problem, concentration)
-
-
-def _raw_problem(counts: ConditionalCounts, concentration: FloatArray) -> Problem:
-    """The whole posterior as one problem over the raw categories."""
-    from luce.kernels.problem import make_problem
-
-    f = counts.sets
-    net = counts.category_counts.sum() + f.exponent.sum()
-    return make_problem(
-        f.members, f.chain_start, f.complement, f.set_start, f.set_end, f.exponent,
-        concentration + counts.category_counts, float(concentration.sum() + max(net, 0.0)),
-    )  # fmt: skip

@@ -52,7 +52,7 @@ class ModuleShapes:
     @property
     def owner(self) -> IntArray:
         """The module that each item takes its mass from."""
-        return np.repeat(np.arange(len(self.start) - 1), np.diff(self.start))
+        return self.structure.splits.owner
 
     def split_plan(self) -> SplitPlan:
         """The splits as the drawing kernel wants them: steps in the order of their modules."""
@@ -98,14 +98,10 @@ class ModuleShapes:
 
     def core_problem(self, q: int) -> Problem:
         """Core q as the sampling kernels want it."""
-        from luce.kernels.problem import make_problem
+        from luce.kernels.problem import with_shapes
 
         core = self.structure.cores[q]
-        f = core.sets
-        return make_problem(
-            f.members, f.chain_start, f.complement, f.set_start, f.set_end, f.exponent,
-            self.total[core.cells], float(self.total[core.union]),
-        )  # fmt: skip
+        return with_shapes(core.laid_out, self.total[core.cells], float(self.total[core.union]))
 
 
 def shapes_of(
@@ -127,8 +123,7 @@ def shapes_of(
     # Outcomes inside a module number at least the outcomes conditioned on sets inside it.  Whole
     # counts say so exactly; of fractions, what is left after cancelling may be rounding.
     net = net.clip(min=0)
-    values = np.r_[counts.category_counts, counts.sets.exponent]
-    if (values % 1 != 0).any():
+    if not counts.is_whole:
         size = _sum_by(tree.holder, counts.category_counts, n_modules)
         size[alone] += np.abs(counts.sets.exponent[tree.set[alone]])
         for core in structure.cores:
@@ -137,13 +132,22 @@ def shapes_of(
         net[net <= _ROUNDING * size] = 0.0
     total = prior + net
 
-    modules = np.flatnonzero(tree.core[1:] < 0) + 1
-    owner = np.r_[tree.holder, tree.parent[modules]]
-    order = np.argsort(owner, kind="stable")
-    target = np.r_[np.arange(counts.n_categories), -1 - modules][order]
-    shape = np.r_[concentration + counts.category_counts, total[modules]][order]
-    start = np.r_[0, np.cumsum(np.bincount(owner, minlength=n_modules))]
-    return ModuleShapes(structure, start, target, shape, total, prior)
+    splits = structure.splits
+    single = concentration + counts.category_counts
+    shape = np.concatenate([single, total[splits.modules]])[splits.order]
+    return ModuleShapes(structure, splits.start, splits.target, shape, total, prior)
+
+
+def raw_problem(counts: ConditionalCounts, prior: FloatArray) -> Problem:
+    """The whole posterior as one problem over the categories, nothing taken apart."""
+    from luce.kernels.problem import make_problem
+
+    f = counts.sets
+    net = counts.category_counts.sum() + f.exponent.sum()
+    return make_problem(
+        f.members, f.chain_start, f.complement, f.set_start, f.set_end, f.exponent,
+        prior + counts.category_counts, float(prior.sum() + max(net, 0.0)),
+    )  # fmt: skip
 
 
 def _sum_by(holder: IntArray, values: FloatArray, n: int) -> FloatArray:

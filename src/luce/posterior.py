@@ -10,17 +10,18 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from luce import density, exact
-from luce._types import Concentration, FloatArray, SeedLike
+from luce._types import Concentration, FloatArray, Label, Labels, SeedLike
 from luce.concentrations import read_concentration
 from luce.conditional_counts import ConditionalCounts
 from luce.dirichlet_process import DirichletProcess
 from luce.errors import DataError
 from luce.exact import LogEvidence
 from luce.gamma_prior import Gamma
-from luce.mode import simplex_mode
+from luce.mode import Mode, check_scale, find_mode
 from luce.module_shapes import ModuleShapes, shapes_of
 from luce.progress import announce_compilation
 from luce.structure import Structure, structure_of
+from luce.uncertainty import covariance_at
 
 if TYPE_CHECKING:
     from xarray import DataTree
@@ -111,19 +112,23 @@ class Posterior:
     @cached_property
     def structure(self) -> Structure:
         """Which parts are exact, and which must be simulated; printed, also how and why."""
+        return replace(self._structure, choices=self._choices)
+
+    @cached_property
+    def _structure(self) -> Structure:
         announce_compilation()
-        return replace(structure_of(self._counts.sets), choices=self._choices)
+        return structure_of(self._counts.sets)
 
     def _choices(self) -> list[str]:
         from luce.methods import parts_of
 
         if self._hyperprior is not None:
-            return ["waiting-times, the concentration is drawn too"] * len(self.structure.cores)
+            return ["waiting-times, the concentration is drawn too"] * len(self._structure.cores)
         return [f"{part.name}, {part.reason}" for part in parts_of(self._shapes)]
 
     @cached_property
     def _shapes(self) -> ModuleShapes:
-        return shapes_of(self.structure, self._counts, self._concentration)
+        return shapes_of(self._structure, self._counts, self._concentration)
 
     def __repr__(self) -> str:
         a = self._concentration
@@ -156,20 +161,34 @@ class Posterior:
     def mean(self) -> FloatArray:
         """Posterior mean in closed form, shape (n_categories,), where the sets nest."""
         self._require_number("the posterior mean")
-        exact.require_exact(self.structure, "the posterior mean")
+        exact.require_exact(self._structure, "the posterior mean")
         return exact.mean_and_variance(self._shapes)[0]
 
     def variance(self) -> FloatArray:
         """Posterior variance in closed form, shape (n_categories,), where the sets nest."""
         self._require_number("the posterior variance")
-        exact.require_exact(self.structure, "the posterior variance")
+        exact.require_exact(self._structure, "the posterior variance")
         return exact.mean_and_variance(self._shapes)[1]
 
-    def mode(self) -> FloatArray:
+    def mode(self, scale: str = "simplex") -> Mode:
         """Most probable probabilities, shape (n_categories,), by Newton's method.
 
-        With concentration 1 these are the maximum-likelihood estimates.  Where the density has
-        no maximum inside the simplex, an error says so.
+        Parameters
+        ----------
+        scale
+            "simplex": where the density of p is largest; with concentration 1 these are the
+            maximum-likelihood estimates.  "log-odds": where the density of log p_i - log p_j is,
+            which is never on the boundary.
+
+        Returns
+        -------
+        Mode
+            An array that also knows its `scale`, the labels that are `at_zero`, and `log_odds`.
+
+        Raises
+        ------
+        NoMaximumError
+            Where the density has no maximum; it says why and, in `groups`, between whom.
 
         Examples
         --------
@@ -178,16 +197,87 @@ class Posterior:
         >>> counts = ConditionalCounts(["Ann", "Bo", "Cy"])
         >>> counts = counts.observe({"Ann": 2, "Bo": 6}, within=["Ann", "Bo"])
         >>> counts = counts.observe({"Bo": 1, "Cy": 3}, within=["Bo", "Cy"])
-        >>> Posterior(counts).mode().round(4)
-        array([0.0769, 0.2308, 0.6923])
+        >>> Posterior(counts).mode()
+        Mode(simplex: Ann: 0.07692, Bo: 0.2308, Cy: 0.6923)
+        >>> Posterior(counts).mode("log-odds")
+        Mode(log-odds: Ann: 0.1531, Bo: 0.329, Cy: 0.5179)
         """
         self._require_number("the mode")
-        return simplex_mode(self.structure, self._counts, self._concentration)
+        announce_compilation()
+        return find_mode(self._counts, self._concentration, scale)
 
-    def log_evidence(self) -> LogEvidence:
-        """Log of the evidence in closed form, where the sets nest.
+    def covariance(
+        self, scale: str = "simplex", reference: Label = "mean", among: Labels | None = None
+    ) -> FloatArray:
+        """Covariance of the Laplace fit: the normal that has the posterior's mode and curvature.
+
+        The fit is made in log-odds, where posteriors are closest to normal.
+
+        Parameters
+        ----------
+        scale
+            "simplex" for that of the probabilities, to first order; "log-odds" for that of
+            log p_i - log p_reference.
+        reference
+            Of log-odds: a label; or "mean", unless that is a label: the mean of all log p_j.
+        among
+            The labels wanted, all unless given.  Needed where there are more than 2,000.
+
+        Returns
+        -------
+        array
+            Shape (n, n), in the order of `among` or of the categories.
+
+        Examples
+        --------
+        >>> posterior = Posterior(ConditionalCounts("ab").observe({"a": 29, "b": 9}))
+        >>> posterior.covariance().round(4)
+        array([[ 0.0047, -0.0047],
+               [-0.0047,  0.0047]])
+        """
+        self._require_number("the Laplace fit")
+        mode = self.mode("log-odds")
+        check_scale(scale)
+        return covariance_at(self._counts, self._concentration, mode, scale, reference, among)
+
+    def standard_errors(
+        self, scale: str = "simplex", reference: Label = "mean", among: Labels | None = None
+    ) -> FloatArray:
+        """Standard deviations of the Laplace fit, shape (n,); see `covariance`.
+
+        Examples
+        --------
+        >>> posterior = Posterior(ConditionalCounts("ab").observe({"a": 29, "b": 9}))
+        >>> posterior.standard_errors("log-odds", reference="a").round(3)
+        array([0.   , 0.365])
+        """
+        return np.sqrt(np.diag(self.covariance(scale, reference, among)))
+
+    def log_evidence(
+        self,
+        draws: int = 1000,
+        *,
+        chains: int = 4,
+        seed: SeedLike = None,
+        method: str = "auto",
+        progress: bool = True,
+    ) -> LogEvidence:
+        """Log of the evidence: in closed form where the sets nest, else estimated from draws.
 
         The likelihood is taken without multinomial coefficients, the prior normalised.
+
+        Parameters
+        ----------
+        draws, chains, seed, progress
+            As in `sample`, for the draws of each core; unused where the sets nest.
+        method
+            "bridge" is bridge sampling, "chib" Chib's method; "auto" does both, returns the
+            first, and warns where they disagree or rest on few draws.
+
+        Returns
+        -------
+        LogEvidence
+            A number with a `standard_error`, its `method` and all `estimates`.
 
         Examples
         --------
@@ -196,9 +286,12 @@ class Posterior:
         >>> float(np.exp(Posterior(ConditionalCounts(2).observe({0: 1})).log_evidence()).round(6))
         0.5
         """
+        from luce.evidence import log_evidence
+        from luce.settings import Settings
+
         self._require_number("the evidence")
-        exact.require_exact(self.structure, "the evidence")
-        return exact.log_evidence(self._shapes, self._concentration, self._remainder)
+        settings = Settings(draws, chains, seed=seed, progress=progress)
+        return log_evidence(self._shapes, self._concentration, self._remainder, settings, method)
 
     def sample(
         self,

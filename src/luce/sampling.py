@@ -19,7 +19,7 @@ from luce._types import FloatArray, WordArray
 from luce.conditional_counts import ConditionalCounts
 from luce.errors import MethodError
 from luce.gamma_prior import Gamma
-from luce.methods import Method, Part, choose_method
+from luce.methods import Method, Part, choose_method, parts_of
 from luce.module_shapes import ModuleShapes
 from luce.progress import ProgressBar
 from luce.settings import Settings
@@ -85,21 +85,34 @@ def draw(
     settings: Settings,
     hyperprior: Gamma | None = None,
 ) -> Draws:
-    """Run all chains."""
-    began = time.perf_counter()
+    """Draw the probabilities of all categories."""
     method = choose_method(counts, concentration, shapes, settings, hyperprior)
-    seeds = settings.seed_sequence()
-    warmup = 0 if method.independent else settings.sweeps_to_discard
-    starts = settings.starting_points(counts.n_categories)
     logs = settings.log_probabilities
     if logs is None:
         logs = bool(min(shapes.shape.min(), shapes.total.min()) < _LOGS_BELOW)
+    return run_chains(method, shapes, counts.n_categories, logs, settings)
+
+
+def draw_core(shapes: ModuleShapes, q: int, settings: Settings) -> Draws:
+    """Draw the shares of the cells of core q, with logarithms, and nothing around it."""
+    part = parts_of(shapes, settings.method)[q]
+    return run_chains(Method((part,), None), shapes, len(part.prior), True, settings)
+
+
+def run_chains(
+    method: Method, shapes: ModuleShapes, n: int, logs: bool, settings: Settings
+) -> Draws:
+    """Run all chains of a method that gives n probabilities a draw."""
+    began = time.perf_counter()
+    seeds = settings.seed_sequence()
+    warmup = 0 if method.independent else settings.sweeps_to_discard
+    starts = settings.starting_points(n)
     size = (settings.chains, settings.draws)
-    _check_memory(size, counts.n_categories, logs)
+    _check_memory(size, n, logs)
     n_parts = len(method.parts)
     result = Draws(
-        np.empty((*size, counts.n_categories)),
-        np.empty((*size, counts.n_categories)) if logs else None,
+        np.empty((*size, n)),
+        np.empty((*size, n)) if logs else None,
         np.empty((*size, n_parts)),
         np.empty((settings.chains, n_parts)),
         method,

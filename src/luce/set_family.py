@@ -91,6 +91,18 @@ class SetFamily:
         excluded = self.complement[self.chain_of_set, None]
         return _frozen(np.where(excluded, total - prefix, prefix))
 
+    def member_sums(self, values: FloatArray) -> FloatArray:
+        """Per category: the sum of the values of the sets that hold it, at stored cost."""
+        before = np.r_[0.0, np.cumsum(values)]
+        last = before[self.set_start[1:]]  # up to the last set of each chain
+        chain = np.repeat(np.arange(self.n_chains), np.diff(self.chain_start))
+        # The first prefix that holds a member is the first that ends beyond it.
+        holding = np.searchsorted(self.set_end, np.arange(len(self.members)), side="right")
+        listed = last[chain] - before[np.minimum(holding, self.set_start[1:][chain])]
+        outside = self.complement
+        sums = np.bincount(self.members, np.where(outside[chain], -listed, listed), self.n)
+        return np.asarray(sums + (last - before[self.set_start[:-1]])[outside].sum())
+
     def set_members(self, t: int) -> IntArray:
         """Category numbers in set t, expanded: for printing and for tests."""
         k = self.chain_of_set[t]

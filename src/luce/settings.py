@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Real
 
 import numpy as np
@@ -30,15 +30,15 @@ class Settings:
 
     draws: int
     chains: int
-    warmup: int | None
-    seed: SeedLike
-    method: str
-    reduce: bool
-    initial: ArrayLike | str
-    threads: int | None
-    progress: bool
-    log_probabilities: bool | None
-    proposal_concentration: float | None
+    warmup: int | None = None
+    seed: SeedLike = None
+    method: str = "auto"
+    reduce: bool = True
+    initial: ArrayLike | str = "prior"
+    threads: int | None = None
+    progress: bool = True
+    log_probabilities: bool | None = None
+    proposal_concentration: float | None = None
 
     def __post_init__(self) -> None:
         check_whole("draws", self.draws, 1)
@@ -70,6 +70,10 @@ class Settings:
             return min(int(self.threads), self.chains)
         here = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
         return min(here or 1, self.chains)
+
+    def reseeded(self, seed: np.random.SeedSequence) -> Settings:
+        """The same with another seed."""
+        return replace(self, seed=seed)
 
     def seed_sequence(self) -> np.random.SeedSequence:
         """Where all randomness of the run comes from."""

@@ -11,15 +11,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from luce._types import IntArray, RecordArray
+from luce._types import FloatArray, IntArray, RecordArray
 from luce.set_family import SetFamily
 
 if TYPE_CHECKING:
     from luce.kernels.module_tree import ModuleTree
+    from luce.kernels.problem import Problem
 
 _MOST_SHOWN = 10  # cores
 
@@ -52,8 +55,50 @@ class Core:
         """Number of sets."""
         return self.sets.n_sets
 
+    @cached_property
+    def laid_out(self) -> Problem:
+        """Its sets as the kernels want them, with shapes yet to be put in."""
+        from luce.kernels.problem import make_problem
+
+        f = self.sets
+        return make_problem(
+            f.members, f.chain_start, f.complement, f.set_start, f.set_end, f.exponent,
+            np.ones(self.n_atoms), 1.0,
+        )  # fmt: skip
+
+    @cached_property
+    def trials(self) -> tuple[FloatArray, FloatArray]:
+        """Per atom: outcomes given a set that holds it, and how many if all were equal."""
+        given = np.maximum(-self.sets.exponent, 0.0)
+        return self.sets.member_sums(given), self.sets.member_sums(given / self.sets.sizes)
+
     def __repr__(self) -> str:
         return f"Core(n_atoms={self.n_atoms}, n_sets={self.n_sets})"
+
+
+class Splits(NamedTuple):
+    """Who shares whose mass outside of the cores.
+
+    Attributes
+    ----------
+    start, target
+        Owner o shares its mass among the items ``start[o]:start[o + 1]``; an item is category
+        ``target[i]``, or module ``-1 - target[i]``.
+    owner
+        The module that each item takes its mass from.
+    modules, order
+        Modules that are items: of the categories followed by these, item i is the one
+        ``order[i]``.
+    shared
+        Items that are not all their owner has.
+    """
+
+    start: IntArray
+    target: IntArray
+    owner: IntArray
+    modules: IntArray
+    order: IntArray
+    shared: IntArray
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -83,6 +128,28 @@ class Structure:
         """Are independent exact draws, and closed forms, available for the whole posterior?"""
         return not self.cores
 
+    @cached_property
+    def splits(self) -> Splits:
+        """The exact splits, without their numbers."""
+        tree = self.tree
+        modules = np.flatnonzero(tree.core[1:] < 0) + 1
+        owner = np.r_[tree.holder, tree.parent[modules]]
+        order = np.argsort(owner, kind="stable")
+        start = np.r_[0, np.cumsum(np.bincount(owner, minlength=len(tree.parent)))]
+        target = np.r_[np.arange(self.n_categories), -1 - modules][order]
+        shared = np.flatnonzero((np.diff(start) > 1)[owner[order]])
+        return Splits(start, target, owner[order], modules, order, shared)
+
+    @cached_property
+    def descent(self) -> Splits:
+        """All splits, of the items outside of cores and, after them, of the cores' cells."""
+        splits, tree = self.splits, self.tree
+        owner = np.r_[splits.owner, np.repeat(tree.union, np.diff(tree.cell_start))]
+        order = np.argsort(owner, kind="stable")
+        start = np.r_[0, np.cumsum(np.bincount(owner, minlength=len(tree.parent)))]
+        target = np.r_[splits.target, -1 - tree.cells][order]
+        return splits._replace(start=start, target=target, owner=owner[order], order=order)
+
     def __str__(self) -> str:
         if self.choices is None or self.is_exact:
             return repr(self)
@@ -110,11 +177,21 @@ class Structure:
         )
 
 
+# What is known of families, as long as they are there: it does not depend on the prior.
+_known: WeakKeyDictionary[SetFamily, Structure] = WeakKeyDictionary()
+
+
 def structure_of(family: SetFamily) -> Structure:
-    """Find atoms, overlap classes and the module tree of a canonical family.
+    """Find atoms, overlap classes and the module tree of a canonical family, once.
 
     Near-linear time in the number of stored members.
     """
+    if family not in _known:
+        _known[family] = _find_structure(family)
+    return _known[family]
+
+
+def _find_structure(family: SetFamily) -> Structure:
     from luce.kernels.module_tree import build_module_tree
     from luce.kernels.overlap import first_splits, overlap_classes
     from luce.kernels.partition import trie_by_size

@@ -1,16 +1,19 @@
 """The posterior in θ = log λ to second order: value, slope and curvature.
 
-    f(θ) = Σ_i c_i θ_i - Σ_i λ_i - Σ_t k_t log λ(S_t),       λ = exp θ,  k_t = m_t - n_t
+    f(θ) = Σ_i c_i θ_i - s Σ_i λ_i - Σ_t k_t log λ(S_t),          λ = exp θ,  k_t = m_t - n_t
 
-    ∂f/∂θ_i       = c_i - λ_i (1 + r_i),                     r_i  = Σ_{t ∋ i} k_t / λ(S_t)
-    -∂²f/∂θ_i∂θ_j = [i = j] λ_i (1 + r_i) - λ_i λ_j g_ij,    g_ij = Σ_{t ∋ i, j} k_t / λ(S_t)²
+    ∂f/∂θ_i       = c_i + given_i - taken_i
+    -∂²f/∂θ_i∂θ_j = [i = j] (taken_i - given_i) - λ_i λ_j g_ij,   g_ij = Σ_{t ∋ i, j} k_t / λ(S_t)²
 
-Λ = Σ λ_i is a gamma variable of its own, so f is strictly concave where no outcome is grouped.
-Where its shape A is 0, as for maximum likelihood, -Σ λ_i is left out (and with it each 1 +): then f
-does not change with the scale of λ.
+    taken_i = λ_i (s + Σ_{t ∋ i} m_t / λ(S_t)),    given_i = λ_i Σ_{t ∋ i} n_t / λ(S_t)
+
+Λ = Σ λ_i is a gamma variable of its own (s = 1), so f is strictly concave where no outcome is
+grouped.  Where its shape A is 0, as for maximum likelihood, s = 0: f does not change with the scale
+of λ.
 """
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
@@ -20,39 +23,107 @@ from luce.kernels.problem import Problem
 from luce.kernels.set_sums import member_sums, set_sums
 
 
+class Place(NamedTuple):
+    """A point θ and what follows from it.
+
+    Attributes
+    ----------
+    theta, x
+        θ and λ = exp θ; an atom at 0 has θ = -inf.
+    sums
+        λ(S_t).
+    taken, given
+        As above.
+    weights
+        Scratch, one number a set.
+    """
+
+    theta: FloatArray
+    x: FloatArray
+    sums: FloatArray
+    taken: FloatArray
+    given: FloatArray
+    weights: FloatArray
+
+
+@internal
+def new_place(problem: Problem, theta: FloatArray) -> Place:
+    """Room for a point, with a copy of θ."""
+    n, n_sets = len(theta), len(problem.waits)
+    own, given = np.empty(n), np.empty(n)
+    for i in range(n):
+        own[i], given[i] = theta[i], 0.0
+    return Place(own, np.empty(n), np.empty(n_sets), np.empty(n), given, np.empty(n_sets))
+
+
+@internal
+def over_sets(problem: Problem, x: FloatArray, out: FloatArray) -> None:
+    """out_t = Σ_{i ∈ S_t} x_i; a function of its own, so that it is compiled once for all here."""
+    set_sums(problem, x, out)
+
+
+@internal
+def over_members(problem: Problem, w: FloatArray, out: FloatArray) -> None:
+    """out_i = Σ_{t ∋ i} w_t."""
+    member_sums(problem, w, False, out)
+
+
+@internal
+def look(problem: Problem, at: Place) -> float:
+    """Fill in what follows from θ; returns f(θ)."""
+    theta, x, sums, weights = at.theta, at.x, at.sums, at.weights
+    n, n_sets, grouped = len(theta), len(sums), False
+    for i in range(n):
+        x[i] = math.exp(theta[i])
+    over_sets(problem, x, sums)
+    value, scale = 0.0, 1.0 if problem.total_shape > 0.0 else 0.0
+    for t in range(n_sets):
+        value -= (problem.waits[t] - problem.groups[t]) * math.log(sums[t])
+        weights[t] = problem.waits[t] / sums[t]
+        grouped |= problem.groups[t] > 0.0
+    over_members(problem, weights, at.taken)
+    if grouped:
+        for t in range(n_sets):
+            weights[t] = problem.groups[t] / sums[t]
+        over_members(problem, weights, at.given)
+    for i in range(n):
+        if x[i] > 0.0:
+            value += problem.shape[i] * theta[i] - scale * x[i]
+        at.taken[i] = x[i] * (scale + at.taken[i])
+        at.given[i] *= x[i]
+    return value
+
+
 @compiled
 def slope(problem: Problem, theta: FloatArray, gradient: FloatArray) -> float:
     """Return f(θ) and write its gradient."""
-    x = _exp(theta)
-    sums, rates = np.empty(len(problem.waits)), np.empty(len(theta))
-    set_sums(problem, x, sums)
-    value, scale = 0.0, 1.0 if problem.total_shape > 0.0 else 0.0
-    for t in range(len(sums)):
-        value -= (problem.waits[t] - problem.groups[t]) * math.log(sums[t])
-    _rates(problem, sums, rates)
+    at = new_place(problem, theta)
+    value = look(problem, at)
     for i in range(len(theta)):
-        if problem.shape[i] > 0.0:  # an atom at 0 adds nothing, though its θ is infinite
-            value += problem.shape[i] * theta[i] - scale * x[i]
-        gradient[i] = problem.shape[i] - x[i] * (scale + rates[i])
+        gradient[i] = problem.shape[i] + at.given[i] - at.taken[i]
     return value
 
 
 @compiled
 def precision(problem: Problem, theta: FloatArray, out: FloatArray) -> None:
+    """Write -∂²f/∂θ∂θ', shape (n, n)."""
+    at = new_place(problem, theta)
+    look(problem, at)
+    precision_at(problem, at, out)
+
+
+@internal
+def precision_at(problem: Problem, at: Place, out: FloatArray) -> None:
     """Write -∂²f/∂θ∂θ', shape (n, n).
 
     Sets of one chain share members: g_ij counts, for each chain that lists both, the sets whose
     prefix holds the later one.  A chain of complements counts for everybody, less the sets that
     exclude i, less those that exclude j, plus those that exclude both.
     """
-    n, members, complement = len(theta), problem.members, problem.complement
-    x = _exp(theta)
-    sums, rates, lost = np.empty(len(problem.waits)), np.empty(n), np.zeros(n)
-    set_sums(problem, x, sums)
-    _rates(problem, sums, rates)
-    everybody, scale = 0.0, 1.0 if problem.total_shape > 0.0 else 0.0
+    n, members, complement = len(at.x), problem.members, problem.complement
+    x, sums, lost, everybody = at.x, at.sums, np.zeros(len(at.x)), 0.0
     for i in range(n):
-        for j in range(n):
+        for j in range(i + 1):
             out[i, j] = 0.0
     for k in range(len(complement)):
         first, weight = problem.set_start[k], 0.0
@@ -72,54 +143,56 @@ def precision(problem: Problem, theta: FloatArray, out: FloatArray) -> None:
         for j in range(i + 1):
             out[i, j] = -x[i] * x[j] * (out[i, j] + everybody - lost[i] - lost[j])
             out[j, i] = out[i, j]
-        out[i, i] += x[i] * (scale + rates[i])
+        out[i, i] += at.taken[i] - at.given[i]
 
 
 @compiled
 def times_precision(problem: Problem, theta: FloatArray, v: FloatArray, out: FloatArray) -> None:
     """Write (-∂²f/∂θ∂θ') v without the matrix."""
-    n, n_sets = len(theta), len(problem.waits)
-    x = _exp(theta)
-    sums, rates = np.empty(n_sets), np.empty(n)
-    set_sums(problem, x, sums)
-    _rates(problem, sums, rates)
-    along, part, back = np.empty(n_sets), np.empty(n), np.empty(n)
-    scale = 1.0 if problem.total_shape > 0.0 else 0.0
+    at = new_place(problem, theta)
+    look(problem, at)
+    times_precision_at(problem, at, v, np.empty(len(v)), out)
+
+
+@internal
+def times_precision_at(
+    problem: Problem, at: Place, v: FloatArray, part: FloatArray, out: FloatArray
+) -> None:
+    """Write (-∂²f/∂θ∂θ') v without the matrix; `part` is scratch."""
+    n, x, weights = len(v), at.x, at.weights
     for i in range(n):
-        out[i] = x[i] * (scale + rates[i]) * v[i]
-    # Sums are taken of positive numbers only, so the two signs of v go one after the other.
+        out[i] = (at.taken[i] - at.given[i]) * v[i]
+    # Sums that may have to be taken by what a set lacks are of positive numbers only: then the
+    # two signs of v go one after the other, and so do those of k.
+    apart = problem.complement.any()
     for sign in (1.0, -1.0):
         for i in range(n):
-            part[i] = x[i] * max(sign * v[i], 0.0)
-        set_sums(problem, part, along)
-        for t in range(n_sets):
-            along[t] = problem.waits[t] * along[t] / sums[t] ** 2
-        member_sums(problem, along, False, back)
-        for i in range(n):
-            out[i] -= sign * x[i] * back[i]
+            part[i] = x[i] * (max(sign * v[i], 0.0) if apart else v[i])
+        over_sets(problem, part, weights)
+        for t in range(len(weights)):
+            weights[t] *= (problem.waits[t] - problem.groups[t]) / at.sums[t] ** 2
+        if apart:
+            _subtract_by_signs(problem, at, sign, part, out)
+        else:
+            over_members(problem, weights, part)
+            for i in range(n):
+                out[i] -= x[i] * part[i]
+            return
 
 
 @internal
-def _exp(theta: FloatArray) -> FloatArray:
-    """λ = exp θ; by a loop, which compiles in a tenth of the time."""
-    x = np.empty(len(theta))
-    for i in range(len(theta)):
-        x[i] = math.exp(theta[i])
-    return x
-
-
-@internal
-def _rates(problem: Problem, sums: FloatArray, rates: FloatArray) -> None:
-    """r_i = Σ_{t ∋ i} (m_t - n_t) / λ(S_t)."""
-    weights, grouped = np.empty(len(sums)), False
-    for t in range(len(sums)):
-        weights[t] = problem.waits[t] / sums[t]
-        grouped |= problem.groups[t] > 0.0
-    member_sums(problem, weights, False, rates)
-    if grouped:
-        given = np.empty(len(rates))
-        for t in range(len(sums)):
-            weights[t] = problem.groups[t] / sums[t]
-        member_sums(problem, weights, False, given)
-        for i in range(len(rates)):
-            rates[i] -= given[i]
+def _subtract_by_signs(
+    problem: Problem, at: Place, sign: float, part: FloatArray, out: FloatArray
+) -> None:
+    """out_i -= sign λ_i Σ_{t ∋ i} w_t, those w_t first that are positive, then the others."""
+    weights = at.weights
+    kept = weights.copy()
+    for side in (1.0, -1.0):
+        some = False
+        for t in range(len(weights)):
+            weights[t] = max(side * kept[t], 0.0)
+            some |= weights[t] > 0.0
+        if some:
+            over_members(problem, weights, part)
+            for i in range(len(out)):
+                out[i] -= sign * side * at.x[i] * part[i]

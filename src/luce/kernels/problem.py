@@ -164,12 +164,20 @@ def make_problem(
     listed_position = np.argsort(members, kind="stable")
     listed_start = np.zeros(len(shape) + 1, np.int64)
     np.cumsum(np.bincount(members, minlength=len(shape)), out=listed_start[1:])
-    narrow = Problem(
+    laid_out = Problem(
         members, chain_start, complement, set_start, set_end, int(pair.sum()), int(single.sum()),
-        int(lone.sum()), waits, groups, shape, gamma_spreads(waits), gamma_spreads(shape),
-        float(total_shape), listed_start, chain_of_member[listed_position], listed_position,
-        wide=None, fit=None,
+        int(lone.sum()), waits, groups, shape, gamma_spreads(waits), shape, 0.0, listed_start,
+        chain_of_member[listed_position], listed_position, wide=None, fit=None,
     )  # fmt: skip
+    return with_shapes(laid_out, shape, total_shape)
+
+
+def with_shapes(problem: Problem, shape: FloatArray, total_shape: float) -> Problem:
+    """The same sets with other c_i and A: laying out the sets is most of the work."""
+    shape = np.array(shape, np.float64)
+    narrow = problem._replace(
+        shape=shape, spread=gamma_spreads(shape), total_shape=float(total_shape), wide=None
+    )
     least = min(shape.min(initial=np.inf), total_shape, _least_set_shape(narrow))
     return narrow._replace(wide=True if least < SMALL_SHAPE else None)
 

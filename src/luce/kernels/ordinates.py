@@ -1,0 +1,70 @@
+"""Densities at given points: of the posterior, and of a sweep that starts from a draw.
+
+Given waiting times and grouped outcomes the λ_i are independent gammas (see `kernels.waiting_times`),
+so the density of the next draw is known in closed form once their shapes and rates are.
+"""
+
+import numpy as np
+
+from luce._types import FloatArray, WordArray
+from luce.kernels.grouped import SplitSpace, split_groups
+from luce.kernels.jit import borrowed, compiled, on_stack
+from luce.kernels.problem import Problem
+from luce.kernels.random import gamma_spread, scaled_gamma
+from luce.kernels.set_sums import as_log, member_sums, one, plus, set_sums, zero
+
+
+@compiled
+def log_heights(problem: Problem, states: FloatArray, out: FloatArray) -> None:
+    """out_d = Σ_i c_i log p_di + Σ_t (n_t - m_t) log p_d(S_t), the density of log p.
+
+    A row of `states` is p, or log p in a wide problem.
+    """
+    problem = borrowed(problem)
+    sums = np.empty(len(problem.waits))
+    for d in range(len(states)):
+        state, height = states[d], 0.0
+        set_sums(problem, state, sums)
+        for t in range(len(sums)):
+            height -= (problem.waits[t] - problem.groups[t]) * as_log(sums[t], problem.wide)
+        for i in range(len(state)):
+            height += problem.shape[i] * as_log(state[i], problem.wide)
+        out[d] = height
+
+
+@compiled
+def next_gammas(
+    bits: WordArray,
+    problem: Problem,
+    states: FloatArray,
+    space: SplitSpace | None,
+    shapes: FloatArray,
+    log_rates: FloatArray,
+) -> None:
+    """Shapes c_i + k_i and log rates log(Λ + Σ_{t ∋ i} u_t) of a sweep from each row of `states`.
+
+    The sweep's p_i are proportional to gammas of these shapes and rates.
+    """
+    problem, own = borrowed(problem), on_stack(bits)
+    wide, waits, n = problem.wide, problem.waits, len(problem.shape)
+    total_spread = gamma_spread(problem.total_shape)
+    times, rates, extra = np.empty(len(waits)), np.empty(n), np.zeros(n)
+    for d in range(len(states)):
+        state = states[d]
+        set_sums(problem, state, times)
+        for t in range(len(times)):
+            if waits[t] > 0.0:
+                times[t] = scaled_gamma(own, waits[t], problem.wait_spread[t], times[t], wide)
+            else:
+                times[t] = zero(wide)
+        if space is not None:
+            for i in range(n):
+                extra[i] = 0.0
+            split_groups(own, problem, state, space, extra)
+        member_sums(problem, times, False, rates)
+        total = scaled_gamma(own, problem.total_shape, total_spread, one(wide), wide)
+        for i in range(n):
+            shapes[d, i] = problem.shape[i] + extra[i]
+            log_rates[d, i] = as_log(plus(total, rates[i], wide), wide)
+    for k in range(4):
+        bits[k] = own[k]
