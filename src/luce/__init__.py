@@ -1,6 +1,7 @@
 """Exact and fast posterior draws of probabilities seen only through subsets."""
 
 from luce import diagnostics, plots, simulate
+from luce.bayes_factors import bayes_factor
 from luce.comparability import comparable_groups, prior_only
 from luce.conditional_counts import ConditionalCounts
 from luce.dirichlet_process import DirichletProcess
@@ -9,8 +10,10 @@ from luce.errors import (
     BadRowsError,
     ConvergenceWarning,
     DataError,
+    EvidenceWarning,
     LuceError,
     MethodError,
+    NoMaximumError,
     NotExactError,
     SkippedRowsWarning,
 )
@@ -18,6 +21,9 @@ from luce.files.read import read
 from luce.gamma_prior import Gamma
 from luce.gibbs_step import GibbsStep
 from luce.hdp import HDPTransitions
+from luce.hypotheses import hypothesis
+from luce.leave_one_out import log_likelihood, loo
+from luce.likelihood import maximum_likelihood
 from luce.new_categories import draw_new_atoms, expected_new
 from luce.posterior import Posterior
 from luce.prediction import log_predictive, posterior_predictive
@@ -53,16 +59,19 @@ __all__ = [
     "ConvergenceWarning",
     "DataError",
     "DirichletProcess",
+    "EvidenceWarning",
     "Gamma",
     "GibbsStep",
     "HDPTransitions",
     "HalfWinsWarning",
     "LuceError",
     "MethodError",
+    "NoMaximumError",
     "NotExactError",
     "Posterior",
     "SkippedRowsWarning",
     "__version__",
+    "bayes_factor",
     "beats",
     "calibration",
     "comparable_groups",
@@ -79,10 +88,14 @@ __all__ = [
     "from_table",
     "from_teams",
     "from_transitions",
+    "hypothesis",
     "intervals",
     "load",
+    "log_likelihood",
     "log_odds",
     "log_predictive",
+    "loo",
+    "maximum_likelihood",
     "plots",
     "posterior_of",
     "posterior_predictive",

@@ -77,7 +77,7 @@ class ConditionalCounts:
 
     @cached_property
     def is_whole(self) -> bool:
-        """Are all counts and exponents whole numbers?"""
+        """Are all counts and exponents whole?"""
         return not ((self.category_counts % 1).any() or (self.sets.exponent % 1).any())
 
     @property
@@ -106,8 +106,7 @@ class ConditionalCounts:
 
     __hash__ = None  # type: ignore[assignment]  # equality is by content, which may be large
 
-    def __reduce__(self) -> tuple[object, ...]:
-        """Pickle the merged data: the log of entries may be long."""
+    def __reduce__(self) -> tuple[object, ...]:  # merged: the log of entries may be long
         arguments = self.categories, self.category_counts, self.sets, self._n_outcomes, True
         return ConditionalCounts.from_chains, arguments
 

@@ -2,7 +2,8 @@
 
 Off the cores the evidence is a product of Beta functions.  What is left for each core is
 
-    Z = ∫ Π_i p_i^(c_i - 1) Π_S p(S)^(e_S) dp = √n ∫ exp h(y) dy,    h = Σ_i c_i log p_i + Σ_S e_S log p(S)
+    Z = ∫ Π_i p_i^(c_i - 1) Π_S p(S)^(e_S) dp = √n ∫ exp h(y) dy
+    h = Σ_i c_i log p_i + Σ_S e_S log p(S)
 
 y being n - 1 orthonormal contrasts of log p, in which the posterior is close to normal.
 
@@ -11,8 +12,8 @@ has the posterior's mode and curvature.  What is compared is (exp h(y) + exp h(-
 from the mode: the same integral, without the skewness (Meng and Schilling 2002).
 
 Chib (1995): Z is exp h over the posterior's density, at any point.  That density is the mean, over
-draws, of the density of the next sweep of waiting times, which is in closed form.  It is right where
-that sweep forgets where it came from, and silently wrong where it does not.
+draws, of the density of the next sweep of waiting times, which is in closed form.  It is right
+where that sweep forgets where it came from, and silently wrong where it does not.
 """
 
 from __future__ import annotations
@@ -23,11 +24,12 @@ import numpy as np
 
 from luce._types import FloatArray
 from luce.convergence import ess_of_mean
+from luce.core_maximum import core_mode
 from luce.errors import EvidenceWarning, MethodError, warn_user
 from luce.exact import LogEvidence, log_evidence_around
 from luce.laplace import MOST_DENSE
-from luce.mode import core_mode
 from luce.module_shapes import ModuleShapes
+from luce.ordinates import heights, log_scaled_dirichlet, next_gammas, rests_on
 from luce.sampling import draw_core
 from luce.settings import Settings
 
@@ -39,11 +41,8 @@ METHODS = ("auto", "exact", "bridge", "chib")
 # Of the Student t: tails a little longer than a normal's.
 _FREEDOM = 30.0
 
-# Logarithms of probabilities below this are added up as logarithms.
-_LEAST_LOG = -600.0
-
-# Draws that an estimate must rest on, and standard errors that two may differ by: beyond these there
-# is a warning.  Estimates that are both right differ by more once in 16,000 times.
+# Draws that an estimate must rest on, and standard errors that two may differ by: beyond these
+# there is a warning.  Estimates that are both right differ by more once in 16,000 times.
 _FEWEST, _MOST_ERRORS = 50.0, 4.0
 
 
@@ -62,7 +61,7 @@ def log_evidence(
     settings: Settings,
     method: str,
 ) -> LogEvidence:
-    """Log of the integral of likelihood times normalised prior, without multinomial coefficients."""
+    """Log integral of likelihood times normalised prior, without multinomial coefficients."""
     if method not in METHODS:
         raise MethodError(f"method = {method!r}; choose one of {', '.join(METHODS)}.")
     around = log_evidence_around(shapes, concentration, remainder)
@@ -72,8 +71,8 @@ def log_evidence(
     largest = max(core.n_atoms for core in cores)
     if largest > MOST_DENSE:
         raise MethodError(
-            f"the evidence of a core of {largest:,} atoms is out of reach: its curvature is a table "
-            f"of their square, and at most {MOST_DENSE:,} are worked with. Compare models by "
+            f"the evidence of a core of {largest:,} atoms is out of reach: its curvature is a "
+            f"table of their square, and at most {MOST_DENSE:,} are worked with. Compare models by "
             "luce.loo, or by log_predictive on data that was held out."
         )
     names = ("bridge", "chib") if method == "auto" else (method,)
@@ -113,21 +112,6 @@ def _of_core(
     return found
 
 
-def heights(problem: Problem, logs: FloatArray) -> FloatArray:
-    """h of log probabilities, shape (rows, n), each row normalised."""
-    from luce.kernels.ordinates import log_heights
-
-    out = np.empty(len(logs))
-    small = logs.min(axis=1) < _LEAST_LOG
-    for which, wide in ((~small, None), (small, True)):
-        if which.any():
-            rows = logs[which]
-            part = np.empty(len(rows))
-            log_heights(problem._replace(wide=wide, fit=None), rows if wide else np.exp(rows), part)
-            out[which] = part
-    return out
-
-
 def _bridge(
     problem: Problem, mode: FloatArray, logs: FloatArray, rng: np.random.Generator
 ) -> Estimate:
@@ -140,6 +124,7 @@ def _bridge(
     root = np.linalg.cholesky(_covariance(problem, mode, contrasts))
     size = np.log(np.diag(root)).sum() + 0.5 * np.log(n)
     freedom, d = _FREEDOM, n - 1
+    constant = gammaln((freedom + d) / 2) - gammaln(freedom / 2) - d / 2 * np.log(freedom * np.pi)
 
     def log_ratio(y: FloatArray) -> FloatArray:
         """Log of the symmetrised posterior over the Student t."""
@@ -148,8 +133,7 @@ def _bridge(
             log_p = peak + (sign * y) @ (contrasts.T @ root).T
             log_p -= np.logaddexp.reduce(log_p, axis=1, keepdims=True)
             both.append(heights(problem, log_p))
-        student = gammaln((freedom + d) / 2) - gammaln(freedom / 2) - d / 2 * np.log(freedom * np.pi)
-        student = student - (freedom + d) / 2 * np.log1p((y**2).sum(axis=1) / freedom)
+        student = constant - (freedom + d) / 2 * np.log1p((y**2).sum(axis=1) / freedom)
         return np.asarray(np.logaddexp(*both) - np.log(2) + size - student)
 
     chains, draws, _ = logs.shape
@@ -182,42 +166,21 @@ def _bridged(ours: FloatArray, theirs: FloatArray) -> Estimate:
     above, below = np.exp(above - above.max()), np.exp(below - below.max())
     spread = above.var() / above.mean() ** 2 / above.size
     spread += below.var() / below.mean() ** 2 / ess_of_mean(below)
-    return Estimate(top + log_r, float(np.sqrt(spread)), min(_kish(above), _kish(below)))
+    return Estimate(top + log_r, float(np.sqrt(spread)), min(rests_on(above), rests_on(below)))
 
 
 def _chib(
     problem: Problem, mode: FloatArray, logs: FloatArray, seed: np.random.SeedSequence
 ) -> Estimate:
     """Chib's method at the mode; `logs` has shape (chain, draw, atom)."""
-    from scipy.special import gammaln
-
     point = np.log(mode)
     chains, draws, n = logs.shape
     shape, log_rate = next_gammas(problem, logs.reshape(-1, n), seed)
-    # p_i proportional to gammas of shapes c and rates r has the density
-    # Γ(Σc) Π_i r_i^(c_i) p_i^(c_i - 1) / Γ(c_i) / (Σ r_i p_i)^(Σc); here that of log p.
-    total = shape.sum(axis=1)
-    ordinates = gammaln(total) - gammaln(shape).sum(axis=1) + (shape * (log_rate + point)).sum(axis=1)
-    ordinates -= total * np.logaddexp.reduce(log_rate + point, axis=1)
+    ordinates = log_scaled_dirichlet(point, shape, log_rate) + point.sum()  # of log p
     weights = np.exp(ordinates - ordinates.max()).reshape(chains, draws)
     value = heights(problem, point[None])[0] - ordinates.max() - np.log(weights.mean())
     error = weights.std() / weights.mean() / np.sqrt(ess_of_mean(weights))
-    return Estimate(float(value), float(error), _kish(weights))
-
-
-def next_gammas(
-    problem: Problem, logs: FloatArray, seed: np.random.SeedSequence
-) -> tuple[FloatArray, FloatArray]:
-    """Shapes and log rates of the gammas that the next sweep from each row would draw."""
-    from luce.kernels import ordinates
-    from luce.kernels.grouped import split_space
-    from luce.kernels.random import new_bits
-
-    shape, log_rate = np.empty(logs.shape), np.empty(logs.shape)
-    states = np.ascontiguousarray(logs) if problem.wide else np.exp(logs)
-    plain = problem._replace(fit=None)
-    ordinates.next_gammas(new_bits(seed), plain, states, split_space(problem), shape, log_rate)
-    return shape, log_rate
+    return Estimate(float(value), float(error), rests_on(weights))
 
 
 def _covariance(problem: Problem, mode: FloatArray, contrasts: FloatArray) -> FloatArray:
@@ -234,11 +197,6 @@ def _log_mean(x: FloatArray) -> float:
     return top + float(np.log(np.exp(x - top).mean()))
 
 
-def _kish(weights: FloatArray) -> float:
-    """(Σ w)² / Σ w²: how many of the draws an average of them rests on."""
-    return float(weights.sum() ** 2 / (weights**2).sum())
-
-
 def _warn(estimates: dict[str, Estimate]) -> None:
     """Say it where an estimate rests on few draws, or two disagree."""
     words = []
@@ -252,7 +210,8 @@ def _warn(estimates: dict[str, Estimate]) -> None:
             words.append("the two disagree")
     if words:
         told = ", ".join(
-            f"{_NAMES[name]} {value:.3f} ± {error:.3f}" for name, (value, error, _) in estimates.items()
+            f"{_NAMES[name]} {value:.3f} ± {error:.3f}"
+            for name, (value, error, _) in estimates.items()
         )
         which = next(iter(estimates))
         advice = (

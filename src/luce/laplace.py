@@ -54,7 +54,8 @@ def climb_from(
 ) -> tuple[FloatArray, bool]:
     """Climb to a maximum of f with θ_i = η[owner[i]]; returns θ, and whether it was reached.
 
-    `start` is where to begin, unless given at the powers themselves.
+    `start` is where to begin, equal for atoms that share an unknown; unless given, which only goes
+    where none do, it is made up from the powers.
     """
     from luce.kernels.newton import climb
 

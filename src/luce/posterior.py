@@ -10,13 +10,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from luce import density, exact
-from luce._types import Concentration, FloatArray, Label, Labels, SeedLike
-from luce.concentrations import read_concentration
-from luce.conditional_counts import ConditionalCounts
-from luce.dirichlet_process import DirichletProcess
-from luce.errors import DataError
+from luce._types import FloatArray, Label, Labels, SeedLike
+from luce.data_and_prior import DataAndPrior
 from luce.exact import LogEvidence
-from luce.gamma_prior import Gamma
 from luce.mode import Mode, check_scale, find_mode
 from luce.module_shapes import ModuleShapes, shapes_of
 from luce.progress import announce_compilation
@@ -27,7 +23,7 @@ if TYPE_CHECKING:
     from xarray import DataTree
 
 
-class Posterior:
+class Posterior(DataAndPrior):
     """The posterior of category probabilities under a Dirichlet prior and conditional counts.
 
         density(p)  proportional to  prod_i p_i^(a_i + n_i - 1) * prod_S p(S)^(e_S)
@@ -44,6 +40,7 @@ class Posterior:
 
     Examples
     --------
+    >>> from luce import ConditionalCounts
     >>> counts = ConditionalCounts(["a", "b", "c"]).observe({"b": 2}, without=["a"])
     >>> posterior = Posterior(counts, concentration=2.0)
     >>> posterior.structure
@@ -51,63 +48,6 @@ class Posterior:
     >>> posterior.mean().round(3)
     array([0.333, 0.444, 0.222])
     """
-
-    def __init__(
-        self,
-        counts: ConditionalCounts,
-        concentration: Concentration | Gamma | DirichletProcess = 1.0,
-    ) -> None:
-        if not isinstance(counts, ConditionalCounts):
-            raise DataError(
-                f"counts must be ConditionalCounts; {type(counts).__name__} was given. "
-                "Start with luce.ConditionalCounts(categories).observe(...)."
-            )
-        self._counts = counts
-        self._process: DirichletProcess | None = None
-        self._hyperprior: Gamma | None = None
-        self._remainder: int | None = None  # its place among the categories of a process
-        if isinstance(concentration, DirichletProcess):
-            self._process, self._remainder = concentration, concentration.place(counts)
-            if isinstance(concentration.concentration, Gamma):
-                self._hyperprior = concentration.concentration
-            self._concentration = concentration.shapes(counts)
-        elif isinstance(concentration, Gamma):
-            self._hyperprior = concentration
-            self._concentration = read_concentration(counts, concentration.mean)
-        else:
-            self._concentration = read_concentration(counts, concentration)
-
-    @property
-    def counts(self) -> ConditionalCounts:
-        """The data."""
-        return self._counts
-
-    @property
-    def concentration(self) -> FloatArray:
-        """The prior's parameter, shape (n_categories,); its mean where it is drawn too."""
-        return self._concentration
-
-    @property
-    def hyperprior(self) -> Gamma | None:
-        """The prior of the concentration, where it is drawn too."""
-        return self._hyperprior
-
-    @property
-    def process(self) -> DirichletProcess | None:
-        """The Dirichlet process, where that is the prior."""
-        return self._process
-
-    @property
-    def prior(self) -> Posterior:
-        """The same without data: its draws are draws of the prior.
-
-        Examples
-        --------
-        >>> Posterior(ConditionalCounts("ab").observe({"a": 3}), 2.0).prior.mean()
-        array([0.5, 0.5])
-        """
-        nothing = ConditionalCounts(self._counts.categories)
-        return Posterior(nothing, self._process or self._hyperprior or self._concentration)
 
     @cached_property
     def structure(self) -> Structure:
@@ -130,15 +70,6 @@ class Posterior:
     def _shapes(self) -> ModuleShapes:
         return shapes_of(self._structure, self._counts, self._concentration)
 
-    def __repr__(self) -> str:
-        a = self._concentration
-        if self._process is not None:
-            return f"Posterior({self._counts!r}, {self._process!r})"
-        if self._hyperprior is not None:
-            return f"Posterior({self._counts!r}, concentration {self._hyperprior!r})"
-        prior = f"{a[0]:g}" if (a == a[0]).all() else f"{a.min():g} to {a.max():g}"
-        return f"Posterior({self._counts!r}, concentration {prior})"
-
     def log_density(self, probabilities: ArrayLike) -> FloatArray:
         """Log prior plus log likelihood, up to the evidence.
 
@@ -149,6 +80,7 @@ class Posterior:
 
         Examples
         --------
+        >>> from luce import ConditionalCounts
         >>> posterior = Posterior(ConditionalCounts(2).observe({0: 3}))
         >>> float(posterior.log_density([0.5, 0.5]).round(4))
         -2.0794
@@ -194,6 +126,7 @@ class Posterior:
         --------
         Bo won 6 of 8 duels with Ann, Cy 3 of 4 with Bo.
 
+        >>> from luce import ConditionalCounts
         >>> counts = ConditionalCounts(["Ann", "Bo", "Cy"])
         >>> counts = counts.observe({"Ann": 2, "Bo": 6}, within=["Ann", "Bo"])
         >>> counts = counts.observe({"Bo": 1, "Cy": 3}, within=["Bo", "Cy"])
@@ -230,6 +163,7 @@ class Posterior:
 
         Examples
         --------
+        >>> from luce import ConditionalCounts
         >>> posterior = Posterior(ConditionalCounts("ab").observe({"a": 29, "b": 9}))
         >>> posterior.covariance().round(4)
         array([[ 0.0047, -0.0047],
@@ -247,6 +181,7 @@ class Posterior:
 
         Examples
         --------
+        >>> from luce import ConditionalCounts
         >>> posterior = Posterior(ConditionalCounts("ab").observe({"a": 29, "b": 9}))
         >>> posterior.standard_errors("log-odds", reference="a").round(3)
         array([0.   , 0.365])
@@ -283,6 +218,7 @@ class Posterior:
         --------
         One outcome out of two, uniform prior: probability 1/2.
 
+        >>> from luce import ConditionalCounts
         >>> float(np.exp(Posterior(ConditionalCounts(2).observe({0: 1})).log_evidence()).round(6))
         0.5
         """
@@ -369,10 +305,3 @@ class Posterior:
         return as_datatree(
             result, self._counts, self._concentration, self._hyperprior, self._process
         )
-
-    def _require_number(self, what: str) -> None:
-        if self._hyperprior is not None:
-            raise DataError(
-                f"{what} needs a concentration that is a number, and this posterior has a prior "
-                "on it. Give a number, or look at the draws."
-            )

@@ -97,7 +97,7 @@ def log_predictive(draws: DrawsLike, new_counts: ConditionalCounts) -> LogPredic
     (0.67, True)
     """
     x = read_labelled(draws)
-    counts, family = _aligned(x, new_counts, "new_counts")
+    counts, family = aligned(x, new_counts, "new_counts")
     logs = np.empty(x.values.shape[:2])
     for chain, rows in x.blocks(x.n_categories + len(family.members) + family.n_sets):
         logs[chain, rows] = _log_likelihoods(x, x.logs(chain, rows), counts, family)
@@ -148,7 +148,7 @@ def posterior_predictive(
     [[[2, 4]]]
     """
     x = read_labelled(draws)
-    _, family = _aligned(x, design, "design")
+    _, family = aligned(x, design, "design")
     sets = _planned(x, design, family)
     if not sets:
         raise DataError("the design records nothing; give counts with one outcome at least.")
@@ -171,9 +171,7 @@ def posterior_predictive(
     return bare.assign_coords({name: ("outcome", values) for name, values in along.items()})
 
 
-def _aligned(
-    x: LabelledDraws, counts: ConditionalCounts, what: str
-) -> tuple[FloatArray, SetFamily]:
+def aligned(x: LabelledDraws, counts: ConditionalCounts, what: str) -> tuple[FloatArray, SetFamily]:
     """Counts and sets with the draws' category numbers."""
     if not isinstance(counts, ConditionalCounts):
         raise DataError(f"{what} must be ConditionalCounts; {type(counts).__name__} was given.")
@@ -205,17 +203,22 @@ def _log_likelihoods(
     seen = np.flatnonzero(counts)
     out = logs[:, seen] @ counts[seen]
     if family.n_sets:
-        sums = set_probabilities(p, family)
-        tiny = sums < _SMALLEST
-        with np.errstate(divide="ignore"):
-            log_sums = np.log(sums)
-        for t in np.flatnonzero(tiny.any(axis=0)):
-            members, rows = family.set_members(int(t)), np.flatnonzero(tiny[:, t])
-            log_sums[rows, t] = np.logaddexp.reduce(logs[np.ix_(rows, members)], axis=1)
-            if family.exponent[t] < 0:
-                x.refuse_zeros(np.isneginf(log_sums[rows, t]), members, "the likelihood")
-        out += log_sums @ family.exponent
+        out += set_logarithms(x, logs, family) @ family.exponent
     return np.asarray(out)
+
+
+def set_logarithms(x: LabelledDraws, logs: FloatArray, family: SetFamily) -> FloatArray:
+    """Log probability of each set, shape (draw, set), from logs of shape (draw, category)."""
+    sums = set_probabilities(np.exp(logs), family)
+    tiny = sums < _SMALLEST
+    with np.errstate(divide="ignore"):
+        log_sums = np.log(sums)
+    for t in np.flatnonzero(tiny.any(axis=0)):
+        members, rows = family.set_members(int(t)), np.flatnonzero(tiny[:, t])
+        log_sums[rows, t] = np.logaddexp.reduce(logs[np.ix_(rows, members)], axis=1)
+        if family.exponent[t] < 0:
+            x.refuse_zeros(np.isneginf(log_sums[rows, t]), members, "the likelihood")
+    return np.asarray(log_sums)
 
 
 def _relative_error(weights: FloatArray) -> float:

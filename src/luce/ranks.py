@@ -225,6 +225,17 @@ def best(x: LabelledDraws, k: int) -> FloatArray:
     return total / x.n_draws
 
 
+def best_in_draws(x: LabelledDraws, k: int, i: int) -> FloatArray:
+    """Whether category i is among the best k, (chain, draw); a tie for the last is drawn by lot."""
+    out = np.empty(x.values.shape[:2])
+    for chain, rows in x.blocks(x.n_categories):
+        values = x.values[chain, rows]
+        own = values[:, [i]]
+        above, level = (values > own).sum(axis=1), (values == own).sum(axis=1)
+        out[chain, rows] = np.clip((k - above) / level, 0.0, 1.0)
+    return out
+
+
 def rank_moments(x: LabelledDraws, tail: float) -> RankMoments:
     """Mean, standard deviation and interval of the ranks, at a quarter of the draws' memory."""
     n, total = x.n_categories, x.n_draws

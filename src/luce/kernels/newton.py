@@ -1,10 +1,10 @@
 """Newton's method for the f(θ) of `kernels.curvature`, in a few unknowns or very many.
 
 Atoms share unknowns as `owner` says: θ_i = η[owner[i]], and an atom without one (-1) is at 0.  The
-step solves  B'HB step = B'f',  H = -f'', B the matrix of owners: by Cholesky factors, or by conjugate
-gradients, to as many digits as the way left to go is worth (Eisenstat and Walker 1996).  Where there
-is no such step up, as may be with grouped outcomes, λ_i <- λ_i (c_i + given_i) / taken_i is taken
-instead (Hunter 2004; with groups it is an EM step): it never goes down.
+step solves  B'HB step = B'f',  H = -f'', B the matrix of owners: by Cholesky factors, or by
+conjugate gradients, to as many digits as the way left to go is worth (Eisenstat and Walker 1996).
+Where there is no such step up, as may be with grouped outcomes, λ_i <- λ_i (c_i + given_i) /
+taken_i is taken instead (Hunter 2004; with groups it is an EM step): it never goes down.
 """
 
 import math

@@ -1,6 +1,6 @@
 """Densities at given points: of the posterior, and of a sweep that starts from a draw.
 
-Given waiting times and grouped outcomes the λ_i are independent gammas (see `kernels.waiting_times`),
+Given waiting times and grouped outcomes the λ_i are independent gammas (`kernels.waiting_times`),
 so the density of the next draw is known in closed form once their shapes and rates are.
 """
 
