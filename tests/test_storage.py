@@ -17,10 +17,10 @@ import pytest
 import xarray as xr
 
 import luce
+from luce.run_files.seal import seal_file, seal_folder
+from luce.run_files.stored_form import stored_form
+from luce.run_files.typed_json import from_text, to_text
 from luce.storage import formats
-from luce.storage.seal import seal_file, seal_folder
-from luce.storage.stored_form import stored_form
-from luce.storage.typed_json import from_text, to_text
 
 SUFFIXES = [".nc", ".zarr"]
 LABELS: list[Any] = [

@@ -46,9 +46,10 @@ from luce.readers import (
 from luce.readers.ties import HalfWinsWarning
 from luce.reliability import calibration
 from luce.report import report
+from luce.resuming import resume
 from luce.scales import elo, intervals, log_odds, shares
 from luce.sensitivity import sensitivity
-from luce.storage import load, posterior_of, save
+from luce.storage import load, open_run, posterior_of, save
 from luce.summaries import summary
 from luce.transition_matrix import transition_matrix
 from luce.version import __version__
@@ -96,6 +97,7 @@ __all__ = [
     "log_predictive",
     "loo",
     "maximum_likelihood",
+    "open_run",
     "plots",
     "posterior_of",
     "posterior_predictive",
@@ -104,6 +106,7 @@ __all__ = [
     "rank_probabilities",
     "read",
     "report",
+    "resume",
     "save",
     "sensitivity",
     "shares",

@@ -7,10 +7,10 @@ import sys
 import time
 from collections.abc import Sequence
 
+from luce import report_command, resume_command
 from luce.errors import BadRowsError, LuceError
 from luce.fit_command import add_commands, located
 from luce.labels import plural
-from luce.report_command import add_command
 from luce.version import __version__
 
 
@@ -53,7 +53,8 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"luce {__version__}")
     commands = parser.add_subparsers(dest="command", required=True)
     add_commands(commands)
-    add_command(commands)
+    report_command.add_command(commands)
+    resume_command.add_command(commands)
     demo = commands.add_parser("demo", help="draw from the paper's posterior and print a summary")
     demo.add_argument("--draws", type=int, default=1000, help="draws a chain (default %(default)s)")
     demo.add_argument("--seed", type=int, default=1, help="random seed (default %(default)s)")

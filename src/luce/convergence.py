@@ -9,7 +9,7 @@ import warnings
 
 import numpy as np
 
-from luce._types import FloatArray
+from luce._types import FloatArray, IntArray
 from luce.errors import ConvergenceWarning
 
 # The check looks at so many draws a chain and categories at most, so that it costs next to nothing.
@@ -43,19 +43,18 @@ def warn_if_not_converged(probabilities: FloatArray, accepted: FloatArray | None
         )
         warnings.warn(ConvergenceWarning(message), stacklevel=3)
         return
-    _, draws, n = probabilities.shape
-    thin = -(-draws // _CHECKED_DRAWS)
-    chosen = np.unique(np.linspace(0, n - 1, min(n, _CHECKED_CATEGORIES)).astype(np.int64))
-    looked_at = probabilities[:, ::thin][:, :, chosen]
+    draws = probabilities.shape[1]
+    thin, chosen = looked_at(draws, probabilities.shape[2])
+    few = probabilities[:, ::thin][:, :, chosen]
     # A category that never moves (the only one there is, say) has no R-hat; that is no failure.
-    looked_at = looked_at[:, :, np.ptp(looked_at, axis=(0, 1)) > 0]
-    if looked_at.size == 0:
+    few = few[:, :, np.ptp(few, axis=(0, 1)) > 0]
+    if few.size == 0:
         return
     if draws < 4:
         problem = f"{draws} draws a chain are too few to judge"
         rhat = ess = float("nan")
     else:
-        rhat, ess = (float(x) for x in worst_rhat_and_ess(looked_at))
+        rhat, ess = (float(x) for x in worst_rhat_and_ess(few))
         if rhat <= _LARGEST_RHAT and ess >= _ENOUGH_ESS:
             return
         thinned = f" among every {thin}th draw" if thin > 1 else ""
@@ -65,6 +64,13 @@ def warn_if_not_converged(probabilities: FloatArray, accepted: FloatArray | None
         )
     message = f"do not trust these draws yet: {problem}. Take more draws, or another method."
     warnings.warn(ConvergenceWarning(message, rhat, ess), stacklevel=3)
+
+
+def looked_at(draws: int, n: int) -> tuple[int, IntArray]:
+    """Which draws, every so-many-th, and which categories are enough to judge by."""
+    thin = -(-draws // _CHECKED_DRAWS)
+    chosen = np.unique(np.linspace(0, n - 1, min(n, _CHECKED_CATEGORIES)).astype(np.int64))
+    return thin, chosen
 
 
 def worst_rhat_and_ess(x: FloatArray) -> tuple[float, float]:

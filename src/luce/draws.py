@@ -3,20 +3,50 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from luce._types import Attributes, FloatArray, Label
+from luce._types import Attributes, FloatArray, IntArray, Label
 from luce.conditional_counts import ConditionalCounts
 from luce.dirichlet_process import DirichletProcess
+from luce.drawing import Draws
 from luce.gamma_prior import Gamma
-from luce.sampling import Draws
+from luce.methods import Method
 from luce.version import __version__
 
 if TYPE_CHECKING:
     from xarray import DataTree
+
+Variables: TypeAlias = dict[str, tuple[tuple[str, ...], FloatArray]]
+
+
+@dataclass(frozen=True)
+class Origin:
+    """What draws were made from: data, prior, method, settings."""
+
+    counts: ConditionalCounts
+    concentration: FloatArray
+    hyperprior: Gamma | None
+    process: DirichletProcess | None
+    method: Method
+    warmup: int
+    seed: np.random.SeedSequence
+    thin: int
+    kept: IntArray | None
+
+    @property
+    def statistics(self) -> list[str]:
+        """What each core's method counts, "concentration" aside: that is drawn, not counted."""
+        names = dict.fromkeys(part.kernel.statistic for part in self.method.parts)
+        return [name for name in names if name != "concentration"]
+
+    def statistic(self, name: str, values: FloatArray) -> FloatArray:
+        """One of them, nan for cores whose method counts something else."""
+        own = np.array([part.kernel.statistic for part in self.method.parts])
+        return np.where(own == name, values, np.nan)
 
 
 def as_datatree(
@@ -27,47 +57,48 @@ def as_datatree(
     process: DirichletProcess | None = None,
 ) -> DataTree:
     """Dress up the chains: labels as coordinates, settings as attributes."""
+    origin = Origin(counts, concentration, hyperprior, process, result.method, result.warmup,
+                    result.seed, result.thin, result.kept)  # fmt: skip
+    posterior: Variables = {"probabilities": (("chain", "draw", "category"), result.probabilities)}
+    if result.log_probabilities is not None:
+        posterior["log_probabilities"] = (("chain", "draw", "category"), result.log_probabilities)
+    if hyperprior is not None:
+        posterior["concentration"] = (("chain", "draw"), result.statistics[:, :, 0])
+    statistics: Variables = {
+        name: (("chain", "draw", "core"), origin.statistic(name, result.statistics))
+        for name in origin.statistics
+    }
+    final = final_attributes(origin, result.seconds, result.interrupted, result.log_tuning)
+    return run_tree(origin, result.probabilities.shape[:2], posterior, statistics, final)
+
+
+def run_tree(
+    origin: Origin,
+    size: tuple[int, int],
+    posterior: Variables,
+    statistics: Variables,
+    final: Attributes,
+) -> DataTree:
+    """Put a run together; `size` is that of chains and draws."""
     import xarray as xr
 
-    sample = ("chain", "draw")
-    chains, draws, _ = result.probabilities.shape
-    index = {"chain": np.arange(chains), "draw": np.arange(draws)}
-    category = {"category": _coordinate(counts)}
-    posterior: dict[str, tuple[tuple[str, ...], FloatArray]] = {
-        "probabilities": ((*sample, "category"), result.probabilities)
-    }
-    if result.log_probabilities is not None:
-        posterior["log_probabilities"] = ((*sample, "category"), result.log_probabilities)
-    if hyperprior is not None:
-        posterior["concentration"] = (sample, result.statistics[:, :, 0])
-    names = np.array([part.kernel.statistic for part in result.method.parts])
-    statistics = {
-        name: ((*sample, "core"), np.where(names == name, result.statistics, np.nan))
-        for name in dict.fromkeys(names.tolist())
-        if name != "concentration"
-    }
-    attributes = _attributes(result, counts, concentration)
-    if hyperprior is not None:
-        attributes["prior"] = (
-            f"Dirichlet(a), a ~ Gamma({hyperprior.shape:.17g}, rate {hyperprior.rate:.17g})"
-        )
-        attributes["concentration_prior"] = [hyperprior.shape, hyperprior.rate]
-    constants = {"concentration": ("category", concentration)}
+    counts, process = origin.counts, origin.process
+    index = {"chain": np.arange(size[0]), "draw": np.arange(size[1])}
+    category = category_coordinate(counts)
+    attributes = {**_attributes(origin), **final}
+    constants = {"concentration": ("category", origin.concentration)}
     if process is not None:
-        place = process.place(counts)
-        attributes["prior"] = repr(process)
-        attributes["process_concentration"] = process.mean_concentration
-        attributes["process_remainder"] = -1 if place is None else place
         constants["base"] = ("category", process.weights(counts))
+    own = {"category": category if origin.kept is None else category[origin.kept]}
     return xr.DataTree.from_dict(
         {
             "/": xr.Dataset(attrs=attributes),
-            "/posterior": xr.Dataset(posterior, {**index, **category}, attributes),
+            "/posterior": xr.Dataset(posterior, {**index, **own}, attributes),
             "/sample_stats": xr.Dataset(statistics, index, attributes),
             "/observed_data": xr.Dataset(
-                _data(counts), category, {"n_outcomes": counts.n_outcomes}
+                _data(counts), {"category": category}, {"n_outcomes": counts.n_outcomes}
             ),
-            "/constant_data": xr.Dataset(constants, category),
+            "/constant_data": xr.Dataset(constants, {"category": category}),
         }
     )
 
@@ -89,36 +120,59 @@ def _data(counts: ConditionalCounts) -> dict[str, tuple[str, np.ndarray]]:
     }
 
 
-def _attributes(result: Draws, counts: ConditionalCounts, concentration: FloatArray) -> Attributes:
-    same = bool((concentration == concentration[0]).all())
+def _attributes(origin: Origin) -> Attributes:
+    """What is known before the first draw."""
+    a, method, hyperprior = origin.concentration, origin.method, origin.hyperprior
+    same = bool((a == a[0]).all())
     attributes: Attributes = {
         "created_at": datetime.now(UTC).isoformat(timespec="seconds"),
         "inference_library": "luce",
         "inference_library_version": __version__,
-        "method": result.method.name,
-        "reason": result.method.reason,
-        "independent_draws": int(result.method.independent),
-        "reduced": int(result.method.plan is not None),
-        "seed": str(result.seed.entropy),
-        "warmup": result.warmup,
-        "prior": f"Dirichlet({concentration[0]:.17g})" if same else "Dirichlet, see constant_data",
-        "data": repr(counts),
-        "data_digest": counts.digest,
-        "sampling_time": result.seconds,
-        "interrupted": int(result.interrupted),
+        "method": method.name,
+        "reason": method.reason,
+        "independent_draws": int(method.independent),
+        "reduced": int(method.plan is not None),
+        "seed": str(origin.seed.entropy),
+        "warmup": origin.warmup,
+        "prior": f"Dirichlet({a[0]:.17g})" if same else "Dirichlet, see constant_data",
+        "data": repr(origin.counts),
+        "data_digest": origin.counts.digest,
     }
-    if result.seed.spawn_key:
-        attributes["seed_spawn_key"] = list(result.seed.spawn_key)
-    if result.method.parts:
-        attributes["core_methods"] = [part.name for part in result.method.parts]
-        attributes["core_reasons"] = [part.reason for part in result.method.parts]
-    tuned = [q for q, part in enumerate(result.method.parts) if part.name == "metropolis"]
-    if tuned:
-        attributes["proposal_concentration"] = np.exp(result.log_tuning[:, tuned]).ravel().tolist()
+    if origin.thin > 1:
+        attributes["thin"] = origin.thin
+    if origin.kept is not None:
+        attributes["kept_categories"] = len(origin.kept)
+    if origin.seed.spawn_key:
+        attributes["seed_spawn_key"] = list(origin.seed.spawn_key)
+    if method.parts:
+        attributes["core_methods"] = [part.name for part in method.parts]
+        attributes["core_reasons"] = [part.reason for part in method.parts]
+    if hyperprior is not None:
+        attributes["prior"] = (
+            f"Dirichlet(a), a ~ Gamma({hyperprior.shape:.17g}, rate {hyperprior.rate:.17g})"
+        )
+        attributes["concentration_prior"] = [hyperprior.shape, hyperprior.rate]
+    if origin.process is not None:
+        place = origin.process.place(origin.counts)
+        attributes["prior"] = repr(origin.process)
+        attributes["process_concentration"] = origin.process.mean_concentration
+        attributes["process_remainder"] = -1 if place is None else place
     return attributes
 
 
-def _coordinate(counts: ConditionalCounts) -> np.ndarray:
+def final_attributes(
+    origin: Origin, seconds: float, interrupted: bool, log_tuning: FloatArray
+) -> Attributes:
+    """What is known after the last draw."""
+    attributes: Attributes = {"sampling_time": seconds, "interrupted": int(interrupted)}
+    tuned = [q for q, part in enumerate(origin.method.parts) if part.name == "metropolis"]
+    if tuned:
+        attributes["proposal_concentration"] = np.exp(log_tuning[:, tuned]).ravel().tolist()
+    return attributes
+
+
+def category_coordinate(counts: ConditionalCounts) -> np.ndarray:
+    """The labels as an array."""
     labels = counts.categories
     return np.arange(len(labels)) if isinstance(labels, range) else label_array(labels)
 

@@ -25,12 +25,12 @@ import numpy as np
 from luce._types import FloatArray
 from luce.convergence import ess_of_mean
 from luce.core_maximum import core_mode
+from luce.drawing import draw_core
 from luce.errors import EvidenceWarning, MethodError, warn_user
 from luce.exact import LogEvidence, log_evidence_around
 from luce.laplace import MOST_DENSE
 from luce.module_shapes import ModuleShapes
 from luce.ordinates import heights, log_scaled_dirichlet, next_gammas, rests_on
-from luce.sampling import draw_core
 from luce.settings import Settings
 
 if TYPE_CHECKING:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,6 +15,7 @@ from numpy.typing import ArrayLike
 from luce import density, exact
 from luce._types import FloatArray, Label, Labels, SeedLike
 from luce.data_and_prior import DataAndPrior
+from luce.errors import MethodError
 from luce.exact import LogEvidence
 from luce.mode import Mode, check_scale, find_mode
 from luce.module_shapes import ModuleShapes, shapes_of
@@ -21,6 +25,8 @@ from luce.uncertainty import covariance_at
 
 if TYPE_CHECKING:
     from xarray import DataTree
+
+    from luce.settings import Settings
 
 
 class Posterior(DataAndPrior):
@@ -243,6 +249,10 @@ class Posterior(DataAndPrior):
         progress: bool = True,
         log_probabilities: bool | None = None,
         proposal_concentration: float | None = None,
+        thin: int = 1,
+        keep: Labels | None = None,
+        to: str | os.PathLike[str] | None = None,
+        quantiles: Sequence[float] | None = None,
     ) -> DataTree:
         """Draw from the posterior.
 
@@ -278,22 +288,41 @@ class Posterior(DataAndPrior):
             makes probabilities so small that they are wanted.
         proposal_concentration
             "metropolis" only: the proposal's parameter; tuned to accept 0.24 unless given.
+        thin
+            Sweeps a draw: of so many one is kept.
+        keep
+            The labels whose draws are kept; all unless given.
+        to
+            A folder, ending in .zarr, that draws go to as they are made, so that memory does not
+            grow with them; a run that was broken off goes on with `luce.resume`.
+        quantiles
+            With `to`: fractions whose quantiles are followed for every category, kept or not.
+            Means and standard deviations are followed in any case.
 
         Returns
         -------
         DataTree
             ``posterior["probabilities"]`` with dimensions (chain, draw, category); statistics of
-            the chains, prior and counts in the other groups; the settings as attributes.
+            the chains, prior and counts in the other groups; the settings as attributes.  With
+            `to`, draws are read from the disk where they are asked for.
         """
-        from luce.convergence import warn_if_not_converged
-        from luce.draws import as_datatree
-        from luce.sampling import draw
         from luce.settings import Settings
 
         settings = Settings(
             draws, chains, warmup, seed, method, reduce, initial, threads, progress,
-            log_probabilities, proposal_concentration,
+            log_probabilities, proposal_concentration, thin, keep,
         )  # fmt: skip
+        if to is not None:
+            return self._stream(settings, to, quantiles)
+        if quantiles is not None:
+            raise MethodError("quantiles are followed only in a run that goes to a disk, to=...")
+        return self._draw(settings)
+
+    def _draw(self, settings: Settings) -> DataTree:
+        from luce.convergence import warn_if_not_converged
+        from luce.drawing import draw
+        from luce.draws import as_datatree
+
         result = draw(self._counts, self._concentration, self._shapes, settings, self._hyperprior)
         if not result.method.independent:
             proposes = [part.kernel.statistic == "accepted" for part in result.method.parts]
@@ -305,3 +334,10 @@ class Posterior(DataAndPrior):
         return as_datatree(
             result, self._counts, self._concentration, self._hyperprior, self._process
         )
+
+    def _stream(
+        self, settings: Settings, to: str | os.PathLike[str], quantiles: Sequence[float] | None
+    ) -> DataTree:
+        from luce.streaming.open_stream import begin
+
+        return begin(self, self._shapes, settings, Path(to), quantiles)

@@ -1,25 +1,22 @@
 """Chains: generators, states, and the loop that every method shares.
 
 A chain draws from each core with a generator of its own and splits the cores' cells with another,
-so what it draws depends on the seed and the chain's number alone, not on threads or chunks.
+so what it draws depends on the seed and the chain's number alone, not on threads, on chunks, or on
+where its draws go.
 """
 
 from __future__ import annotations
 
-import os
-import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from threading import Event
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
 
 from luce._types import FloatArray, WordArray
-from luce.conditional_counts import ConditionalCounts
-from luce.errors import MethodError
-from luce.gamma_prior import Gamma
-from luce.methods import Method, Part, choose_method, parts_of
+from luce.methods import Method, Part
 from luce.module_shapes import ModuleShapes
 from luce.progress import ProgressBar
 from luce.settings import Settings
@@ -32,39 +29,10 @@ if TYPE_CHECKING:
 # Metropolis states are rounded between chunks, so the size must never depend on the clock.
 _CHUNK_STEPS = 200_000
 
-# Where some category has a smaller shape, its probability is often too small to show: keep logs.
-_LOGS_BELOW = 0.1
-
 
 @dataclass
-class Draws:
-    """What the chains produced, before it is dressed up.
-
-    `probabilities` and `log_probabilities` have shape (chain, draw, category), `statistics`
-    (chain, draw, part), `log_tuning` (chain, part).
-    """
-
-    probabilities: FloatArray
-    log_probabilities: FloatArray | None
-    statistics: FloatArray
-    log_tuning: FloatArray
-    method: Method
-    warmup: int
-    seed: np.random.SeedSequence
-    seconds: float = 0.0
-    interrupted: bool = False
-
-    def keep(self, draws: int) -> None:
-        """Forget all but the first so many draws of each chain."""
-        self.probabilities = self.probabilities[:, :draws]
-        self.statistics = self.statistics[:, :draws]
-        if self.log_probabilities is not None:
-            self.log_probabilities = self.log_probabilities[:, :draws]
-
-
-@dataclass
-class _Chain:
-    """One chain: where it writes, its generators and states, and how far it has come."""
+class Chain:
+    """One chain: its generators and states, and how far it has come."""
 
     number: int
     generators: list[WordArray]
@@ -77,74 +45,76 @@ class _Chain:
     done: int = 0
     buffers: dict[int, FloatArray] = field(default_factory=dict)
 
-
-def draw(
-    counts: ConditionalCounts,
-    concentration: FloatArray,
-    shapes: ModuleShapes,
-    settings: Settings,
-    hyperprior: Gamma | None = None,
-) -> Draws:
-    """Draw the probabilities of all categories."""
-    method = choose_method(counts, concentration, shapes, settings, hyperprior)
-    logs = settings.log_probabilities
-    if logs is None:
-        logs = bool(min(shapes.shape.min(), shapes.total.min()) < _LOGS_BELOW)
-    return run_chains(method, shapes, counts.n_categories, logs, settings)
+    @property
+    def unfinished(self) -> bool:
+        """Is there anything left to do?"""
+        return bool(self.to_warm or self.to_draw)
 
 
-def draw_core(shapes: ModuleShapes, q: int, settings: Settings) -> Draws:
-    """Draw the shares of the cells of core q, with logarithms, and nothing around it."""
-    part = parts_of(shapes, settings.method)[q]
-    return run_chains(Method((part,), None), shapes, len(part.prior), True, settings)
+class Room(NamedTuple):
+    """Where the next draws of a chain are to be written, one a row.
+
+    Attributes
+    ----------
+    probabilities, log_probabilities
+        Shape (size, n); the second empty where logarithms are not wanted.
+    statistics
+        Shape (size, parts).
+    """
+
+    probabilities: FloatArray
+    log_probabilities: FloatArray
+    statistics: FloatArray
 
 
-def run_chains(
-    method: Method, shapes: ModuleShapes, n: int, logs: bool, settings: Settings
-) -> Draws:
-    """Run all chains of a method that gives n probabilities a draw."""
-    began = time.perf_counter()
-    seeds = settings.seed_sequence()
-    warmup = 0 if method.independent else settings.sweeps_to_discard
-    starts = settings.starting_points(n)
-    size = (settings.chains, settings.draws)
-    _check_memory(size, n, logs)
-    n_parts = len(method.parts)
-    result = Draws(
-        np.empty((*size, n)),
-        np.empty((*size, n)) if logs else None,
-        np.empty((*size, n_parts)),
-        np.empty((settings.chains, n_parts)),
-        method,
-        warmup,
-        seeds,
-    )
-    chains = []
-    for i, own in enumerate(seeds.spawn(settings.chains)):
-        start = None if starts is None else starts[i]
-        chains.append(_new_chain(i, own, method, shapes, settings, warmup, start))
-    result.interrupted = _run(chains, result, settings)
-    if result.interrupted:
-        result.keep(min(c.done for c in chains))
-    for chain in chains:
-        result.log_tuning[chain.number] = [tuning[2] for tuning in chain.tunings]
-    result.seconds = time.perf_counter() - began
-    return result
+class Sink(Protocol):
+    """Where draws go: to memory, or to a disk."""
+
+    def room(self, chain: Chain, size: int) -> Room:
+        """Give room for the next draws of a chain."""
+
+    def filled(self, chain: Chain, size: int) -> None:
+        """Take the draws that were written there; the chain already counts them as done."""
+
+    def warmed(self, chain: Chain) -> None:
+        """Know that a chain is further on in its warm-up."""
 
 
-def _check_memory(size: tuple[int, int], n: int, logs: bool) -> None:
-    """Refuse what cannot fit, before the machine starts swapping."""
-    wanted = 8 * size[0] * size[1] * n * (2 if logs else 1)
-    try:
-        memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    except (AttributeError, ValueError, OSError):  # a system that does not say
-        return
-    if wanted > memory:
-        raise MethodError(
-            f"{size[0]} chains of {size[1]:,} draws of {n:,} categories need "
-            f"{wanted / 1e9:.0f} GB, and this machine has {memory / 1e9:.0f} GB. Ask for fewer "
-            f"draws or chains{', or log_probabilities=False' if logs else ''}."
-        )
+@dataclass(frozen=True)
+class Task:
+    """What all chains of a run do.
+
+    Parameters
+    ----------
+    method
+        Of drawing.
+    n
+        Probabilities a draw.
+    thin
+        Sweeps a draw.
+    tunes
+        May kernels tune themselves during warm-up?
+    """
+
+    method: Method
+    n: int
+    thin: int = 1
+    tunes: bool = True
+
+    @property
+    def chunk(self) -> int:
+        """Draws to make at once."""
+        work = sum(len(p.problem.members) + len(p.problem.shape) for p in self.method.parts)
+        return max(1, _CHUNK_STEPS // (self.n + work * self.thin))
+
+
+def new_chains(task: Task, shapes: ModuleShapes, settings: Settings) -> list[Chain]:
+    """Give chains their generators and starting points."""
+    starts = settings.starting_points(task.n)
+    return [
+        _new_chain(i, own, task.method, shapes, settings, None if starts is None else starts[i])
+        for i, own in enumerate(settings.seed_sequence().spawn(settings.chains))
+    ]
 
 
 def _new_chain(
@@ -153,10 +123,8 @@ def _new_chain(
     method: Method,
     shapes: ModuleShapes,
     settings: Settings,
-    warmup: int,
     start: FloatArray | None,
-) -> _Chain:
-    """Give a chain its generators and starting points."""
+) -> Chain:
     from luce.kernels.grouped import split_space
     from luce.kernels.random import new_bits
 
@@ -176,98 +144,108 @@ def _new_chain(
             first = part.kernel.first_tuning(part.problem)
         tunings.append(np.asarray([first, 0.0, first, 0.0]))
     generators = [new_bits(own) for own in part_seeds]
-    splitter = new_bits(split_seed)
     spaces = [split_space(part.problem) for part in method.parts]
-    return _Chain(number, generators, splitter, states, tunings, spaces, warmup, settings.draws)
+    return Chain(number, generators, new_bits(split_seed), states, tunings, spaces,
+                 warmup_of(method, settings), settings.draws)  # fmt: skip
 
 
-def _run(chains: list[_Chain], result: Draws, settings: Settings) -> bool:
-    """Advance all chains in threads; returns whether Ctrl-C ended it.
+def warmup_of(method: Method, settings: Settings) -> int:
+    """Sweeps that each chain discards."""
+    return 0 if method.independent else settings.sweeps_to_discard
+
+
+def run_chains(
+    task: Task,
+    chains: list[Chain],
+    sink: Sink,
+    threads: int,
+    progress: bool,
+    watch: Callable[[], bool] | None = None,
+) -> bool:
+    """Advance all chains in threads; returns whether Ctrl-C, or `watch`, ended it.
 
     Chains of one thread take turns, so that an interrupted run has them all equally long.
     """
-    n_threads = settings.n_threads()
-    tunes = settings.proposal_concentration is None
-    method = result.method
-    work = result.probabilities.shape[-1]
-    work += sum(len(p.problem.members) + len(p.problem.shape) for p in method.parts)
-    chunk = max(1, _CHUNK_STEPS // work)
     stop = Event()
 
-    def take_turns(mine: list[_Chain]) -> None:
-        while not stop.is_set() and any(c.to_warm or c.to_draw for c in mine):
+    def take_turns(mine: list[Chain]) -> None:
+        while not stop.is_set() and any(chain.unfinished for chain in mine):
             for chain in mine:
-                if chain.to_warm:
-                    _warm(chain, method, chunk, tunes)
-                elif chain.to_draw:
-                    _draw(chain, result, chunk)
+                if chain.unfinished and not stop.is_set():
+                    advance(chain, task, sink)
 
-    total = sum(c.to_warm + c.to_draw for c in chains)
-    with ThreadPoolExecutor(n_threads) as pool, ProgressBar(total, settings.progress) as bar:
-        futures = [pool.submit(take_turns, chains[k::n_threads]) for k in range(n_threads)]
+    def left() -> int:
+        return sum(chain.to_warm + chain.to_draw for chain in chains)
+
+    total = left()
+    with ThreadPoolExecutor(threads) as pool, ProgressBar(total, progress) as bar:
+        futures = [pool.submit(take_turns, chains[k::threads]) for k in range(threads)]
         try:
             pending = True
             while pending:
                 pending = bool(wait(futures, timeout=0.1).not_done)
-                bar.update(total - sum(c.to_warm + c.to_draw for c in chains))
+                bar.update(total - left())
+                # One thread that failed is enough: the others have no use any more.
+                failed = any(f.done() and f.exception() is not None for f in futures)
+                if failed or (watch is not None and watch()):
+                    stop.set()
         except KeyboardInterrupt:
             stop.set()
             wait(futures)
     for future in futures:
         future.result()  # an error in a thread is an error here
-    if stop.is_set() and not all(c.done for c in chains):
-        raise KeyboardInterrupt
     return stop.is_set()
 
 
-def _warm(chain: _Chain, method: Method, chunk: int, tunes: bool) -> None:
-    """Make sweeps that are discarded, tuning the methods that want to be tuned."""
-    size = min(chunk, chain.to_warm)
-    for q, part in enumerate(method.parts):
-        if not part.kernel.independent:
-            adapt = tunes and part.kernel.first_tuning is not None
-            _sweep(chain, part, q, size, chunk, adapt, np.empty(size))
-    chain.to_warm -= size
+def advance(chain: Chain, task: Task, sink: Sink) -> None:
+    """Make one chunk of the chain's next sweeps: discarded ones first, then draws."""
+    if chain.to_warm:
+        size = min(task.chunk, chain.to_warm)
+        for q, part in enumerate(task.method.parts):
+            if not part.kernel.independent:
+                adapt = task.tunes and part.kernel.first_tuning is not None
+                _sweep(chain, part, q, size, adapt, np.empty(size))
+        chain.to_warm -= size
+        sink.warmed(chain)
+    else:
+        size = min(task.chunk, chain.to_draw)
+        _draw(chain, task, sink.room(chain, size), size)
+        chain.done += size
+        chain.to_draw -= size
+        sink.filled(chain, size)
 
 
-def _draw(chain: _Chain, result: Draws, chunk: int) -> None:
-    """Make draws and put them into the result."""
+def _draw(chain: Chain, task: Task, room: Room, size: int) -> None:
+    """Make draws, of all sweeps every `thin`-th."""
     from luce.kernels.dirichlet_tree import draw_splits
 
-    method = result.method
-    size = min(chunk, chain.to_draw)
-    rows = slice(chain.done, chain.done + size)
-    statistics = np.empty((len(method.parts), size))
-    pieces = [
-        _sweep(chain, part, q, size, chunk, False, statistics[q])
-        for q, part in enumerate(method.parts)
-    ]
-    result.statistics[chain.number, rows] = statistics.T
-    target = result.probabilities[chain.number, rows]
-    logs = np.empty((0, 0))
-    if result.log_probabilities is not None:
-        logs = result.log_probabilities[chain.number, rows]
-    wide = any(part.problem.wide for part in method.parts)
-    if method.plan is None:
-        target[:] = np.exp(pieces[0]) if wide else pieces[0]
-        if result.log_probabilities is not None:
+    parts, plan, every = task.method.parts, task.method.plan, slice(task.thin - 1, None, task.thin)
+    pieces = []
+    for q, part in enumerate(parts):
+        statistics = np.empty(size * task.thin)
+        swept = _sweep(chain, part, q, size * task.thin, False, statistics)
+        pieces.append(swept if task.thin == 1 else np.ascontiguousarray(swept[every]))
+        room.statistics[:, q] = statistics[every]
+    wide = any(part.problem.wide for part in parts)
+    logs = room.log_probabilities
+    if plan is None:
+        room.probabilities[:] = np.exp(pieces[0]) if wide else pieces[0]
+        if logs.size:
             logs[:] = pieces[0] if wide else np.log(pieces[0])
-    else:
-        for q, part in enumerate(method.parts):
-            if wide and not part.problem.wide:
-                pieces[q] = np.log(pieces[q])
-        shares = pieces[0] if len(pieces) == 1 else np.hstack([np.empty((size, 0)), *pieces])
-        draw_splits(chain.splitter, method.plan, shares, wide, target, logs)
-    chain.done += size
-    chain.to_draw -= size
+        return
+    for q, part in enumerate(parts):
+        if wide and not part.problem.wide:
+            pieces[q] = np.log(pieces[q])
+    shares = pieces[0] if len(pieces) == 1 else np.hstack([np.empty((size, 0)), *pieces])
+    draw_splits(chain.splitter, plan, shares, wide, room.probabilities, logs)
 
 
 def _sweep(
-    chain: _Chain, part: Part, q: int, size: int, chunk: int, adapt: bool, stat: FloatArray
+    chain: Chain, part: Part, q: int, size: int, adapt: bool, stat: FloatArray
 ) -> FloatArray:
     """Advance part q of a chain; returns its states, one a row, until it is advanced again."""
-    if q not in chain.buffers:
-        chain.buffers[q] = np.empty((chunk, len(part.problem.shape)))
+    if q not in chain.buffers or len(chain.buffers[q]) < size:
+        chain.buffers[q] = np.empty((size, len(part.problem.shape)))
     out = chain.buffers[q][:size]
     part.kernel.advance(
         chain.generators[q], part.problem, chain.states[q], chain.tunings[q], adapt, out, stat,

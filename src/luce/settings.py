@@ -9,8 +9,10 @@ from numbers import Real
 import numpy as np
 from numpy.typing import ArrayLike
 
-from luce._types import FloatArray, SeedLike
+from luce._types import FloatArray, IntArray, Labels, SeedLike
+from luce.conditional_counts import ConditionalCounts
 from luce.errors import DataError, MethodError
+from luce.labels import Categories
 from luce.simplex import read_probabilities
 
 METHODS = (
@@ -39,6 +41,8 @@ class Settings:
     progress: bool = True
     log_probabilities: bool | None = None
     proposal_concentration: float | None = None
+    thin: int = 1
+    keep: Labels | None = None
 
     def __post_init__(self) -> None:
         check_whole("draws", self.draws, 1)
@@ -47,6 +51,7 @@ class Settings:
             check_whole("warmup", self.warmup, 0)
         if self.threads is not None:
             check_whole("threads", self.threads, 1)
+        check_whole("thin", self.thin, 1)
         if not isinstance(self.reduce, (bool, np.bool_)):
             raise MethodError(f"reduce = {self.reduce!r}; True or False is needed.")
         if self.method not in METHODS:
@@ -70,6 +75,15 @@ class Settings:
             return min(int(self.threads), self.chains)
         here = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
         return min(here or 1, self.chains)
+
+    def kept_numbers(self, counts: ConditionalCounts) -> IntArray | None:
+        """Numbers of the categories whose draws are kept, None for all."""
+        if self.keep is None:
+            return None
+        numbers = Categories(counts.categories).numbers(self.keep, "keep")
+        if len(numbers) == 0:
+            raise DataError("keep is empty: name one category at least.")
+        return numbers
 
     def reseeded(self, seed: np.random.SeedSequence) -> Settings:
         """The same with another seed."""

@@ -11,15 +11,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from luce.errors import DataError, LuceError
+from luce.run_files.formats import Format, format_of
+from luce.run_files.seal import files_of
+from luce.run_files.stored_form import original_form, stored_form
 from luce.storage.contents import check_run, posterior_of
-from luce.storage.formats import Format, format_of
-from luce.storage.seal import files_of
-from luce.storage.stored_form import original_form, stored_form
+from luce.storage.lazily import open_run, require_complete
 
 if TYPE_CHECKING:
     from xarray import DataTree
 
-__all__ = ["check_target", "load", "posterior_of", "save"]
+__all__ = ["check_target", "load", "open_run", "posterior_of", "save"]
 
 
 def check_target(path: str | os.PathLike[str], overwrite: bool = False) -> None:
@@ -108,6 +109,8 @@ def load(path: str | os.PathLike[str]) -> DataTree:
         if source.is_dir() != form.is_folder:
             kinds = ("a folder", "a file") if form.is_folder else ("a file", "a folder")
             raise DataError(f"{source} should be {kinds[0]}, and is {kinds[1]}.")
+        if form.is_folder:
+            require_complete(source)
         form.check(source)
         run = original_form(form.read(source), str(source))
         check_run(run)

@@ -92,8 +92,9 @@ def check_run(run: DataTree) -> None:
     p = _array(run, "posterior", "probabilities", _SAMPLE, "f")
     if not ((p >= 0) & (p <= 1)).all():  # which also finds nan
         raise DataError("posterior/probabilities holds numbers that are not between 0 and 1.")
-    off = np.abs(p.sum(axis=-1) - 1)
-    if p.size == 0 or off.max() > _ROUNDING:
+    sums = p.sum(axis=-1)
+    some = "kept_categories" in run.attrs
+    if p.size == 0 or (np.maximum(sums - 1, 0) if some else np.abs(sums - 1)).max() > _ROUNDING:
         raise DataError("posterior/probabilities holds draws that do not add up to 1.")
     if "log_probabilities" in run["posterior"].data_vars:
         logs = _array(run, "posterior", "log_probabilities", _SAMPLE, "f")
@@ -102,12 +103,13 @@ def check_run(run: DataTree) -> None:
 
 
 def _labels(run: DataTree) -> list[Any]:
-    values = [run[g]["category"] for g in ("posterior", "observed_data", "constant_data")
+    values = [run[g]["category"] for g in ("observed_data", "constant_data", "posterior")
               if "category" in run[g].coords]  # fmt: skip
     if len(values) < 3:
         raise DataError("a group of the run has no coordinate 'category', which names its columns.")
-    labels: list[Any] = values[0].to_numpy().tolist()
-    if any(other.to_numpy().tolist() != labels for other in values[1:]):
+    labels, others, drawn = (list(value.to_numpy().tolist()) for value in values)
+    same = drawn == labels or ("kept_categories" in run.attrs and set(drawn) <= set(labels))
+    if others != labels or not same:
         raise DataError("the groups of the run do not have the same categories.")
     return labels
 

@@ -6,7 +6,8 @@ import importlib
 import importlib.util
 import json
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -14,10 +15,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from luce.errors import DataError, LuceError
-from luce.storage.seal import check_file, check_folder, seal_file, seal_folder
+from luce.run_files.seal import check_file, check_folder, seal_file, seal_folder
+from luce.run_files.stored_form import merged_attributes
 
 if TYPE_CHECKING:
-    from xarray import DataTree
+    from xarray import Dataset, DataTree
 
 
 class Format(NamedTuple):
@@ -79,20 +81,47 @@ def _netcdf_engine() -> Any:
     raise LuceError("NetCDF files need a package more: pip install 'luce[files]'")
 
 
-def _write_zarr(tree: DataTree, path: Path) -> None:
+def write_zarr(tree: DataTree, path: Path) -> None:
+    """Write a tree as a new Zarr folder."""
     _need_zarr()
     encoding = {
         node.path: {name: _zarr_encoding(v) for name, v in node.variables.items()}
         for node in tree.subtree
     }
-    with warnings.catch_warnings():
-        # xarray wants the metadata in one place, or warns whoever opens the folder; zarr warns
-        # that this is not in its specification yet.  Readers that do not know it ignore it.
-        warnings.filterwarnings("ignore", "Consolidated metadata")
+    with _quietly():
         tree.to_zarr(
             path, mode="w-", encoding=encoding, consolidated=True, zarr_format=3,
             write_empty_chunks=True,
         )  # fmt: skip
+
+
+def complete_zarr(path: Path, group: str, data: Dataset, attributes: Mapping[str, Any]) -> None:
+    """Add a group to a folder, and attributes to the root, the posterior and its statistics."""
+    import zarr
+
+    encoding = {str(name): _zarr_encoding(v) for name, v in data.variables.items()}
+    with _quietly():
+        data.to_zarr(
+            path, group=group, mode="w", encoding=encoding, consolidated=False, zarr_format=3,
+            write_empty_chunks=True,
+        )  # fmt: skip
+        root: Any = zarr.open_group(path, mode="r+", use_consolidated=False)
+        for node in (root, root["posterior"], root["sample_stats"]):
+            node.attrs.update(merged_attributes(node.attrs.asdict(), attributes))
+        zarr.consolidate_metadata(path)
+
+
+@contextmanager
+def _quietly() -> Iterator[None]:
+    """Not to hear what zarr says of metadata in one place, or of a journal beside the arrays.
+
+    xarray wants the metadata in one place, or warns whoever opens the folder; zarr warns that this
+    is not in its specification yet.  Readers that do not know it ignore it.
+    """
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Consolidated metadata")
+        warnings.filterwarnings("ignore", "Object at journal")
+        yield
 
 
 def _zarr_encoding(variable: Any) -> dict[str, Any]:
@@ -102,24 +131,32 @@ def _zarr_encoding(variable: Any) -> dict[str, Any]:
 
 
 def _read_zarr(path: Path) -> DataTree:
+    with open_zarr(path) as tree:
+        return tree.load()
+
+
+def open_zarr(path: Path, *, some: bool = False) -> DataTree:
+    """Open a folder without reading its numbers, of which there may be only `some` as yet."""
     import xarray as xr
 
     _need_zarr()
     for file in sorted(path.rglob("zarr.json")):
         metadata = json.loads(file.read_text(encoding="utf-8"))
         if metadata["node_type"] == "array":
-            _check_zarr_array(file.parent, metadata)
+            _check_zarr_array(file.parent, metadata, some)
     # Only version 3: the older one lets a file name any codec, and one of them unpickles.
-    with xr.open_datatree(
-        path, engine="zarr", consolidated=False, zarr_format=3, decode_times=False
-    ) as tree:
-        return tree.load()
+    with _quietly():
+        return xr.open_datatree(
+            path, engine="zarr", consolidated=False, zarr_format=3, decode_times=False
+        )
 
 
-def _check_zarr_array(folder: Path, metadata: Any) -> None:
+def _check_zarr_array(folder: Path, metadata: Any, some: bool) -> None:
     codecs = [codec["name"] for codec in metadata["codecs"]]
     if codecs not in (["bytes"], ["vlen-utf8"]):
         raise DataError(f"{folder} is stored with the codecs {codecs}; luce.save uses none.")
+    if some:
+        return
     text = metadata["data_type"] == "string"
     itemsize = 4 if text else np.dtype(metadata["data_type"]).itemsize
     stored = sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
@@ -144,5 +181,5 @@ def _check_size(name: str, shape: Any, itemsize: int, stored: int) -> None:
 
 _FORMATS = {
     ".nc": Format("NetCDF", False, _write_netcdf, seal_file, check_file, _read_netcdf),
-    ".zarr": Format("Zarr", True, _write_zarr, seal_folder, check_folder, _read_zarr),
+    ".zarr": Format("Zarr", True, write_zarr, seal_folder, check_folder, _read_zarr),
 }

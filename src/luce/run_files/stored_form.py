@@ -20,7 +20,7 @@ from luce._types import Attributes
 from luce.draws import label_array
 from luce.errors import DataError
 from luce.labels import describe
-from luce.storage.typed_json import from_text, is_plain_text, to_text
+from luce.run_files.typed_json import from_text, is_plain_text, to_text
 
 if TYPE_CHECKING:
     from xarray import Dataset, DataTree, Variable
@@ -39,13 +39,15 @@ def stored_form(run: DataTree) -> DataTree:
     """Turn a run into a tree that any reader of xarray's files understands."""
     import xarray as xr
 
-    groups = {
-        node.path: _mapped(node.to_dataset(inherit=False), _stored, _stored_attributes)
-        for node in run.subtree
-    }
+    groups = {node.path: stored_group(node.to_dataset(inherit=False)) for node in run.subtree}
     tree = xr.DataTree.from_dict(groups)
     tree.attrs.update({"format": FORMAT, "format_version": FORMAT_VERSION})
     return tree
+
+
+def stored_group(data: Dataset) -> Dataset:
+    """Turn one group of a run into what any reader understands."""
+    return _mapped(data, _stored, stored_attributes)
 
 
 def original_form(stored: DataTree, source: str) -> DataTree:
@@ -101,7 +103,7 @@ def _stored(variable: Variable, name: Hashable) -> Variable:
                 "of letters, digits and underscores. Rename it first."
             )
     values = np.asarray(variable.values)
-    attributes = _stored_attributes(variable.attrs)
+    attributes = stored_attributes(variable.attrs)
     if values.dtype.kind in "OUT":
         flat = values.ravel().tolist()
         if not all(map(is_plain_text, flat)):
@@ -119,19 +121,21 @@ def _stored(variable: Variable, name: Hashable) -> Variable:
 def _original(variable: Variable, name: Hashable) -> Variable:
     import xarray as xr
 
-    values = np.asarray(variable.values)
     attributes = _original_attributes(variable.attrs)
-    if values.dtype.kind in "OUT":
-        flat = values.ravel().tolist()
-        if not all(isinstance(value, str) for value in flat):
-            raise DataError(f"variable {name!r} holds something else than text or numbers.")
-        if attributes.pop(_JSON_VALUES, 0):
-            flat = [from_text(value) for value in flat]
-        values = label_array(flat).reshape(values.shape)
-    return xr.Variable(variable.dims, values, attributes)
+    if variable.dtype.kind not in "OUT":  # as it is, be it in memory or on a disk
+        same = variable.copy(deep=False)
+        same.attrs = attributes
+        return same
+    flat = np.asarray(variable.values).ravel().tolist()
+    if not all(isinstance(value, str) for value in flat):
+        raise DataError(f"variable {name!r} holds something else than text or numbers.")
+    if attributes.pop(_JSON_VALUES, 0):
+        flat = [from_text(value) for value in flat]
+    return xr.Variable(variable.dims, label_array(flat).reshape(variable.shape), attributes)
 
 
-def _stored_attributes(attributes: Mapping[Any, Any]) -> Attributes:
+def stored_attributes(attributes: Mapping[Any, Any]) -> Attributes:
+    """Attributes as files keep them."""
     stored: Attributes = {}
     as_text = []
     for name, value in attributes.items():
@@ -149,6 +153,13 @@ def _stored_attributes(attributes: Mapping[Any, Any]) -> Attributes:
     if as_text:
         stored[_JSON_ATTRIBUTES] = to_text(as_text)
     return stored
+
+
+def merged_attributes(stored: Mapping[Any, Any], more: Mapping[Any, Any]) -> Attributes:
+    """Attributes as files keep them, with more of them."""
+    storage = {k: v for k, v in stored.items() if k in _STORAGE_ONLY}
+    own = {k: v for k, v in stored.items() if k not in _STORAGE_ONLY}
+    return {**storage, **stored_attributes({**_original_attributes(own), **more})}
 
 
 def _original_attributes(attributes: Mapping[Any, Any]) -> Attributes:

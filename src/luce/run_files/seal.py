@@ -13,6 +13,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,14 @@ _MARK = b"\nluce sha256 "
 _LENGTH = len(_MARK) + 64 + 1
 _BLOCK = 1 << 20
 _ATTRIBUTE = "sha256"
+
+# The folder in a run that tells how far it is; no part of what is sealed.
+JOURNAL = "journal"
+
+
+def settings_file(run: Path) -> Path:
+    """Settings of a run that is not finished: as long as this is there, it is not."""
+    return run / JOURNAL / "run.json"
 
 
 def seal_file(path: Path) -> None:
@@ -48,13 +57,15 @@ def check_file(path: Path) -> None:
         raise _changed(path)
 
 
-def seal_folder(path: Path) -> None:
-    """Write the fingerprint into the root's metadata."""
+def seal_folder(path: Path, known: Mapping[Path, str] | None = None) -> None:
+    """Write the fingerprint into the root's metadata; `known` are those of some files already."""
     root = path / "zarr.json"
     metadata = json.loads(root.read_text(encoding="utf-8"))
     metadata["attributes"].pop(_ATTRIBUTE, None)
-    metadata["attributes"][_ATTRIBUTE] = _of_folder(path, metadata)
-    root.write_text(json.dumps(metadata, indent=2), encoding="utf-8")
+    metadata["attributes"][_ATTRIBUTE] = _of_folder(path, metadata, known or {})
+    new = root.with_name(".zarr.json.part")
+    new.write_text(json.dumps(metadata, indent=2), encoding="utf-8")
+    new.replace(root)
 
 
 def check_folder(path: Path) -> None:
@@ -70,7 +81,7 @@ def check_folder(path: Path) -> None:
             f"{path} was not written by luce.save, or its zarr.json is damaged. If another program "
             "wrote it, open it with xarray.open_datatree."
         ) from error
-    if given != _of_folder(path, metadata):
+    if given != _of_folder(path, metadata, {}):
         raise _changed(path)
 
 
@@ -90,12 +101,13 @@ def _of_file(path: Path, size: int) -> str:
     return content.hexdigest()
 
 
-def _of_folder(path: Path, metadata: Any) -> str:
+def _of_folder(path: Path, metadata: Any, known: Mapping[Path, str]) -> str:
     content = hashlib.sha256(json.dumps(metadata, sort_keys=True).encode())
     for file in files_of(path):
-        if file != path / "zarr.json":
-            name = file.relative_to(path).as_posix()
-            content.update(f"\n{name} {_of_file(file, file.stat().st_size)}".encode())
+        name = file.relative_to(path).as_posix()
+        if name != "zarr.json" and not name.startswith(f"{JOURNAL}/"):
+            own = known.get(file) or _of_file(file, file.stat().st_size)
+            content.update(f"\n{name} {own}".encode())
     return content.hexdigest()
 
 

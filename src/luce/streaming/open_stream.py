@@ -1,0 +1,111 @@
+"""The ways into a streamed run: a new one, and one that was broken off."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from luce._types import FloatArray
+from luce.convergence import looked_at, warn_if_not_converged
+from luce.data_and_prior import DataAndPrior
+from luce.errors import DataError
+from luce.module_shapes import ModuleShapes
+from luce.run_files.formats import format_of, open_zarr
+from luce.run_files.stored_form import original_form
+from luce.settings import Settings
+from luce.streaming.journal import read_settings
+from luce.streaming.layout import read_block
+from luce.streaming.running import read_quantiles
+from luce.streaming.stream import Stream, new_stream
+
+if TYPE_CHECKING:
+    from xarray import DataTree
+
+
+def begin(
+    data: DataAndPrior,
+    shapes: ModuleShapes,
+    settings: Settings,
+    folder: Path,
+    quantiles: Sequence[float] | None,
+) -> DataTree:
+    """Start a run and bring it to its end."""
+    if not format_of(folder).is_folder:
+        raise DataError(f"to = {folder}; draws go to a folder whose name ends in '.zarr'.")
+    if not folder.parent.is_dir():
+        raise DataError(f"{folder} cannot be written: there is no folder {folder.parent}.")
+    if folder.exists():
+        unfinished = (folder / "journal").is_dir()
+        how = f"; `luce resume {folder}` goes on with it" if unfinished else ""
+        raise DataError(f"{folder} exists{how}. Give another name, or remove it first.")
+    stream = new_stream(folder, data, shapes, settings, read_quantiles(quantiles))
+    stream.begin()
+    return finished(stream)
+
+
+def taken_up(
+    data: DataAndPrior,
+    shapes: ModuleShapes,
+    folder: Path,
+    threads: int | None = None,
+    progress: bool = True,
+) -> DataTree:
+    """Go on with a run that was broken off, and bring it to its end."""
+    given = read_settings(folder)
+    kept = given["kept"]
+    settings = Settings(
+        draws=given["draws"],
+        chains=given["chains"],
+        warmup=given["warmup"],
+        seed=np.random.SeedSequence(
+            given["seed"], spawn_key=given["seed_spawn_key"], pool_size=given["seed_pool_size"]
+        ),
+        method=given["method"],
+        reduce=given["reduce"],
+        initial=given["initial"],
+        threads=threads,
+        progress=progress,
+        log_probabilities=given["log_probabilities"],
+        proposal_concentration=given["proposal_concentration"],
+        thin=given["thin"],
+        keep=None if kept is None else [data.counts.categories[i] for i in kept],
+    )
+    stream = new_stream(folder, data, shapes, settings, read_quantiles(given["quantiles"]))
+    if stream.block != given["block"]:
+        raise DataError(
+            f"{folder} was begun in blocks of {given['block']} draws, and this luce makes blocks "
+            f"of {stream.block}: it was another version. Go on with that one, or start anew."
+        )
+    return finished(stream)
+
+
+def finished(stream: Stream) -> DataTree:
+    """Run to the end, look whether the draws can be trusted, and open them."""
+    stream.run()
+    if not stream.origin.method.independent:
+        warn_if_not_converged(*_watched(stream))
+    return original_form(open_zarr(stream.folder), str(stream.folder))
+
+
+def _watched(stream: Stream) -> tuple[FloatArray, FloatArray | None]:
+    """Some columns of the draws, and what was accepted."""
+    thin, chosen = looked_at(stream.settings.draws, stream.width)
+    few = stream.columns(chosen, thin)
+    parts = stream.origin.method.parts
+    proposes = [part.kernel.statistic == "accepted" for part in parts]
+    if not any(proposes):
+        return few, None
+    (array,) = (a for a in stream.arrays if a.name == "sample_stats/accepted")
+    draws, block = stream.settings.draws, stream.block
+    sizes = [min(block, draws - start) for start in range(0, draws, block)]
+    accepted = [
+        np.concatenate([
+            np.asarray(read_block(stream.folder, array, chain, k, size))
+            for k, size in enumerate(sizes)
+        ])
+        for chain in range(stream.settings.chains)
+    ]  # fmt: skip
+    return few, np.stack(accepted)[..., proposes]

@@ -1,0 +1,291 @@
+"""A run that goes to a disk as it is made: begun, taken up again, and brought to its end."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from luce._types import FloatArray, IntArray
+from luce.data_and_prior import DataAndPrior
+from luce.drawing import wants_logs
+from luce.draws import Origin, category_coordinate, final_attributes, run_tree
+from luce.errors import DataError, LuceError
+from luce.methods import choose_method
+from luce.module_shapes import ModuleShapes
+from luce.run_files.formats import complete_zarr, write_zarr
+from luce.run_files.seal import seal_folder
+from luce.run_files.stored_form import stored_form, stored_group
+from luce.sampling import Chain, Room, Task, new_chains, run_chains, warmup_of
+from luce.settings import Settings
+from luce.streaming import journal
+from luce.streaming.durable import DiskFullError, write_whole
+from luce.streaming.journal import Journal
+from luce.streaming.layout import StreamedArray, add_arrays, block_of, padded, read_block
+from luce.streaming.running import Running, summarised
+
+if TYPE_CHECKING:
+    from xarray import Dataset
+
+
+@dataclass(frozen=True)
+class Stream:
+    """A run and its folder.
+
+    Parameters
+    ----------
+    folder
+        Where it is.
+    origin
+        What it is made from.
+    shapes, settings
+        What its chains need besides.
+    logs
+        Are logarithms kept too?
+    quantiles
+        Fractions whose quantiles are followed, or None.
+    """
+
+    folder: Path
+    origin: Origin
+    shapes: ModuleShapes
+    settings: Settings
+    logs: bool
+    quantiles: FloatArray | None
+
+    @property
+    def task(self) -> Task:
+        """What its chains do."""
+        tunes = self.settings.proposal_concentration is None
+        return Task(self.origin.method, self.origin.counts.n_categories, self.origin.thin, tunes)
+
+    @property
+    def width(self) -> int:
+        """Categories whose draws are kept."""
+        kept = self.origin.kept
+        return self.task.n if kept is None else len(kept)
+
+    @property
+    def arrays(self) -> list[StreamedArray]:
+        """What is streamed: probabilities first, then logarithms, then each statistic."""
+        sample = ("chain", "draw", "category")
+        found = [StreamedArray("posterior/probabilities", sample, self.width)]
+        if self.logs:
+            found.append(StreamedArray("posterior/log_probabilities", sample, self.width))
+        if self.origin.hyperprior is not None:
+            found.append(StreamedArray("posterior/concentration", ("chain", "draw"), None))
+        cores = len(self.origin.method.parts)
+        found += [
+            StreamedArray(f"sample_stats/{name}", ("chain", "draw", "core"), cores)
+            for name in self.origin.statistics
+        ]
+        return found
+
+    @property
+    def block(self) -> int:
+        """Draws in a block."""
+        return block_of(self.settings.draws, self.task.chunk, self.task.n)
+
+    def begin(self) -> None:
+        """Make the folder with everything but draws; it appears whole or not at all."""
+        target = self.folder
+        size = (self.settings.chains, self.settings.draws)
+        tree = stored_form(run_tree(self.origin, size, {}, {}, {"complete": 0}))
+        parent = target.parent
+        try:
+            workshop = Path(tempfile.mkdtemp(".part", f".{target.name}.", parent))
+        except OSError as error:
+            raise LuceError(f"{target} cannot be written: {error.strerror or error}.") from error
+        try:
+            new = workshop / target.name
+            write_zarr(tree, new)
+            add_arrays(new, self.arrays, *size, self.block)
+            journal.write_settings(new, self._spec())
+            if target.exists():
+                raise DataError(f"{target} exists; give another name, or remove it first.")
+            new.rename(target)
+        except OSError as error:
+            raise LuceError(f"{target} cannot be written: {error.strerror or error}.") from error
+        finally:
+            shutil.rmtree(workshop, ignore_errors=True)
+
+    def run(self) -> None:
+        """Draw what is still missing, and bring the run to its end."""
+        with journal.locked(self.folder):
+            began = time.perf_counter()
+            chains = new_chains(self.task, self.shapes, self.settings)
+            sink = _Disk(self, chains)
+            sink.take_up()
+            try:
+                stopped = run_chains(
+                    self.task, chains, sink, self.settings.n_threads(), self.settings.progress
+                )
+            except DiskFullError as error:
+                raise DiskFullError(f"{error} {self._how_far(chains)}") from error
+            if stopped:
+                print(f"luce: interrupted. {self._how_far(chains)}", file=sys.stderr)
+                raise KeyboardInterrupt
+            self._finish(chains, sink, time.perf_counter() - began)
+
+    def columns(self, numbers: IntArray, every: int) -> FloatArray:
+        """Some columns of every so-many-th draw, (chain, draw, column)."""
+        draws, block = self.settings.draws, self.block
+        out = []
+        for chain in range(self.settings.chains):
+            rows = []
+            for k in range(-(-draws // block)):
+                size = min(block, draws - k * block)
+                first = -(k * block) % every
+                found = read_block(self.folder, self.arrays[0], chain, k, size)
+                rows.append(np.asarray(found[first::every][:, numbers]))
+            out.append(np.concatenate(rows))
+        return np.stack(out)
+
+    def _how_far(self, chains: list[Chain]) -> str:
+        done = min(chain.done for chain in chains) // self.block * self.block
+        return (
+            f"{done:,} of {self.settings.draws:,} draws of each chain are in {self.folder}; "
+            f"`luce resume {self.folder}` goes on from there."
+        )
+
+    def _spec(self) -> dict[str, object]:
+        s = self.settings
+        return {
+            "draws": s.draws,
+            "chains": s.chains,
+            "warmup": self.origin.warmup,
+            "seed": np.asarray(self.origin.seed.entropy, object).tolist(),
+            "seed_spawn_key": list(self.origin.seed.spawn_key),
+            "seed_pool_size": self.origin.seed.pool_size,
+            "method": s.method,
+            "reduce": bool(s.reduce),
+            "initial": s.initial if isinstance(s.initial, str) else np.asarray(s.initial).tolist(),
+            "log_probabilities": self.logs,
+            "proposal_concentration": s.proposal_concentration,
+            "thin": self.origin.thin,
+            "kept": None if self.origin.kept is None else self.origin.kept.tolist(),
+            "quantiles": None if self.quantiles is None else self.quantiles.tolist(),
+            "block": self.block,
+        }
+
+    def _finish(self, chains: list[Chain], sink: _Disk, seconds: float) -> None:
+        """Write what is known at the end, seal the folder, and take the journal away."""
+        log_tuning = np.array([[t[2] for t in chain.tunings] for chain in chains])
+        final = final_attributes(self.origin, seconds, False, log_tuning.reshape(len(chains), -1))
+        try:
+            complete_zarr(self.folder, "running", self._running(sink), {**final, "complete": 1})
+            seal_folder(self.folder, sink.digests())
+        except OSError as error:
+            raise LuceError(
+                f"{self.folder} could not be brought to its end: {error.strerror or error}. All "
+                f"draws are there; `luce resume {self.folder}` tries again."
+            ) from error
+        journal.close(self.folder)
+
+    def _running(self, sink: _Disk) -> Dataset:
+        """The group `running`: moments and quantiles of all categories."""
+        import xarray as xr
+
+        found = summarised(sink.running, self.quantiles, self.logs)
+        index: dict[str, object] = {"chain": np.arange(self.settings.chains)}
+        if self.quantiles is not None:
+            index["quantile"] = self.quantiles
+        index["category"] = category_coordinate(self.origin.counts)
+        return stored_group(xr.Dataset(found, index))
+
+
+def new_stream(
+    folder: Path,
+    data: DataAndPrior,
+    shapes: ModuleShapes,
+    settings: Settings,
+    quantiles: FloatArray | None,
+) -> Stream:
+    """Decide how to draw, and with which seed."""
+    counts = data.counts
+    method = choose_method(counts, data.concentration, shapes, settings, data.hyperprior)
+    seed = settings.seed_sequence()
+    settings = settings.reseeded(seed)
+    origin = Origin(counts, data.concentration, data.hyperprior, data.process, method,
+                    warmup_of(method, settings), seed, settings.thin,
+                    settings.kept_numbers(counts))  # fmt: skip
+    return Stream(folder, origin, shapes, settings, wants_logs(shapes, settings), quantiles)
+
+
+class _Disk:
+    """A sink: block by block to the disk, moments on the way."""
+
+    def __init__(self, stream: Stream, chains: list[Chain]) -> None:
+        self._stream, self._chains = stream, chains
+        self._arrays, self._block = stream.arrays, stream.block
+        n = stream.task.n
+        self.running = [Running.new(n, stream.quantiles) for _ in chains]
+        self._journals = [
+            Journal(stream.folder, chain.number, self._arrays, self._block) for chain in chains
+        ]
+        self._rooms: dict[int, Room] = {}
+        self._warmed = [0] * len(chains)
+
+    def take_up(self) -> None:
+        """Put chains where they were."""
+        for chain, own, running in zip(self._chains, self._journals, self.running, strict=True):
+            own.take_up(chain, running)
+
+    def room(self, chain: Chain, size: int) -> Room:
+        """Give room in the block that is being filled."""
+        if chain.number not in self._rooms:
+            n, block = self._stream.task.n, self._block
+            logs = np.empty((block, n)) if self._stream.logs else np.empty((0, 0))
+            parts = len(self._stream.origin.method.parts)
+            self._rooms[chain.number] = Room(np.empty((block, n)), logs, np.empty((block, parts)))
+        start = chain.done % self._block
+        rows = slice(start, start + size)
+        room = self._rooms[chain.number]
+        return Room(room.probabilities[rows], room.log_probabilities[rows], room.statistics[rows])
+
+    def filled(self, chain: Chain, size: int) -> None:
+        """Write the block once it is full, or the last one."""
+        if chain.done % self._block and chain.to_draw:
+            return
+        number = (chain.done - 1) // self._block
+        size = chain.done - number * self._block
+        room, origin = self._rooms[chain.number], self._stream.origin
+        running = self.running[chain.number]
+        running.take(room.probabilities[:size], room.log_probabilities[:size])
+        values = [room.probabilities[:size]]
+        if self._stream.logs:
+            values.append(room.log_probabilities[:size])
+        if origin.kept is not None:
+            values = [x[:, origin.kept] for x in values]
+        if origin.hyperprior is not None:
+            values.append(room.statistics[:size, 0])
+        values += [origin.statistic(name, room.statistics[:size]) for name in origin.statistics]
+        digests = []
+        for array, block in zip(self._arrays, values, strict=True):
+            file = array.file(self._stream.folder, chain.number, number)
+            digests.append(write_whole(file, padded(block, self._block).data))
+        own = self._journals[chain.number]
+        own.add_block(digests)
+        own.note(chain, running, always=not chain.to_draw)
+
+    def warmed(self, chain: Chain) -> None:
+        """Note a place every so often, as often as blocks are written later."""
+        self._warmed[chain.number] += 1
+        chunks = max(1, self._block // self._stream.task.chunk)
+        if self._warmed[chain.number] % chunks == 0 or not chain.to_warm:
+            self._journals[chain.number].note(chain, self.running[chain.number])
+
+    def digests(self) -> dict[Path, str]:
+        """SHA-256 of every block, as the seal wants them."""
+        return {
+            array.file(self._stream.folder, chain.number, block): bytes(row[k]).hex()
+            for chain, own in zip(self._chains, self._journals, strict=True)
+            for block, row in enumerate(own.digests)
+            for k, array in enumerate(self._arrays)
+        }
