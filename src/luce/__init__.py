@@ -49,6 +49,7 @@ from luce.report import report
 from luce.resuming import resume
 from luce.scales import elo, intervals, log_odds, shares
 from luce.sensitivity import sensitivity
+from luce.sharded import sample_sharded
 from luce.storage import load, open_run, posterior_of, save
 from luce.summaries import summary
 from luce.transition_matrix import transition_matrix
@@ -107,6 +108,7 @@ __all__ = [
     "read",
     "report",
     "resume",
+    "sample_sharded",
     "save",
     "sensitivity",
     "shares",

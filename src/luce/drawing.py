@@ -93,13 +93,13 @@ def draw(
     method = choose_method(counts, concentration, shapes, settings, hyperprior)
     logs = wants_logs(shapes, settings)
     kept = settings.kept_numbers(counts)
-    return _draw(method, shapes, counts.n_categories, kept, logs, settings)
+    return draw_by(method, counts.n_categories, kept, logs, settings, shapes)
 
 
 def draw_core(shapes: ModuleShapes, q: int, settings: Settings) -> Draws:
     """Draw the shares of the cells of core q, with logarithms, and nothing around it."""
     part = parts_of(shapes, settings.method)[q]
-    return _draw(Method((part,), None), shapes, len(part.prior), None, True, settings)
+    return draw_by(Method((part,), None), len(part.prior), None, True, settings, shapes)
 
 
 def wants_logs(shapes: ModuleShapes, settings: Settings) -> bool:
@@ -109,14 +109,15 @@ def wants_logs(shapes: ModuleShapes, settings: Settings) -> bool:
     return bool(min(shapes.shape.min(), shapes.total.min()) < _LOGS_BELOW)
 
 
-def _draw(
+def draw_by(
     method: Method,
-    shapes: ModuleShapes,
     n: int,
     kept: IntArray | None,
     logs: bool,
     settings: Settings,
+    shapes: ModuleShapes | None = None,
 ) -> Draws:
+    """Draw n probabilities by a method; where it has exact splits, `shapes` says of what."""
     began = time.perf_counter()
     width = n if kept is None else len(kept)
     size = (settings.chains, settings.draws, width)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -36,6 +37,14 @@ class Origin:
     seed: np.random.SeedSequence
     thin: int
     kept: IntArray | None
+    pieces: tuple[str, ...] = ()  # digests of the data, where it was given in pieces
+
+    @property
+    def digest(self) -> str:
+        """A fingerprint of the data."""
+        if not self.pieces:
+            return self.counts.digest
+        return hashlib.sha256("\n".join(self.pieces).encode()).hexdigest()
 
     @property
     def statistics(self) -> list[str]:
@@ -49,20 +58,12 @@ class Origin:
         return np.where(own == name, values, np.nan)
 
 
-def as_datatree(
-    result: Draws,
-    counts: ConditionalCounts,
-    concentration: FloatArray,
-    hyperprior: Gamma | None = None,
-    process: DirichletProcess | None = None,
-) -> DataTree:
+def as_datatree(result: Draws, origin: Origin) -> DataTree:
     """Dress up the chains: labels as coordinates, settings as attributes."""
-    origin = Origin(counts, concentration, hyperprior, process, result.method, result.warmup,
-                    result.seed, result.thin, result.kept)  # fmt: skip
     posterior: Variables = {"probabilities": (("chain", "draw", "category"), result.probabilities)}
     if result.log_probabilities is not None:
         posterior["log_probabilities"] = (("chain", "draw", "category"), result.log_probabilities)
-    if hyperprior is not None:
+    if origin.hyperprior is not None:
         posterior["concentration"] = (("chain", "draw"), result.statistics[:, :, 0])
     statistics: Variables = {
         name: (("chain", "draw", "core"), origin.statistic(name, result.statistics))
@@ -136,8 +137,10 @@ def _attributes(origin: Origin) -> Attributes:
         "warmup": origin.warmup,
         "prior": f"Dirichlet({a[0]:.17g})" if same else "Dirichlet, see constant_data",
         "data": repr(origin.counts),
-        "data_digest": origin.counts.digest,
+        "data_digest": origin.digest,
     }
+    if origin.pieces:
+        attributes["data_pieces"] = len(origin.pieces)
     if origin.thin > 1:
         attributes["thin"] = origin.thin
     if origin.kept is not None:

@@ -321,7 +321,7 @@ class Posterior(DataAndPrior):
     def _draw(self, settings: Settings) -> DataTree:
         from luce.convergence import warn_if_not_converged
         from luce.drawing import draw
-        from luce.draws import as_datatree
+        from luce.draws import Origin, as_datatree
 
         result = draw(self._counts, self._concentration, self._shapes, settings, self._hyperprior)
         if not result.method.independent:
@@ -331,9 +331,11 @@ class Posterior(DataAndPrior):
             if self._hyperprior is not None:
                 watched = np.concatenate([watched, result.statistics], axis=2)
             warn_if_not_converged(watched, accepted)
-        return as_datatree(
-            result, self._counts, self._concentration, self._hyperprior, self._process
-        )
+        origin = Origin(
+            self._counts, self._concentration, self._hyperprior, self._process, result.method,
+            result.warmup, result.seed, result.thin, result.kept,
+        )  # fmt: skip
+        return as_datatree(result, origin)
 
     def _stream(
         self, settings: Settings, to: str | os.PathLike[str], quantiles: Sequence[float] | None

@@ -108,7 +108,7 @@ class Task:
         return max(1, _CHUNK_STEPS // (self.n + work * self.thin))
 
 
-def new_chains(task: Task, shapes: ModuleShapes, settings: Settings) -> list[Chain]:
+def new_chains(task: Task, shapes: ModuleShapes | None, settings: Settings) -> list[Chain]:
     """Give chains their generators and starting points."""
     starts = settings.starting_points(task.n)
     return [
@@ -121,7 +121,7 @@ def _new_chain(
     number: int,
     seeds: np.random.SeedSequence,
     method: Method,
-    shapes: ModuleShapes,
+    shapes: ModuleShapes | None,
     settings: Settings,
     start: FloatArray | None,
 ) -> Chain:
@@ -134,9 +134,10 @@ def _new_chain(
         if start is None:
             states.append(part.draw_start(np.random.default_rng(own.spawn(1)[0])))
         else:
-            states.append(
-                part.start_at(start if method.plan is None else shapes.core_masses(start, q))
-            )
+            if method.plan is not None and shapes is not None:
+                states.append(part.start_at(shapes.core_masses(start, q)))
+            else:
+                states.append(part.start_at(start))
         first = 0.0
         if settings.proposal_concentration is not None:
             first = np.log(settings.proposal_concentration)

@@ -56,6 +56,11 @@ def posterior_of(run: DataTree) -> Posterior:
         raise DataError(
             f"the run has no group {missing[0]!r}; the groups {', '.join(_GROUPS)} are needed."
         )
+    if "data_pieces" in run.attrs:
+        raise DataError(
+            f"the data of this run was given in {run.attrs['data_pieces']} pieces and is not "
+            "stored in it; build the posterior from the pieces."
+        )
     labels = _labels(run)
     counts = _counts(run, labels)
     _check_digest(run, counts)
@@ -88,7 +93,8 @@ def _process(
 
 def check_run(run: DataTree) -> None:
     """Refuse a run whose data or draws cannot be right."""
-    posterior_of(run)
+    if "data_pieces" not in run.attrs:
+        posterior_of(run)
     p = _array(run, "posterior", "probabilities", _SAMPLE, "f")
     if not ((p >= 0) & (p <= 1)).all():  # which also finds nan
         raise DataError("posterior/probabilities holds numbers that are not between 0 and 1.")

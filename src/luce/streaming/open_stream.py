@@ -33,6 +33,14 @@ def begin(
     quantiles: Sequence[float] | None,
 ) -> DataTree:
     """Start a run and bring it to its end."""
+    check_folder(folder)
+    stream = new_stream(folder, data, shapes, settings, read_quantiles(quantiles))
+    stream.begin()
+    return finished(stream)
+
+
+def check_folder(folder: Path) -> None:
+    """Refuse a place that a run cannot be written to, before any work is done."""
     if not format_of(folder).is_folder:
         raise DataError(f"to = {folder}; draws go to a folder whose name ends in '.zarr'.")
     if not folder.parent.is_dir():
@@ -41,9 +49,6 @@ def begin(
         unfinished = (folder / "journal").is_dir()
         how = f"; `luce resume {folder}` goes on with it" if unfinished else ""
         raise DataError(f"{folder} exists{how}. Give another name, or remove it first.")
-    stream = new_stream(folder, data, shapes, settings, read_quantiles(quantiles))
-    stream.begin()
-    return finished(stream)
 
 
 def taken_up(

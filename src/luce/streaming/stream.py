@@ -54,7 +54,7 @@ class Stream:
 
     folder: Path
     origin: Origin
-    shapes: ModuleShapes
+    shapes: ModuleShapes | None
     settings: Settings
     logs: bool
     quantiles: FloatArray | None

@@ -1,0 +1,1 @@
+"""Beyond one machine, on Dask: chains over workers, and terms over workers."""

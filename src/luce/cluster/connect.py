@@ -1,0 +1,59 @@
+"""Workers: those of a Dask scheduler that is there, or processes of this machine's own."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, TypeAlias, Union
+
+from luce.errors import LuceError
+
+if TYPE_CHECKING:
+    from distributed import Client
+
+# A scheduler's address; a client; or None for processes of this machine.
+ClusterLike: TypeAlias = Union[str, "Client", None]
+
+_PATIENCE = 20.0  # seconds
+
+
+@contextmanager
+def connected(cluster: ClusterLike) -> Iterator[Client]:
+    """Give a client of the workers; what was started for it is stopped again."""
+    try:
+        from distributed import Client, LocalCluster
+    except ModuleNotFoundError:
+        raise LuceError("clusters need a package more: pip install 'luce[cluster]'") from None
+    if isinstance(cluster, Client):
+        yield cluster
+    elif cluster is None:
+        here = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+        with (
+            LocalCluster(
+                n_workers=here or 1, threads_per_worker=1, processes=True, dashboard_address=None
+            ) as own,
+            Client(own) as client,
+        ):
+            yield client
+    elif isinstance(cluster, str):
+        try:
+            client = Client(cluster, timeout=_PATIENCE)
+        except (OSError, TimeoutError, ValueError) as error:
+            raise LuceError(
+                f"no Dask scheduler answers at {cluster!r}: {error}. Start one with `dask "
+                "scheduler`, or leave the cluster out for processes of this machine."
+            ) from error
+        with client:
+            yield client
+    else:
+        raise LuceError(
+            f"cluster = {cluster!r}; give a scheduler's address, a distributed.Client, or None for "
+            "processes of this machine."
+        )
+
+
+def workers_of(client: Client) -> list[str]:
+    """Addresses of the workers, in a fixed order; at least one, or an error."""
+    client.wait_for_workers(1, timeout=_PATIENCE)
+    return sorted(client.scheduler_info(n_workers=-1)["workers"])

@@ -1,0 +1,240 @@
+"""Terms held by workers: each holds some blocks, and does the terms' half of every sweep."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+
+from luce._types import FloatArray, Label, WordArray
+from luce.cluster.connect import workers_of
+from luce.cluster.tree_sums import Node, nodes_of, sum_of, total_of
+from luce.conditional_counts import ConditionalCounts
+from luce.errors import DataError, LuceError
+
+if TYPE_CHECKING:
+    from distributed import Client
+
+    from luce.kernels.problem import Problem
+
+# Counts, or what makes them where they are wanted: a worker calls it.
+Piece: TypeAlias = ConditionalCounts | Callable[[], ConditionalCounts]
+
+_MOST_REBUILDS = 5
+
+
+class Shard:
+    """Some blocks of terms, held by one worker."""
+
+    def __init__(self, first: int, pieces: Sequence[Piece]) -> None:
+        self._first = first
+        self._counts = [_made(piece, first + k) for k, piece in enumerate(pieces)]
+        self._problems = [_problem(counts) for counts in self._counts]
+        self._nodes = nodes_of(first, first + len(pieces))
+        self._categories = self._counts[0].categories
+        # What only the first sums need is not kept beside the problems.
+        self._summary = [(node, self._totals(node)) for node in self._nodes]
+        self._facts = [
+            {
+                "categories": len(counts.categories),
+                "labels": _label_digest(counts),
+                "digest": counts.digest,
+                "n_outcomes": counts.n_outcomes,
+                "members": len(counts.sets.members),
+                "grouped": bool((counts.sets.exponent > 0).any()),
+            }
+            for counts in self._counts
+        ]
+        self._counts = []
+
+    def facts(self) -> tuple[list[dict[str, Any]], list[tuple[Node, list[FloatArray]]]]:
+        """What there is to know of each block, and sums of counts and exponents."""
+        return self._facts, self._summary
+
+    def categories(self) -> Sequence[Label]:
+        """The labels, in order."""
+        return self._categories
+
+    def sweep(self, p: FloatArray, word: int, grouped: bool) -> list[tuple[Node, list[FloatArray]]]:
+        """Rates, and grouped outcomes if there are any at all, by node; the last is Σ_t u_t."""
+        from luce.kernels.shards import block_bits, term_rates
+
+        p = np.ascontiguousarray(p)
+
+        def leaf(block: int) -> list[FloatArray]:
+            problem, space = self._problems[block - self._first]
+            rates, extra = np.empty(len(p)), np.zeros(len(p) if grouped else 0)
+            bits = block_bits(word, block)
+            waited = term_rates(bits, problem, p, space, rates, extra)
+            return [rates, extra, np.array([waited])]
+
+        return [(node, sum_of(node, leaf)) for node in self._nodes]
+
+    def _totals(self, node: Node) -> list[FloatArray]:
+        def leaf(block: int) -> list[FloatArray]:
+            counts = self._counts[block - self._first]
+            single = np.array(counts.category_counts)
+            return [single, np.array([single.sum() + counts.sets.exponent.sum()])]
+
+        return sum_of(node, leaf)
+
+
+def _made(piece: Piece, block: int) -> ConditionalCounts:
+    counts = piece if isinstance(piece, ConditionalCounts) else piece()
+    if not isinstance(counts, ConditionalCounts):
+        raise DataError(
+            f"piece {block} gave {type(counts).__name__}; a piece is ConditionalCounts, or a "
+            "function that returns them."
+        )
+    return counts
+
+
+def _problem(counts: ConditionalCounts) -> tuple[Problem, Any]:
+    from luce.kernels.grouped import split_space
+    from luce.kernels.problem import make_problem
+
+    f = counts.sets
+    problem = make_problem(
+        f.members, f.chain_start, f.complement, f.set_start, f.set_end, f.exponent,
+        np.ones(counts.n_categories), 1.0,
+    )._replace(wide=None)  # fmt: skip
+    return problem, split_space(problem)
+
+
+def _label_digest(counts: ConditionalCounts) -> str:
+    return ConditionalCounts(counts.categories).digest
+
+
+@dataclass
+class _Held:
+    """A run of blocks, and who holds it now."""
+
+    first: int
+    pieces: Sequence[Piece]
+    actor: Any = None
+    worker: str = ""
+
+
+class Shards:
+    """All blocks, held by workers or, without a client, by this process."""
+
+    def __init__(self, pieces: Sequence[Piece], client: Client | None) -> None:
+        self._client = client
+        self.n_blocks = len(pieces)
+        workers = [""] if client is None else workers_of(client)
+        cuts = np.linspace(0, len(pieces), min(len(workers), len(pieces)) + 1).astype(int)
+        self._held = [_Held(int(a), pieces[int(a) : int(b)]) for a, b in pairwise(cuts)]
+        self._mending = threading.Lock()
+        for held, worker in zip(self._held, workers, strict=False):
+            self._build(held, worker)
+        facts = self._ask("facts")
+        self.facts = [fact for facts_of, _ in facts for fact in facts_of]
+        self._check_facts()
+        self.categories: Sequence[Label] = self._ask_one("categories")
+        self.grouped = any(fact["grouped"] for fact in self.facts)
+        found = [node for _, nodes in facts for node in nodes]
+        self.category_counts, net = total_of(self.n_blocks, found)
+        self.net = float(net[0])
+
+    def sweep(self, p: FloatArray, word: int) -> tuple[FloatArray, FloatArray, float]:
+        """Rates and grouped outcomes of all categories, and the total waiting time."""
+        found = [node for nodes in self._ask("sweep", p, word, self.grouped) for node in nodes]
+        rates, extra, waited = total_of(self.n_blocks, found)
+        return rates, extra, float(waited[0])
+
+    def advance(
+        self,
+        bits: WordArray,
+        problem: Problem,
+        state: FloatArray,
+        tuning: FloatArray,
+        adapt: bool,
+        out: FloatArray,
+        stat: FloatArray,
+        space: object,
+    ) -> None:
+        """Sweep, as any kernel does."""
+        from luce.kernels.shards import draw_strengths, new_word
+
+        for d in range(len(out)):
+            rates, extra, waited = self.sweep(state, int(new_word(bits)))
+            draw_strengths(bits, problem.shape, extra, rates, problem.total_shape, state)
+            out[d] = state
+            stat[d] = np.log(waited) if waited > 0 else -np.inf
+
+    def _ask_one(self, what: str) -> Any:
+        return self._ask(what, only=1)[0]
+
+    def _ask(self, what: str, *arguments: Any, only: int | None = None) -> list[Any]:
+        """Ask every shard the same thing; a shard that died with its worker is built again."""
+        asked = [
+            (held, held.actor, _call(held.actor, what, arguments)) for held in self._held[:only]
+        ]
+        answers = []
+        for held, actor, answer in asked:
+            for turn in range(_MOST_REBUILDS + 1):
+                try:
+                    answers.append(answer if self._client is None else answer.result())
+                    break
+                except LuceError:
+                    raise
+                except Exception as error:  # whatever a lost worker looks like
+                    if turn == _MOST_REBUILDS or not self._lost(held, actor):
+                        raise
+                    actor = self._mend(held, actor, error)
+                    answer = _call(actor, what, arguments)
+        return answers
+
+    def _lost(self, held: _Held, actor: Any) -> bool:
+        """Is the worker gone that held this actor, or was it built again already?"""
+        assert self._client is not None
+        if held.actor is not actor:
+            return True
+        return held.worker not in self._client.scheduler_info(n_workers=-1)["workers"]
+
+    def _mend(self, held: _Held, actor: Any, error: Exception) -> Any:
+        with self._mending:
+            if held.actor is actor:  # or another chain has been faster
+                assert self._client is not None
+                load = dict.fromkeys(workers_of(self._client), 0)
+                for other in self._held:
+                    if other is not held and other.worker in load:
+                        load[other.worker] += 1
+                try:
+                    self._build(held, min(load, key=lambda worker: load[worker]))
+                except LuceError:
+                    raise
+                except Exception as again:  # the next one may have died too
+                    raise error from again
+            return held.actor
+
+    def _build(self, held: _Held, worker: str) -> None:
+        """Have a worker hold some blocks: this one, or another if it dies meanwhile."""
+        if self._client is None:
+            held.actor = Shard(held.first, held.pieces)
+            return
+        future = self._client.submit(
+            Shard, held.first, list(held.pieces), actor=True, workers=[worker],
+            allow_other_workers=True, pure=False,
+        )  # fmt: skip
+        held.actor = future.result()
+        holders = self._client.who_has([future])
+        held.worker = next(iter(next(iter(holders.values()))), worker)
+
+    def _check_facts(self) -> None:
+        first = self.facts[0]
+        for block, fact in enumerate(self.facts):
+            if fact["labels"] != first["labels"]:
+                raise DataError(
+                    f"piece {block} has other categories than piece 0 ({fact['categories']:,} and "
+                    f"{first['categories']:,}), or in another order. Give all of them the same "
+                    "categories=[...]."
+                )
+
+
+def _call(actor: Any, what: str, arguments: tuple[Any, ...]) -> Any:
+    return getattr(actor, what)(*arguments)
