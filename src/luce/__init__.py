@@ -24,6 +24,7 @@ from luce.hdp import HDPTransitions
 from luce.hypotheses import hypothesis
 from luce.leave_one_out import log_likelihood, loo
 from luce.likelihood import maximum_likelihood
+from luce.many import sample_many
 from luce.new_categories import draw_new_atoms, expected_new
 from luce.posterior import Posterior
 from luce.prediction import log_predictive, posterior_predictive
@@ -108,6 +109,7 @@ __all__ = [
     "read",
     "report",
     "resume",
+    "sample_many",
     "sample_sharded",
     "save",
     "sensitivity",

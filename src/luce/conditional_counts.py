@@ -62,7 +62,7 @@ class ConditionalCounts:
 
     @property
     def n_outcomes(self) -> float:
-        """How many outcomes were recorded, single or grouped, under whatever condition."""
+        """How many outcomes were recorded, single or grouped."""
         return self._n_outcomes
 
     @property

@@ -73,6 +73,11 @@ class DataAndPrior:
         given = self._process or self._hyperprior or self._concentration
         return type(self)(ConditionalCounts(self._counts.categories), given)
 
+    def __reduce__(self) -> tuple[object, ...]:
+        """Send data and prior alone: what was worked out from them can be worked out again."""
+        given = self._process or self._hyperprior or self._concentration
+        return type(self), (self._counts, given)
+
     def __repr__(self) -> str:
         a = self._concentration
         if self._process is not None:

@@ -9,9 +9,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from luce._types import FloatArray, IntArray
-from luce.conditional_counts import ConditionalCounts
+from luce.data_and_prior import DataAndPrior
 from luce.errors import MethodError
-from luce.gamma_prior import Gamma
 from luce.methods import Method, choose_method, parts_of
 from luce.module_shapes import ModuleShapes
 from luce.sampling import Chain, Room, Task, new_chains, run_chains, warmup_of
@@ -82,18 +81,11 @@ class Draws:
             self.log_probabilities = self.log_probabilities[:, :draws]
 
 
-def draw(
-    counts: ConditionalCounts,
-    concentration: FloatArray,
-    shapes: ModuleShapes,
-    settings: Settings,
-    hyperprior: Gamma | None = None,
-) -> Draws:
+def draw(data: DataAndPrior, shapes: ModuleShapes, settings: Settings) -> Draws:
     """Draw the probabilities of all categories."""
-    method = choose_method(counts, concentration, shapes, settings, hyperprior)
-    logs = wants_logs(shapes, settings)
-    kept = settings.kept_numbers(counts)
-    return draw_by(method, counts.n_categories, kept, logs, settings, shapes)
+    n, kept = data.counts.n_categories, settings.kept_numbers(data.counts)
+    method = choose_method(data.counts, data.concentration, shapes, settings, data.hyperprior)
+    return draw_by(method, n, kept, wants_logs(shapes, settings), settings, shapes)
 
 
 def draw_core(shapes: ModuleShapes, q: int, settings: Settings) -> Draws:
@@ -119,23 +111,8 @@ def draw_by(
 ) -> Draws:
     """Draw n probabilities by a method; where it has exact splits, `shapes` says of what."""
     began = time.perf_counter()
-    width = n if kept is None else len(kept)
-    size = (settings.chains, settings.draws, width)
-    _check_memory(size, logs)
-    n_parts = len(method.parts)
-    result = Draws(
-        np.empty(size),
-        np.empty(size) if logs else None,
-        np.empty((*size[:2], n_parts)),
-        np.empty((settings.chains, n_parts)),
-        method,
-        warmup_of(method, settings),
-        settings.seed_sequence(),
-        n,
-        settings.thin,
-        kept,
-    )
-    settings = settings.reseeded(result.seed)
+    settings = settings.reseeded(settings.seed_sequence())
+    result = empty_draws(method, n, kept, logs, settings, settings.chains)
     task = Task(method, n, settings.thin, settings.proposal_concentration is None)
     chains = new_chains(task, shapes, settings)
     result.interrupted = run_chains(task, chains, result, settings.n_threads(), settings.progress)
@@ -147,6 +124,27 @@ def draw_by(
         result.log_tuning[chain.number] = [tuning[2] for tuning in chain.tunings]
     result.seconds = time.perf_counter() - began
     return result
+
+
+def empty_draws(
+    method: Method, n: int, kept: IntArray | None, logs: bool, settings: Settings, chains: int
+) -> Draws:
+    """Room for the draws of so many chains; `settings` hold the seed itself."""
+    size = (chains, settings.draws, n if kept is None else len(kept))
+    _check_memory(size, logs)
+    n_parts = len(method.parts)
+    return Draws(
+        np.empty(size),
+        np.empty(size) if logs else None,
+        np.empty((*size[:2], n_parts)),
+        np.empty((chains, n_parts)),
+        method,
+        warmup_of(method, settings),
+        settings.seed_sequence(),
+        n,
+        settings.thin,
+        kept,
+    )
 
 
 def _check_memory(size: tuple[int, int, int], logs: bool) -> None:

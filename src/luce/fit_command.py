@@ -61,6 +61,11 @@ def add_commands(commands: Any) -> None:
     fit.add_argument("--seed", type=int, default=None, help="random seed; made up unless given")
     fit.add_argument("--method", default="auto", help="how to draw (default %(default)s)")
     fit.add_argument("--out", metavar="RUN", help="save the run: a name that ends in .nc or .zarr")
+    fit.add_argument("--stream", action="store_true",
+                     help="write draws to RUN, a .zarr folder, as they are made; `luce resume RUN` "
+                     "goes on if that is broken off")  # fmt: skip
+    fit.add_argument("--cluster", metavar="ADDRESS",
+                     help="draw chains on the workers of a Dask scheduler, or 'local'")  # fmt: skip
     fit.add_argument("--overwrite", action="store_true", help="replace RUN if it is there")
     fit.add_argument("--most", type=int, default=40, metavar="N",
                      help="rows of the summary to print (default %(default)s)")  # fmt: skip
@@ -91,6 +96,8 @@ def _add_reading(parser: argparse.ArgumentParser) -> None:
 
 def _fit(arguments: argparse.Namespace) -> int:
     check_whole("--most", arguments.most, 1)
+    if arguments.stream and arguments.out is None:
+        raise DataError("--stream needs --out RUN, the folder that draws are written to.")
     if arguments.out is not None:  # before any work is done
         check_target(arguments.out, arguments.overwrite)
     with _spoken():
@@ -112,6 +119,8 @@ def _fit(arguments: argparse.Namespace) -> int:
                 chains=arguments.chains,
                 seed=seed,
                 method=arguments.method,
+                to=arguments.out if arguments.stream else None,
+                cluster=arguments.cluster,
             )
         if any(issubclass(w.category, ConvergenceWarning) for w in seen):
             code = NOT_CONVERGED
@@ -121,7 +130,9 @@ def _fit(arguments: argparse.Namespace) -> int:
             f"\n{sizes['chain']} chains of {sizes['draw']:,} draws, method {run.attrs['method']}, "
             f"seed {run.attrs['seed']}."
         )
-        if arguments.out is not None:
+        if arguments.stream:
+            print(f"Written: {Path(arguments.out)}")
+        elif arguments.out is not None:
             save(run, arguments.out, overwrite=arguments.overwrite)
             print(f"Saved: {Path(arguments.out)}")
     return code

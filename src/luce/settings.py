@@ -89,6 +89,10 @@ class Settings:
         """The same with another seed."""
         return replace(self, seed=seed)
 
+    def silent(self) -> Settings:
+        """The same without a bar."""
+        return replace(self, progress=False)
+
     def seed_sequence(self) -> np.random.SeedSequence:
         """Where all randomness of the run comes from."""
         seed = self.seed

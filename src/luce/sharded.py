@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from contextlib import nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -46,7 +45,7 @@ def sample_sharded(
     to: str | os.PathLike[str] | None = None,
     quantiles: Sequence[float] | None = None,
     progress: bool = True,
-    cluster: ClusterLike | Literal["here"] = None,
+    cluster: ClusterLike = "local",
 ) -> DataTree:
     """Draw one huge posterior by waiting times, its terms held by the workers of a cluster.
 
@@ -64,8 +63,8 @@ def sample_sharded(
     concentration, draws, chains, warmup, seed, thin, keep, to, quantiles, progress
         As in `Posterior` and `Posterior.sample`.
     cluster
-        The address of a Dask scheduler or a `distributed.Client`; None starts as many worker
-        processes as this machine has processors; "here" does all in this process.
+        The address of a Dask scheduler or a `distributed.Client`; "local" starts as many worker
+        processes as this machine has processors; None does all in this process.
 
     Returns
     -------
@@ -77,7 +76,7 @@ def sample_sharded(
     >>> import luce
     >>> counts = luce.ConditionalCounts("abc").observe({"a": 9, "b": 3}, within="ab")
     >>> counts = counts.observe({"b": 4, "c": 2}, within="bc")
-    >>> run = sample_sharded([counts, counts], draws=2000, seed=1, cluster="here")
+    >>> run = sample_sharded([counts, counts], draws=2000, seed=1, cluster=None)
     >>> luce.expected_order(run)
     ['a', 'b', 'c']
     """
@@ -90,8 +89,7 @@ def sample_sharded(
     folder = None if to is None else Path(to)
     if folder is not None:
         check_folder(folder)
-    workers = nullcontext(None) if cluster == "here" else connected(cluster)
-    with workers as client:
+    with connected(cluster) as client:
         shards = Shards(pieces, client)
         counts = whole if whole is not None else ConditionalCounts(shards.categories)
         prior = read_concentration(counts, concentration)

@@ -12,22 +12,25 @@ from luce.errors import LuceError
 if TYPE_CHECKING:
     from distributed import Client
 
-# A scheduler's address; a client; or None for processes of this machine.
+# A scheduler's address, or "local" for processes of this machine; a client; None for this process.
 ClusterLike: TypeAlias = Union[str, "Client", None]
 
 _PATIENCE = 20.0  # seconds
 
 
 @contextmanager
-def connected(cluster: ClusterLike) -> Iterator[Client]:
+def connected(cluster: ClusterLike) -> Iterator[Client | None]:
     """Give a client of the workers; what was started for it is stopped again."""
+    if cluster is None:
+        yield None
+        return
     try:
         from distributed import Client, LocalCluster
     except ModuleNotFoundError:
         raise LuceError("clusters need a package more: pip install 'luce[cluster]'") from None
     if isinstance(cluster, Client):
         yield cluster
-    elif cluster is None:
+    elif isinstance(cluster, str) and cluster == "local":
         here = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
         with (
             LocalCluster(
@@ -42,14 +45,14 @@ def connected(cluster: ClusterLike) -> Iterator[Client]:
         except (OSError, TimeoutError, ValueError) as error:
             raise LuceError(
                 f"no Dask scheduler answers at {cluster!r}: {error}. Start one with `dask "
-                "scheduler`, or leave the cluster out for processes of this machine."
+                "scheduler`, or say 'local' for processes of this machine."
             ) from error
         with client:
             yield client
     else:
         raise LuceError(
-            f"cluster = {cluster!r}; give a scheduler's address, a distributed.Client, or None for "
-            "processes of this machine."
+            f"cluster = {cluster!r}; give a scheduler's address, a distributed.Client, 'local' for "
+            "processes of this machine, or None for this one."
         )
 
 

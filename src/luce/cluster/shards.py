@@ -174,42 +174,37 @@ class Shards:
         asked = [
             (held, held.actor, _call(held.actor, what, arguments)) for held in self._held[:only]
         ]
-        answers = []
-        for held, actor, answer in asked:
-            for turn in range(_MOST_REBUILDS + 1):
-                try:
-                    answers.append(answer if self._client is None else answer.result())
-                    break
-                except LuceError:
+        return [self._answer(what, arguments, *one) for one in asked]
+
+    def _answer(
+        self, what: str, arguments: tuple[Any, ...], held: _Held, actor: Any, answer: Any
+    ) -> Any:
+        for _ in range(_MOST_REBUILDS):
+            try:
+                return answer() if callable(answer) else answer.result()
+            except (OSError, RuntimeError) as error:  # so a lost worker is told of
+                if self._client is None or isinstance(error, DataError):
                     raise
-                except Exception as error:  # whatever a lost worker looks like
-                    if turn == _MOST_REBUILDS or not self._lost(held, actor):
-                        raise
-                    actor = self._mend(held, actor, error)
-                    answer = _call(actor, what, arguments)
-        return answers
+                actor = self._mend(held, actor)
+                answer = _call(actor, what, arguments)
+        raise LuceError(
+            f"blocks {held.first} to {held.first + len(held.pieces) - 1} were lost "
+            f"{_MOST_REBUILDS} times in a row, with the workers that held them. Look at the "
+            "workers' logs; they may be short of memory."
+        )
 
-    def _lost(self, held: _Held, actor: Any) -> bool:
-        """Is the worker gone that held this actor, or was it built again already?"""
-        assert self._client is not None
-        if held.actor is not actor:
-            return True
-        return held.worker not in self._client.scheduler_info(n_workers=-1)["workers"]
-
-    def _mend(self, held: _Held, actor: Any, error: Exception) -> Any:
+    def _mend(self, held: _Held, actor: Any) -> Any:
+        """Have other workers hold blocks whose worker is gone; returns who asks for them now."""
         with self._mending:
             if held.actor is actor:  # or another chain has been faster
                 assert self._client is not None
                 load = dict.fromkeys(workers_of(self._client), 0)
+                if len(load) > 1:
+                    load.pop(held.worker, None)  # the scheduler may not have noticed yet
                 for other in self._held:
                     if other is not held and other.worker in load:
                         load[other.worker] += 1
-                try:
-                    self._build(held, min(load, key=lambda worker: load[worker]))
-                except LuceError:
-                    raise
-                except Exception as again:  # the next one may have died too
-                    raise error from again
+                self._build(held, min(load, key=lambda worker: load[worker]))
             return held.actor
 
     def _build(self, held: _Held, worker: str) -> None:
@@ -237,4 +232,20 @@ class Shards:
 
 
 def _call(actor: Any, what: str, arguments: tuple[Any, ...]) -> Any:
-    return getattr(actor, what)(*arguments)
+    """Ask; what comes back is to be waited for, or to be called, and only then fails."""
+    if isinstance(actor, Shard):
+        return lambda: getattr(actor, what)(*arguments)
+    try:
+        return getattr(actor, what)(*arguments)
+    except RuntimeError as error:  # the worker is known to be lost
+        return _Failed(error)
+
+
+class _Failed:
+    """An answer that will not come."""
+
+    def __init__(self, error: Exception) -> None:
+        self._error = error
+
+    def result(self) -> Any:
+        raise self._error

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from luce.module_shapes import ModuleShapes
 from luce.run_files.formats import format_of, open_zarr
 from luce.run_files.stored_form import original_form
 from luce.settings import Settings
+from luce.streaming.disk import ChainEnd
 from luce.streaming.journal import read_settings
 from luce.streaming.layout import read_block
 from luce.streaming.running import read_quantiles
@@ -24,6 +25,9 @@ from luce.streaming.stream import Stream, new_stream
 if TYPE_CHECKING:
     from xarray import DataTree
 
+# Who draws the chains, if not this process.
+Elsewhere: TypeAlias = Callable[[Stream], list[ChainEnd]] | None
+
 
 def begin(
     data: DataAndPrior,
@@ -31,12 +35,13 @@ def begin(
     settings: Settings,
     folder: Path,
     quantiles: Sequence[float] | None,
+    elsewhere: Elsewhere = None,
 ) -> DataTree:
     """Start a run and bring it to its end."""
     check_folder(folder)
     stream = new_stream(folder, data, shapes, settings, read_quantiles(quantiles))
     stream.begin()
-    return finished(stream)
+    return finished(stream, elsewhere)
 
 
 def check_folder(folder: Path) -> None:
@@ -87,9 +92,9 @@ def taken_up(
     return finished(stream)
 
 
-def finished(stream: Stream) -> DataTree:
+def finished(stream: Stream, elsewhere: Elsewhere = None) -> DataTree:
     """Run to the end, look whether the draws can be trusted, and open them."""
-    stream.run()
+    stream.run(elsewhere)
     if not stream.origin.method.independent:
         warn_if_not_converged(*_watched(stream))
     return original_form(open_zarr(stream.folder), str(stream.folder))

@@ -6,6 +6,7 @@ import shutil
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -22,13 +23,13 @@ from luce.module_shapes import ModuleShapes
 from luce.run_files.formats import complete_zarr, write_zarr
 from luce.run_files.seal import seal_folder
 from luce.run_files.stored_form import stored_form, stored_group
-from luce.sampling import Chain, Room, Task, new_chains, run_chains, warmup_of
+from luce.sampling import Chain, Task, new_chains, run_chains, warmup_of
 from luce.settings import Settings
 from luce.streaming import journal
-from luce.streaming.durable import DiskFullError, write_whole
-from luce.streaming.journal import Journal
-from luce.streaming.layout import StreamedArray, add_arrays, block_of, padded, read_block
-from luce.streaming.running import Running, summarised
+from luce.streaming.disk import ChainEnd, Disk
+from luce.streaming.durable import DiskFullError
+from luce.streaming.layout import StreamedArray, add_arrays, block_of, read_block
+from luce.streaming.running import summarised
 
 if TYPE_CHECKING:
     from xarray import Dataset
@@ -115,23 +116,39 @@ class Stream:
         finally:
             shutil.rmtree(workshop, ignore_errors=True)
 
-    def run(self) -> None:
-        """Draw what is still missing, and bring the run to its end."""
+    def run(self, elsewhere: Callable[[Stream], list[ChainEnd]] | None = None) -> None:
+        """Draw what is still missing, and bring the run to its end.
+
+        `elsewhere` has the chains drawn by others, who see the same folder.
+        """
         with journal.locked(self.folder):
             began = time.perf_counter()
-            chains = new_chains(self.task, self.shapes, self.settings)
-            sink = _Disk(self, chains)
-            sink.take_up()
-            try:
-                stopped = run_chains(
-                    self.task, chains, sink, self.settings.n_threads(), self.settings.progress
-                )
-            except DiskFullError as error:
-                raise DiskFullError(f"{error} {self._how_far(chains)}") from error
-            if stopped:
+            every = list(range(self.settings.chains))
+            ends = self.draw(every) if elsewhere is None else elsewhere(self)
+            self._finish(ends, time.perf_counter() - began)
+
+    def draw(
+        self, numbers: list[int], watch: Callable[[list[Chain]], bool] | None = None
+    ) -> list[ChainEnd]:
+        """Draw what is missing of some chains; `watch` may say to stop."""
+        chains = [
+            chain
+            for chain in new_chains(self.task, self.shapes, self.settings)
+            if chain.number in numbers
+        ]
+        sink = Disk(self, chains)
+        sink.take_up()
+        threads = min(self.settings.n_threads(), len(chains))
+        seen = None if watch is None else lambda: watch(chains)
+        try:
+            stopped = run_chains(self.task, chains, sink, threads, self.settings.progress, seen)
+        except DiskFullError as error:
+            raise DiskFullError(f"{error} {self._how_far(chains)}") from error
+        if stopped:
+            if watch is None:
                 print(f"luce: interrupted. {self._how_far(chains)}", file=sys.stderr)
-                raise KeyboardInterrupt
-            self._finish(chains, sink, time.perf_counter() - began)
+            raise KeyboardInterrupt
+        return [sink.end_of(chain) for chain in chains]
 
     def columns(self, numbers: IntArray, every: int) -> FloatArray:
         """Some columns of every so-many-th draw, (chain, draw, column)."""
@@ -174,13 +191,19 @@ class Stream:
             "block": self.block,
         }
 
-    def _finish(self, chains: list[Chain], sink: _Disk, seconds: float) -> None:
+    def _finish(self, ends: list[ChainEnd], seconds: float) -> None:
         """Write what is known at the end, seal the folder, and take the journal away."""
-        log_tuning = np.array([[t[2] for t in chain.tunings] for chain in chains])
-        final = final_attributes(self.origin, seconds, False, log_tuning.reshape(len(chains), -1))
+        log_tuning = np.array([end.log_tuning for end in ends]).reshape(len(ends), -1)
+        final = final_attributes(self.origin, seconds, False, log_tuning)
+        known = {
+            array.file(self.folder, end.number, block): bytes(row[k]).hex()
+            for end in ends
+            for block, row in enumerate(end.digests)
+            for k, array in enumerate(self.arrays)
+        }
         try:
-            complete_zarr(self.folder, "running", self._running(sink), {**final, "complete": 1})
-            seal_folder(self.folder, sink.digests())
+            complete_zarr(self.folder, "running", self._running(ends), {**final, "complete": 1})
+            seal_folder(self.folder, known)
         except OSError as error:
             raise LuceError(
                 f"{self.folder} could not be brought to its end: {error.strerror or error}. All "
@@ -188,11 +211,11 @@ class Stream:
             ) from error
         journal.close(self.folder)
 
-    def _running(self, sink: _Disk) -> Dataset:
+    def _running(self, ends: list[ChainEnd]) -> Dataset:
         """The group `running`: moments and quantiles of all categories."""
         import xarray as xr
 
-        found = summarised(sink.running, self.quantiles, self.logs)
+        found = summarised([end.running for end in ends], self.quantiles, self.logs)
         index: dict[str, object] = {"chain": np.arange(self.settings.chains)}
         if self.quantiles is not None:
             index["quantile"] = self.quantiles
@@ -216,76 +239,3 @@ def new_stream(
                     warmup_of(method, settings), seed, settings.thin,
                     settings.kept_numbers(counts))  # fmt: skip
     return Stream(folder, origin, shapes, settings, wants_logs(shapes, settings), quantiles)
-
-
-class _Disk:
-    """A sink: block by block to the disk, moments on the way."""
-
-    def __init__(self, stream: Stream, chains: list[Chain]) -> None:
-        self._stream, self._chains = stream, chains
-        self._arrays, self._block = stream.arrays, stream.block
-        n = stream.task.n
-        self.running = [Running.new(n, stream.quantiles) for _ in chains]
-        self._journals = [
-            Journal(stream.folder, chain.number, self._arrays, self._block) for chain in chains
-        ]
-        self._rooms: dict[int, Room] = {}
-        self._warmed = [0] * len(chains)
-
-    def take_up(self) -> None:
-        """Put chains where they were."""
-        for chain, own, running in zip(self._chains, self._journals, self.running, strict=True):
-            own.take_up(chain, running)
-
-    def room(self, chain: Chain, size: int) -> Room:
-        """Give room in the block that is being filled."""
-        if chain.number not in self._rooms:
-            n, block = self._stream.task.n, self._block
-            logs = np.empty((block, n)) if self._stream.logs else np.empty((0, 0))
-            parts = len(self._stream.origin.method.parts)
-            self._rooms[chain.number] = Room(np.empty((block, n)), logs, np.empty((block, parts)))
-        start = chain.done % self._block
-        rows = slice(start, start + size)
-        room = self._rooms[chain.number]
-        return Room(room.probabilities[rows], room.log_probabilities[rows], room.statistics[rows])
-
-    def filled(self, chain: Chain, size: int) -> None:
-        """Write the block once it is full, or the last one."""
-        if chain.done % self._block and chain.to_draw:
-            return
-        number = (chain.done - 1) // self._block
-        size = chain.done - number * self._block
-        room, origin = self._rooms[chain.number], self._stream.origin
-        running = self.running[chain.number]
-        running.take(room.probabilities[:size], room.log_probabilities[:size])
-        values = [room.probabilities[:size]]
-        if self._stream.logs:
-            values.append(room.log_probabilities[:size])
-        if origin.kept is not None:
-            values = [x[:, origin.kept] for x in values]
-        if origin.hyperprior is not None:
-            values.append(room.statistics[:size, 0])
-        values += [origin.statistic(name, room.statistics[:size]) for name in origin.statistics]
-        digests = []
-        for array, block in zip(self._arrays, values, strict=True):
-            file = array.file(self._stream.folder, chain.number, number)
-            digests.append(write_whole(file, padded(block, self._block).data))
-        own = self._journals[chain.number]
-        own.add_block(digests)
-        own.note(chain, running, always=not chain.to_draw)
-
-    def warmed(self, chain: Chain) -> None:
-        """Note a place every so often, as often as blocks are written later."""
-        self._warmed[chain.number] += 1
-        chunks = max(1, self._block // self._stream.task.chunk)
-        if self._warmed[chain.number] % chunks == 0 or not chain.to_warm:
-            self._journals[chain.number].note(chain, self.running[chain.number])
-
-    def digests(self) -> dict[Path, str]:
-        """SHA-256 of every block, as the seal wants them."""
-        return {
-            array.file(self._stream.folder, chain.number, block): bytes(row[k]).hex()
-            for chain, own in zip(self._chains, self._journals, strict=True)
-            for block, row in enumerate(own.digests)
-            for k, array in enumerate(self._arrays)
-        }
