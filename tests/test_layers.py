@@ -44,7 +44,7 @@ LAYERS = [
     ["cluster"],
     ["drawable", "hdp"],
     ["posterior"],
-    ["sensitivity", "bayes_factors", "sharded", "many"],
+    ["sensitivity", "bayes_factors", "sharded", "many", "logs"],
     ["hypothesis_test"],
     ["hypotheses"],
     ["storage"],

@@ -24,6 +24,7 @@ from luce.hdp import HDPTransitions
 from luce.hypotheses import hypothesis
 from luce.leave_one_out import log_likelihood, loo
 from luce.likelihood import maximum_likelihood
+from luce.logs import reduce_logs
 from luce.many import sample_many
 from luce.new_categories import draw_new_atoms, expected_new
 from luce.posterior import Posterior
@@ -107,6 +108,7 @@ __all__ = [
     "probability_best",
     "rank_probabilities",
     "read",
+    "reduce_logs",
     "report",
     "resume",
     "sample_many",
