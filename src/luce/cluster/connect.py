@@ -34,7 +34,7 @@ def connected(cluster: ClusterLike) -> Iterator[Client | None]:
         here = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
         with (
             LocalCluster(
-                n_workers=here or 1, threads_per_worker=1, processes=True, dashboard_address=None
+                n_workers=here or 1, threads_per_worker=1, processes=True, dashboard_address=":0"
             ) as own,
             Client(own) as client,
         ):

@@ -36,6 +36,7 @@ class Shard:
         self._problems = [_problem(counts) for counts in self._counts]
         self._nodes = nodes_of(first, first + len(pieces))
         self._categories = self._counts[0].categories
+        _check_same(first, self._counts)
         # What only the first sums need is not kept beside the problems.
         self._summary = [(node, self._totals(node)) for node in self._nodes]
         self._facts = [
@@ -91,6 +92,19 @@ def _made(piece: Piece, block: int) -> ConditionalCounts:
             "function that returns them."
         )
     return counts
+
+
+def _check_same(first: int, pieces: Sequence[ConditionalCounts]) -> None:
+    for k, counts in enumerate(pieces):
+        if counts.categories != pieces[0].categories:
+            raise _different(first + k, counts.n_categories, first, pieces[0].n_categories)
+
+
+def _different(block: int, n: int, other: int, n_other: int) -> DataError:
+    return DataError(
+        f"piece {block} has other categories than piece {other} ({n:,} and {n_other:,}), or in "
+        "another order. Give all of them the same categories=[...]."
+    )
 
 
 def _problem(counts: ConditionalCounts) -> tuple[Problem, Any]:
@@ -224,11 +238,7 @@ class Shards:
         first = self.facts[0]
         for block, fact in enumerate(self.facts):
             if fact["labels"] != first["labels"]:
-                raise DataError(
-                    f"piece {block} has other categories than piece 0 ({fact['categories']:,} and "
-                    f"{first['categories']:,}), or in another order. Give all of them the same "
-                    "categories=[...]."
-                )
+                raise _different(block, fact["categories"], 0, first["categories"])
 
 
 def _call(actor: Any, what: str, arguments: tuple[Any, ...]) -> Any:
