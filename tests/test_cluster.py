@@ -237,9 +237,14 @@ def test_logs_are_reduced_on_workers(client: Client, tmp_path: Path) -> None:
 
 
 def test_the_command_draws_on_a_cluster(
-    cluster: LocalCluster, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    cluster: LocalCluster,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     from luce.cli import main
+
+    monkeypatch.setattr("luce.cluster.connect._PATIENCE", 2.0)
 
     games().drop(columns="league").to_csv(tmp_path / "games.csv", index=False)
     common = ["fit", str(tmp_path / "games.csv"), "--seed", "1", "--draws", "2000"]

@@ -2,7 +2,6 @@
 
 import os
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -10,69 +9,16 @@ import numpy as np
 import pytest
 import xarray as xr
 import zarr
+from streaming_runs import CASES, DRAWS, BrokenOff, broken_off, draw, league, nested, same_numbers
 
 import luce
-from luce import ConditionalCounts, DataError, DirichletProcess, Gamma, LuceError, Posterior
-from luce.streaming import durable, journal, layout, stream
+from luce import DataError, LuceError, Posterior
+from luce.streaming import journal
 
-SEED = int(os.environ.get("LUCE_TEST_SEED", "0"))
-DRAWS = 437  # no multiple of any block
-
-
-@pytest.fixture(autouse=True)
-def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Some dozen blocks a run, and places on the way."""
-    monkeypatch.setattr("luce.sampling._CHUNK_STEPS", 300)
-    monkeypatch.setattr(layout, "_MOST_CHUNKS", 3)
-
-
-def league() -> ConditionalCounts:
-    """A core of four, and two that are exact."""
-    counts = ConditionalCounts(["Ann", "Bo", "Cy", "Di", "Ed", "Flo"])
-    counts = counts.observe({"Ann": 4, "Bo": 2}, within=["Ann", "Bo"])
-    counts = counts.observe({"Bo": 3, "Cy": 1}, within=["Bo", "Cy"])
-    counts = counts.observe({"Cy": 2, "Di": 5}, within=["Cy", "Di"])
-    return counts.observe({"Ann": 3, "Ed": 2})
-
-
-def nested() -> ConditionalCounts:
-    return ConditionalCounts("abcde").observe({"b": 2, "c": 1}, without="a").observe({"d": 3})
-
-
-CASES: dict[str, tuple[Posterior, dict[str, Any]]] = {
-    "exact": (Posterior(nested(), 1.5), {}),
-    "waiting-times": (Posterior(league()), {"method": "waiting-times"}),
-    "hidden-counts": (Posterior(league()), {"method": "hidden-counts"}),
-    "hamiltonian": (Posterior(league(), 2.0), {"method": "hamiltonian"}),
-    "metropolis": (Posterior(league(), 2.0), {"method": "metropolis", "reduce": False}),
-    "thin": (Posterior(league()), {"method": "waiting-times", "thin": 3}),
-    "keep": (Posterior(league(), 0.03), {"keep": ["Ed", "Bo"], "method": "waiting-times"}),
-    "logarithms": (Posterior(league(), 0.02), {"method": "waiting-times"}),
-    "concentration": (Posterior(league(), Gamma(2, 1)), {}),
-    "start": (
-        Posterior(league()),
-        {"initial": [0.1, 0.2, 0.3, 0.1, 0.1, 0.2], "method": "waiting-times"},
-    ),
-    "process": (Posterior(ConditionalCounts(["x", "y", "remainder"]).observe({"x": 3, "y": 1}),
-                          DirichletProcess(2.0)), {}),
-}  # fmt: skip
-pytestmark = pytest.mark.filterwarnings("ignore::luce.ConvergenceWarning")
-
-
-def draw(name: str, **more: Any) -> xr.DataTree:
-    posterior, options = CASES[name]
-    settings = {"chains": 3, "seed": [SEED, 5], "progress": False, "warmup": 40, **options, **more}
-    settings["seed"] = np.random.SeedSequence(settings["seed"])
-    return posterior.sample(DRAWS, **settings)
-
-
-def same_numbers(one: xr.DataTree, other: xr.DataTree) -> bool:
-    groups = ("posterior", "sample_stats")
-    return all(
-        np.array_equal(one[g][name].values, other[g][name].values, equal_nan=True)
-        for g in groups
-        for name in {*one[g].data_vars, *other[g].data_vars}
-    )
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::luce.ConvergenceWarning"),
+    pytest.mark.usefixtures("small_blocks"),
+]
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -154,31 +100,6 @@ def test_quantiles_of_few_draws_are_the_samples_own(tmp_path: Path) -> None:
 # -- broken off -----------------------------------------------------------------------------------
 
 
-class BrokenOff(Exception):
-    pass
-
-
-@pytest.fixture
-def breaking(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
-    """Let the run stop before the k-th file is written, as a kill would."""
-    written = durable.write_whole
-
-    def after(k: int) -> None:
-        left = [k]
-
-        def write(path: Path, content: Any) -> bytes:
-            left[0] -= 1
-            if left[0] < 0:
-                raise BrokenOff
-            return written(path, content)
-
-        for module in (stream, journal):
-            monkeypatch.setattr(module, "write_whole", write)
-
-    yield after
-    after(10**9)
-
-
 @pytest.mark.parametrize("name", ["exact", "metropolis", "keep", "concentration"])
 def test_wherever_it_stops_it_goes_on_bit_for_bit(name: str, tmp_path: Path, breaking: Any) -> None:
     memory = draw(name)
@@ -213,13 +134,6 @@ def test_a_run_may_be_broken_off_again_and_again(tmp_path: Path, breaking: Any) 
             stops += 1
     assert stops > 10
     assert same_numbers(luce.load(folder), memory)
-
-
-def broken_off(folder: Path, breaking: Any, name: str = "waiting-times", k: int = 40) -> None:
-    breaking(k)
-    with pytest.raises(BrokenOff):
-        draw(name, to=folder)
-    breaking(10**9)
 
 
 def a_block(folder: Path) -> Path:

@@ -35,10 +35,15 @@ def write_whole(path: Path, content: bytes | memoryview) -> bytes:
     except OSError as error:
         with suppress(OSError):
             part.unlink(missing_ok=True)
-        if error.errno in _FULL:
+        if is_full(error):
             raise full(path, memoryview(content).nbytes) from error
         raise LuceError(f"{path} could not be written: {error.strerror or error}.") from error
     return hashlib.sha256(content).digest()
+
+
+def is_full(error: OSError) -> bool:
+    """Was it for want of room?"""
+    return error.errno in _FULL
 
 
 def full(path: Path, wanted: int) -> DiskFullError:

@@ -27,7 +27,7 @@ from luce.sampling import Chain, Task, new_chains, run_chains, warmup_of
 from luce.settings import Settings
 from luce.streaming import journal
 from luce.streaming.disk import ChainEnd, Disk
-from luce.streaming.durable import DiskFullError
+from luce.streaming.durable import DiskFullError, is_full
 from luce.streaming.layout import StreamedArray, add_arrays, block_of, read_block
 from luce.streaming.running import summarised
 
@@ -112,7 +112,8 @@ class Stream:
                 raise DataError(f"{target} exists; give another name, or remove it first.")
             new.rename(target)
         except OSError as error:
-            raise LuceError(f"{target} cannot be written: {error.strerror or error}.") from error
+            kind = DiskFullError if is_full(error) else LuceError
+            raise kind(f"{target} cannot be written: {error.strerror or error}.") from error
         finally:
             shutil.rmtree(workshop, ignore_errors=True)
 
@@ -205,7 +206,8 @@ class Stream:
             complete_zarr(self.folder, "running", self._running(ends), {**final, "complete": 1})
             seal_folder(self.folder, known)
         except OSError as error:
-            raise LuceError(
+            kind = DiskFullError if is_full(error) else LuceError
+            raise kind(
                 f"{self.folder} could not be brought to its end: {error.strerror or error}. All "
                 f"draws are there; `luce resume {self.folder}` tries again."
             ) from error
