@@ -5,12 +5,10 @@ all categories at once.  It exists because importing arviz-stats takes longer th
 `luce.summary` reports arviz-stats' own.
 """
 
-import warnings
-
 import numpy as np
 
 from luce._types import FloatArray, IntArray
-from luce.errors import ConvergenceWarning
+from luce.errors import ConvergenceWarning, warn_user
 
 # The check looks at so many draws a chain and categories at most, so that it costs next to nothing.
 _CHECKED_DRAWS = 2000
@@ -41,7 +39,7 @@ def warn_if_not_converged(probabilities: FloatArray, accepted: FloatArray | None
             f"do not trust these draws: a chain accepted {accepted.mean(axis=1).min():.2%} of its "
             "proposals, so it hardly moved. Use another method, or another proposal_concentration."
         )
-        warnings.warn(ConvergenceWarning(message), stacklevel=3)
+        warn_user(ConvergenceWarning(message))
         return
     draws = probabilities.shape[1]
     thin, chosen = looked_at(draws, probabilities.shape[2])
@@ -63,7 +61,7 @@ def warn_if_not_converged(probabilities: FloatArray, accepted: FloatArray | None
             f"effective sample size {ess:.0f}{thinned} (at least {_ENOUGH_ESS:.0f})"
         )
     message = f"do not trust these draws yet: {problem}. Take more draws, or another method."
-    warnings.warn(ConvergenceWarning(message, rhat, ess), stacklevel=3)
+    warn_user(ConvergenceWarning(message, rhat, ess))
 
 
 def looked_at(draws: int, n: int) -> tuple[int, IntArray]:

@@ -36,7 +36,7 @@ def connected(cluster: ClusterLike) -> Iterator[Client | None]:
             LocalCluster(
                 n_workers=here or 1, threads_per_worker=1, processes=True, dashboard_address=":0"
             ) as own,
-            Client(own) as client,
+            Client(own, direct_to_workers=True) as client,
         ):
             yield client
     elif isinstance(cluster, str):

@@ -131,6 +131,7 @@ class _Held:
     pieces: Sequence[Piece]
     actor: Any = None
     worker: str = ""
+    future: Any = None  # as long as this is held, the scheduler keeps the actor
 
 
 class Shards:
@@ -230,7 +231,9 @@ class Shards:
             Shard, held.first, list(held.pieces), actor=True, workers=[worker],
             allow_other_workers=True, pure=False,
         )  # fmt: skip
-        held.actor = future.result()
+        with self._client.as_current():  # an actor belongs to the client that is current then
+            held.actor = future.result()
+        held.future = future
         holders = self._client.who_has([future])
         held.worker = next(iter(next(iter(holders.values()))), worker)
 

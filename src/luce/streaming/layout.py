@@ -14,8 +14,8 @@ import numpy as np
 from luce._types import FloatArray
 from luce.errors import LuceError
 
-# A block is at most so many bytes of draws, and so many chunks of work (about a second's).
-_MOST_BYTES, _MOST_CHUNKS = 1 << 26, 200
+# A block is at most so many bytes of draws, and so many chunks of work (half a second).
+_MOST_BYTES, _MOST_CHUNKS = 1 << 26, 100
 
 
 class StreamedArray(NamedTuple):
