@@ -163,6 +163,12 @@ def centred_logs(found: Any) -> np.ndarray:
     return np.asarray(found) - np.mean(found)
 
 
+def in_ms(seconds: float) -> str:
+    """Milliseconds to three digits, or all that come before the point."""
+    ms = 1e3 * seconds
+    return f"{ms:.3g}" if ms < 999.5 else f"{ms:,.0f}"
+
+
 def compare(name: str, seconds: float, cap: float) -> None:
     """Print a table of one problem."""
     problem = load(name)
@@ -196,7 +202,7 @@ def compare(name: str, seconds: float, cap: float) -> None:
         differences[label] = apart
         ratio = f"{row.median / fastest:.3g}" if theirs else ""
         print(
-            f"| {label} | {row.median * 1e3:.3g} | {row.least * 1e3:.3g} | {row.runs:,} "
+            f"| {label} | {in_ms(row.median)} | {in_ms(row.least)} | {row.runs:,} "
             f"| {apart:.1g} | {ratio} |"
         )
     peers = [apart for label, apart in differences.items() if label.startswith("choix")]
