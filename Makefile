@@ -38,6 +38,7 @@ benchmark: $(VENV)/.tools  ## measure speed, against the peers that are installe
 	$(BIN)/python benchmarks/run.py
 	$(BIN)/python benchmarks/scaling.py
 	$(BIN)/python benchmarks/structure.py
+	$(BIN)/python benchmarks/mode.py
 	$(BIN)/python benchmarks/reading.py
 	$(BIN)/python benchmarks/hdp.py
 	$(BIN)/python benchmarks/gibbs_step.py

@@ -224,17 +224,22 @@ def random_sets(rng: np.random.Generator, n: int, number: int, size: int) -> np.
     return rows
 
 
-def many_choices() -> Problem:
-    """200,000 choices out of ten of 2,000 items."""
+def ten_of_many() -> tuple[np.ndarray, np.ndarray]:
+    """200,000 choices out of ten of 2,000 items: what was on offer, and what was chosen."""
     rng = np.random.default_rng(7)
     n, number, size = 2000, 200_000, 10
     strength = rng.lognormal(0.0, 1.0, n)
     rows = random_sets(rng, n, number, size)
     utility = np.log(strength)[rows] + rng.gumbel(size=rows.shape)
-    chosen = rows[np.arange(number), utility.argmax(axis=1)]
-    c = np.bincount(chosen, minlength=n).astype(float)
+    return rows, rows[np.arange(number), utility.argmax(axis=1)]
+
+
+def many_choices() -> Problem:
+    rows, chosen = ten_of_many()
+    number, size = rows.shape
+    c = np.bincount(chosen, minlength=2000).astype(float)
     ptr = np.arange(number + 1) * size
-    return Problem("P7", np.ones(n), c, np.ones(number), ptr, rows.ravel())
+    return Problem("P7", np.ones(2000), c, np.ones(number), ptr, rows.ravel())
 
 
 def bridge() -> Problem:

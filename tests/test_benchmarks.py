@@ -2,6 +2,7 @@
 
 import importlib.util
 import sys
+import time
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +14,7 @@ sys.path.append(str(ROOT / "benchmarks"))
 
 import agree  # noqa: E402
 import measure  # noqa: E402
+import mode  # noqa: E402
 import problems  # noqa: E402
 
 NAMES = list(problems.MAKERS)
@@ -82,3 +84,82 @@ def test_the_papers_sampler_in_numpy_agrees_with_independent_draws():
     rest, share = np.random.default_rng(5).beta([2, 4], [1, 2], (1, 4000, 2)).T
     exact = np.stack([1 - rest, rest * share, rest * (1 - share)]).transpose(2, 1, 0)
     assert verdict(drawn.log_p, measure.moments(np.log(exact))) == "agrees"
+
+
+def log_likelihood_of_choices(choices, log_p):
+    """Of outcomes one by one, each a pair (who, the others that could have been)."""
+    members = [np.asarray([one, *others]) for one, others in choices]
+    return sum(log_p[row[0]] - np.logaddexp.reduce(log_p[row]) for row in members)
+
+
+@pytest.mark.parametrize("name", ["P3", "P4"])
+def test_the_mode_is_timed_on_the_same_data_in_every_form(name):
+    problem = problems.load(name)
+    if name == "P3":
+        choices = [(winner, [loser]) for winner, loser in mode.wins_of(problem)]
+    else:
+        choices = [(o[k], o[k + 1 :]) for o in problem.rankings for k in range(len(o) - 1)]
+    for log_p in np.log(np.random.default_rng(6).dirichlet(np.full(problem.n, 2.0), 2)):
+        theirs = log_likelihood_of_choices(choices, log_p)
+        ours = problem.log_density(np.exp(log_p))  # its prior of 1 adds nothing
+        np.testing.assert_allclose(theirs, ours, rtol=1e-9)
+    assert mode.peer_of(name, problem).read() == problem.posterior().counts
+
+
+def test_the_choices_are_those_of_the_problem():
+    problem = problems.load("P7")
+    choices = mode.choices_of()
+    chosen = np.asarray([one for one, _ in choices])
+    offered = np.sort(np.asarray([(one, *others) for one, others in choices]), axis=1)
+    np.testing.assert_array_equal(np.bincount(chosen, minlength=problem.n), problem.c)
+    np.testing.assert_array_equal(offered, problem.rectangle())
+
+
+def test_of_new_counts_nothing_is_known():
+    from luce import structure
+
+    counts = problems.load("P3").posterior().counts
+    structure.structure_of(counts.sets)
+    new = mode.new_counts(counts)
+    assert counts.sets in structure._known
+    assert new.sets not in structure._known
+    assert new == counts
+
+
+def test_a_median_of_runs_is_measured_and_too_long_is_ended():
+    given = iter([0.0, 0.03, 0.03])
+    times = mode.measure(lambda s: time.sleep(s) or s, lambda: next(given), seconds=0.05, cap=5.0)
+    assert times.runs == 3
+    assert 0.03 <= times.median < 1.0
+    assert times.least < 0.03
+    assert times.found == 0.03
+    assert mode.measure(lambda _: time.sleep(5.0), lambda: None, seconds=0.1, cap=0.05) is None
+
+
+@pytest.mark.parametrize("installed", [True, False])
+def test_the_table_of_modes_is_printed(installed, monkeypatch, capsys):
+    if installed:
+        pytest.importorskip("choix")
+    pytest.importorskip("polars")
+    found = importlib.util.find_spec
+    monkeypatch.setattr(
+        importlib.util, "find_spec", lambda name: None if name == "choix" else found(name)
+    )
+    if installed:
+        monkeypatch.undo()
+    given = {"problems": "P3", "seconds": 0, "items": 200, "pairs": 2000, "repeats": 1}
+    mode.main([f"--{name}={value}" for name, value in given.items()])
+    printed = capsys.readouterr().out
+    assert "| luce, first call |" in printed
+    assert "| 200 items, 2,000 pairs |" in printed
+    assert ("choix is not installed, so it is skipped." in printed) != installed
+    assert ("| choix ilsr_pairwise_dense |" in printed) == installed
+
+
+def test_estimates_that_differ_are_found_out(monkeypatch):
+    pytest.importorskip("choix")
+    peer = mode.peer_of("P3", problems.load("P3"))
+    off = {name: lambda: np.zeros(30) for name in peer.methods}
+    monkeypatch.setattr(mode, "peer_of", lambda *_: peer._replace(methods=off))
+    with pytest.raises(SystemExit, match="different estimates"):
+        mode.compare("P3", 0.0, 60.0)
