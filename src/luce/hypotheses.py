@@ -147,9 +147,11 @@ def _all_equal(asked: _Asked) -> HypothesisTest:
 
     n = len(asked.categories)
     here = float(log_likelihood(np.full(n, 1 / n), asked.counts))
-    draws = asked.draws if isinstance(asked.draws, int | np.integer) else asked.draws.sizes["draw"]
+    chains, draws = asked.chains, asked.draws
+    if not isinstance(draws, int | np.integer):  # their number: the evidence takes draws of its own
+        chains, draws = asked.x().values.shape[:2]
     evidence = asked.posterior.log_evidence(
-        int(draws), chains=asked.chains, seed=asked.seed, progress=asked.progress
+        int(draws), chains=chains, seed=asked.seed, progress=asked.progress
     )
     factor = BayesFactor(here - evidence.value, evidence.standard_error)
     return of_point("all are equal", factor, *ratio_of_equal(asked.counts, np.arange(n)))
