@@ -104,9 +104,12 @@ class Mode(np.ndarray[Any, np.dtype[np.float64]]):
             return np.asarray, (np.asarray(self),)
         return Mode, (np.asarray(self), self.scale, self.categories, self.maxima)
 
-    def __deepcopy__(self, memo: object) -> Any:
+    def __copy__(self) -> Any:
         make, (numbers, *names) = self.__reduce__()
         return make(numbers.copy(), *names)
+
+    def __deepcopy__(self, memo: object) -> Any:
+        return self.__copy__()
 
 
 def check_scale(scale: str) -> None:
