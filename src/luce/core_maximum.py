@@ -29,8 +29,8 @@ _MORE_STARTS, _SAME, _NEGLIGIBLE = 8, 1e-6, 1e-5
 
 
 def core_mode(problem: Problem, core: Core) -> FloatArray:
-    """Shares of a core's atoms where Π_i p_i^(c_i) Π_S p(S)^(e_S) is largest."""
-    return core_shares(problem, core)[0]
+    """Shares of a core's atoms where Π_i p_i^(c_i) Π_S p(S)^(e_S) is largest, or one such place."""
+    return core_shares(problem, core, single=False)[0]
 
 
 class NoEnd(Exception):
@@ -41,11 +41,14 @@ class NoEnd(Exception):
         self.groups = groups
 
 
-def core_shares(problem: Problem, core: Core) -> tuple[FloatArray, int]:
-    """Shares of a core's atoms where its density is largest, and how many maxima were found."""
+def core_shares(problem: Problem, core: Core, single: bool = True) -> tuple[FloatArray, int]:
+    """Shares of a core's atoms where its density is largest, and how many maxima were found.
+
+    Two as high as each other are refused if a `single` one is wanted.
+    """
     active = laplace.supported(problem)
     if problem.groups.any():
-        return _best_of_several(problem, core, active)
+        return _best_of_several(problem, core, active, single)
     theta, reached = laplace.climb_from(problem, _numbered(active), _guess(problem, core))
     finite = theta[active]
     if finite.max() - finite.min() > _FAR or not reached:
@@ -68,7 +71,9 @@ def _guess(problem: Problem, core: Core) -> FloatArray:
     return np.asarray(logs - np.logaddexp.reduce(logs) + np.log(problem.total_shape))
 
 
-def _best_of_several(problem: Problem, core: Core, active: Any) -> tuple[FloatArray, int]:
+def _best_of_several(
+    problem: Problem, core: Core, active: Any, single: bool
+) -> tuple[FloatArray, int]:
     """Climb from several starts, and put atoms at 0 that lose nothing there."""
     from luce.kernels.curvature import slope
 
@@ -101,7 +106,8 @@ def _best_of_several(problem: Problem, core: Core, active: Any) -> tuple[FloatAr
         if all(np.abs(shares - other).max() > _SAME for _, other in distinct):
             distinct.append((height, shares))
     # Another place as high: a ridge, or two peaks of the same height.
-    _require(len(distinct) == 1 or distinct[1][0] < highest - 1e-9 * (1 + abs(highest)))
+    level = len(distinct) > 1 and distinct[1][0] >= highest - 1e-9 * (1 + abs(highest))
+    _require(not (single and level))
     return distinct[0][1], len(distinct)
 
 
