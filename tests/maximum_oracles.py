@@ -92,6 +92,30 @@ def peaks(
     return distinct
 
 
+def largest_if(
+    data: Data, n: int, equal: Sequence[int] = (), share: tuple[int, float] | None = None
+) -> float:
+    """The largest log likelihood if some are equal, or if one has a given share."""
+    table, none = table_of(data, n), np.zeros(n)
+    owner = np.arange(n)
+    if equal:
+        owner[list(equal)] = min(equal)
+
+    def loss(free: Floats) -> float:
+        theta = free[owner]
+        if share is not None:  # the others share what is left
+            i, p = share
+            theta = theta - np.logaddexp.reduce(np.delete(theta, i)) + np.log1p(-p)
+            theta[i] = np.log(p)
+        return loss_and_slope(theta, table, none)[0]
+
+    ends = [
+        minimize(loss, start, method="BFGS", options={"gtol": 1e-9})
+        for start in np.random.default_rng(0).normal(0.0, 1.0, (4, n))
+    ]
+    return -min(float(end.fun) for end in ends)
+
+
 # -- who never lost -------------------------------------------------------------------------
 
 
