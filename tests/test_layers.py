@@ -12,7 +12,7 @@ SOURCE = Path(__file__).parents[1] / "src" / "luce"
 # Modules of one layer do not import each other, but for those of one package.
 LAYERS = [
     ["_types", "errors", "version"],
-    ["labels", "simplex", "page_words"],
+    ["labels", "simplex", "page_words", "gamma_orders"],
     ["set_family", "page_tables", "gamma_prior"],
     ["kernels", "page"],
     ["canonical", "step_input"],

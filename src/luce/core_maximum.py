@@ -12,7 +12,7 @@ import numpy as np
 
 from luce import laplace
 from luce._types import FloatArray, IntArray
-from luce.errors import MethodError
+from luce.errors import NoMaximumError
 from luce.set_family import SetFamily
 from luce.structure import Core
 
@@ -29,8 +29,8 @@ _MORE_STARTS, _SAME, _NEGLIGIBLE = 8, 1e-6, 1e-5
 
 
 def core_mode(problem: Problem, core: Core) -> FloatArray:
-    """Shares of a core's atoms where Π_i p_i^(c_i) Π_S p(S)^(e_S) is largest."""
-    return core_shares(problem, core)[0]
+    """Shares of a core's atoms where Π_i p_i^(c_i) Π_S p(S)^(e_S) is largest, or one such place."""
+    return core_shares(problem, core, single=False)[0]
 
 
 class NoEnd(Exception):
@@ -41,16 +41,20 @@ class NoEnd(Exception):
         self.groups = groups
 
 
-def core_shares(problem: Problem, core: Core) -> tuple[FloatArray, int]:
-    """Shares of a core's atoms where its density is largest, and how many maxima were found."""
+def core_shares(problem: Problem, core: Core, single: bool = True) -> tuple[FloatArray, int]:
+    """Shares of a core's atoms where its density is largest, and how many maxima were found.
+
+    Two as high as each other are refused if a `single` one is wanted.
+    """
     active = laplace.supported(problem)
     if problem.groups.any():
-        return _best_of_several(problem, active)
+        return _best_of_several(problem, core, active, single)
     theta, reached = laplace.climb_from(problem, _numbered(active), _guess(problem, core))
     finite = theta[active]
     if finite.max() - finite.min() > _FAR or not reached:
         groups = winning_groups(core.sets, problem.shape, problem.total_shape, theta)
-        if len(groups) > 1:
+        # Of those that are at 0 there is nothing to ask.
+        if sum(bool(active[group].any()) for group in groups) > 1:
             raise NoEnd(groups)
     _require(reached)
     return _shares(theta), 1
@@ -67,13 +71,15 @@ def _guess(problem: Problem, core: Core) -> FloatArray:
     return np.asarray(logs - np.logaddexp.reduce(logs) + np.log(problem.total_shape))
 
 
-def _best_of_several(problem: Problem, active: Any) -> tuple[FloatArray, int]:
+def _best_of_several(
+    problem: Problem, core: Core, active: Any, single: bool
+) -> tuple[FloatArray, int]:
     """Climb from several starts, and put atoms at 0 that lose nothing there."""
     from luce.kernels.curvature import slope
 
     rng, n, plain = np.random.default_rng(0), len(active), problem._replace(wide=None)
     nothing = np.empty(n)
-    ends: list[tuple[float, FloatArray]] = []
+    ends: list[tuple[float, FloatArray]] = []  # heights, and θ
     for k in range(1 + _MORE_STARTS):
         start = None if k == 0 else np.log(rng.dirichlet(np.ones(n))) + np.log(n)
         theta, reached = laplace.climb_from(problem, _numbered(active), start)
@@ -84,18 +90,30 @@ def _best_of_several(problem: Problem, active: Any) -> tuple[FloatArray, int]:
             if arrived and slope(plain, inside, nothing) >= slope(plain, theta, nothing) - 1e-9:
                 theta, reached = inside, True
         if reached:
-            ends.append((slope(plain, theta, nothing), _shares(theta)))
+            ends.append((slope(plain, theta, nothing), theta))
     _require(bool(ends))
-    distinct: list[FloatArray] = []
-    for _, shares in ends:
-        if all(np.abs(shares - other).max() > _SAME for other in distinct):
-            distinct.append(shares)
-    return max(ends, key=lambda end: end[0])[1], len(distinct)
+    ends.sort(key=lambda end: -end[0])
+    highest, best = ends[0]
+    groups = winning_groups(core.sets, problem.shape, problem.total_shape, best)
+    for number in range(1, sum(bool((best[group] > -np.inf).any()) for group in groups)):
+        further = best.copy()
+        further[np.concatenate(groups[number:])] -= _FAR
+        if slope(plain, further, nothing) >= highest - 1e-9 * (1 + abs(highest)):
+            raise NoEnd(groups)
+    distinct: list[tuple[float, FloatArray]] = []
+    for height, theta in ends:
+        shares = _shares(theta)
+        if all(np.abs(shares - other).max() > _SAME for _, other in distinct):
+            distinct.append((height, shares))
+    # Another place as high: a ridge, or two peaks of the same height.
+    level = len(distinct) > 1 and distinct[1][0] >= highest - 1e-9 * (1 + abs(highest))
+    _require(not (single and level))
+    return distinct[0][1], len(distinct)
 
 
 def _require(reached: bool) -> None:
     if not reached:
-        raise MethodError(
+        raise NoMaximumError(
             "the maximum was not reached: it may be flat in some direction, not a single point. "
             "Use a concentration above 1, or draws."
         )
@@ -115,16 +133,16 @@ def winning_groups(
 ) -> list[IntArray]:
     """Atoms in groups, such that no member of a later one ever won against one of an earlier.
 
-    For the atoms F with the largest θ, Σ_{i ∈ F} k_i = A + Σ_{S meets F} m_S says that whenever
-    somebody of F took part, somebody of F won.  Such F are looked for along the order of θ: where
-    the climb has no end, that is the order in which it drew the groups apart.
+    For the atoms F with the largest θ, Σ_{i ∈ F} k_i + Σ_{S meets F} e_S = A says that whenever
+    somebody of F took part, somebody of F won, or may have.  Such F are looked for along the order
+    of θ: where the climb has no end, that is the order in which it drew the groups apart.
 
     Parameters
     ----------
     family
-        The sets, none with grouped outcomes.
+        The sets and e_S.
     power, total_power
-        k_i and A = Σ k_i - Σ m_S.
+        k_i and A = Σ k_i + Σ e_S.
     theta
         Where the climb was ended.
     """
@@ -148,5 +166,5 @@ def winning_groups(
     won = np.cumsum(power[order])
     taken = total_power + np.cumsum(np.bincount(first, -family.exponent, n))
     size = won[-1] + total_power
-    tight = np.flatnonzero(np.abs(won - taken)[:-1] <= 1e-9 * size) + 1
+    tight = np.flatnonzero(np.abs(won - taken)[:-1] <= 1e-13 * size) + 1
     return np.split(order, tight)

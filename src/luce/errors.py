@@ -96,9 +96,11 @@ class SkippedRowsWarning(UserWarning):
 class EvidenceWarning(UserWarning):
     """The evidence is in doubt; `estimates` holds what each method found."""
 
-    def __init__(self, message: str, estimates: Mapping[str, tuple[float, float, float]]) -> None:
+    def __init__(
+        self, message: str, estimates: Mapping[str, tuple[float, float, float]] | None = None
+    ) -> None:
         super().__init__(message)
-        self.estimates = dict(estimates)
+        self.estimates = dict(estimates or {})
 
 
 class ConvergenceWarning(UserWarning):

@@ -26,7 +26,7 @@ from luce._types import FloatArray
 from luce.convergence import ess_of_mean
 from luce.core_maximum import core_mode
 from luce.drawing import draw_core
-from luce.errors import EvidenceWarning, MethodError, warn_user
+from luce.errors import EvidenceWarning, MethodError, NotExactError, warn_user
 from luce.exact import LogEvidence, log_evidence_around
 from luce.laplace import MOST_DENSE
 from luce.module_shapes import ModuleShapes
@@ -68,6 +68,12 @@ def log_evidence(
     cores = shapes.structure.cores
     if not cores:
         return LogEvidence(around, 0.0)
+    if method == "exact":
+        raise NotExactError(
+            f"the evidence has a closed form only where the sets nest, but here: "
+            f'{shapes.structure!r} Use method="auto", which estimates it from draws.',
+            cores=len(cores),
+        )
     largest = max(core.n_atoms for core in cores)
     if largest > MOST_DENSE:
         raise MethodError(

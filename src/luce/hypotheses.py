@@ -22,6 +22,7 @@ import numpy as np
 from luce._types import FloatArray, IntArray, Label, Labels, SeedLike
 from luce.bayes_factors import BayesFactor
 from luce.errors import DataError, MethodError
+from luce.gamma_orders import chance_of_best, chance_of_order
 from luce.hypothesis_test import HypothesisTest, of_point, savage_dickey, with_room
 from luce.labelled_draws import LabelledDraws, read_labelled
 from luce.labels import Categories, read_number, some
@@ -33,9 +34,6 @@ from luce.ranks import best_in_draws
 
 if TYPE_CHECKING:
     from xarray import DataTree
-
-# Draws of the prior, where its probability has no closed form.
-_PRIOR_DRAWS = 200_000
 
 
 def hypothesis(
@@ -147,9 +145,11 @@ def _all_equal(asked: _Asked) -> HypothesisTest:
 
     n = len(asked.categories)
     here = float(log_likelihood(np.full(n, 1 / n), asked.counts))
-    draws = asked.draws if isinstance(asked.draws, int | np.integer) else asked.draws.sizes["draw"]
+    chains, draws = asked.chains, asked.draws
+    if not isinstance(draws, int | np.integer):  # their number: the evidence takes draws of its own
+        chains, draws = asked.x().values.shape[:2]
     evidence = asked.posterior.log_evidence(
-        int(draws), chains=asked.chains, seed=asked.seed, progress=asked.progress
+        int(draws), chains=chains, seed=asked.seed, progress=asked.progress
     )
     factor = BayesFactor(here - evidence.value, evidence.standard_error)
     return of_point("all are equal", factor, *ratio_of_equal(asked.counts, np.arange(n)))
@@ -213,11 +213,7 @@ def _larger(asked: _Asked, numbers: IntArray) -> HypothesisTest:
     values = x.values[:, :, numbers]
     in_order: FloatArray = np.asarray((np.diff(values, axis=2) < 0).all(axis=2), np.float64)
     own = asked.prior[numbers]
-    if (own == own[0]).all():
-        before = 1 / factorial(len(numbers))
-    else:
-        gammas = asked.rng.standard_gamma(own, (_PRIOR_DRAWS, len(own)))
-        before = float((np.diff(gammas, axis=1) < 0).all(axis=1).mean())
+    before = 1 / factorial(len(own)) if (own == own[0]).all() else chance_of_order(own)
     return with_room(
         names, in_order, 1 - in_order, before, None, "it is offered for two categories only"
     )
@@ -228,12 +224,8 @@ def _best(asked: _Asked, i: int, k: int) -> HypothesisTest:
     if not isinstance(k, int | np.integer) or isinstance(k, bool) or not 1 <= k < n:
         raise DataError(f"k = {k!r}; a whole number from 1 to {n - 1} is needed.")
     holds = best_in_draws(asked.x(), int(k), i)
-    if (asked.prior == asked.prior[0]).all():
-        before = k / n
-    else:
-        step = max(1, 10_000_000 // n)
-        tries = [asked.rng.standard_gamma(asked.prior, (step, n)) for _ in range(3)]
-        before = float(np.mean([(g > g[:, [i]]).sum(axis=1) < k for g in tries]))
+    even = (asked.prior == asked.prior[0]).all()
+    before = k / n if even else chance_of_best(asked.prior, i, int(k))
     place = "the best" if k == 1 else f"among the best {k}"
     words = f"{asked.categories[i]} is {place}"
     return with_room(

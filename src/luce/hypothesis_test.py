@@ -76,11 +76,13 @@ def with_room(
     """A hypothesis with room: `holds` is its probability draw by draw, `fails` the contrary's."""
     after, against = float(holds.mean()), float(fails.mean())
     error = float(holds.std() / np.sqrt(ess_of_mean(holds)))
-    odds = inf if against == 0 else -inf if after == 0 else log(after) - log(against)
-    factor = BayesFactor(
-        odds - log(before) + log(1 - before), _error_of_odds(error, after, against)
-    )
+    odds = _log_odds(after, against) - _log_odds(before, 1 - before)
+    factor = BayesFactor(odds, _error_of_odds(error, after, against))
     return HypothesisTest(words, after, error, before, factor, ratio, why_none)
+
+
+def _log_odds(p: float, q: float) -> float:
+    return inf if q <= 0 else -inf if p <= 0 else log(p) - log(q)
 
 
 def _error_of_odds(error: float, after: float, against: float) -> float:

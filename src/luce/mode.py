@@ -100,7 +100,16 @@ class Mode(np.ndarray[Any, np.dtype[np.float64]]):
     __str__ = __repr__
 
     def __reduce__(self) -> tuple[Any, ...]:
+        if not hasattr(self, "scale"):
+            return np.asarray, (np.asarray(self),)
         return Mode, (np.asarray(self), self.scale, self.categories, self.maxima)
+
+    def __copy__(self) -> Any:
+        make, (numbers, *names) = self.__reduce__()
+        return make(numbers.copy(), *names)
+
+    def __deepcopy__(self, memo: object) -> Any:
+        return self.__copy__()
 
 
 def check_scale(scale: str) -> None:
@@ -135,7 +144,8 @@ def largest_at(counts: ConditionalCounts, prior: FloatArray, scale: str) -> Mode
         )
     shapes = shapes_of(structure, counts, prior)
     descent = structure.descent
-    parts, maxima = [_exact_shares(shapes, counts, scale)], 1
+    outside, undecided = _exact_shares(shapes, counts, scale)
+    parts, maxima = [outside], 1
     for core in structure.cores:
         if not shapes.total[core.cells].any() and not (core.sets.exponent > 0).any():
             parts.append(np.zeros(core.n_atoms))
@@ -149,46 +159,76 @@ def largest_at(counts: ConditionalCounts, prior: FloatArray, scale: str) -> Mode
         except NoEnd as none:
             groups = [_labels_of(structure, counts, core.cells[list(g)]) for g in none.groups]
             raise _never_won(groups, scale) from None
+        for cell in core.cells[shares == 0].tolist():
+            below = _numbers_of(structure, np.array([cell]))
+            if power[below].any():  # they won among themselves, but never against others
+                raise _lost_to_the_rest(counts, below, scale)
         parts.append(shares)
         maxima *= found
     shares = np.concatenate(parts)[descent.order]
     mode, _ = pass_down(descent.start, descent.target, shares, np.zeros(len(shares)))
+    _require_decided(undecided, shapes, counts, scale, mode)
     return Mode(mode, scale, counts.categories, maxima)
 
 
-def _exact_shares(shapes: ModuleShapes, counts: ConditionalCounts, scale: str) -> FloatArray:
-    """Shares of the items outside of cores, or the reason why they have none."""
+def _exact_shares(
+    shapes: ModuleShapes, counts: ConditionalCounts, scale: str
+) -> tuple[FloatArray, IntArray]:
+    """Shares of the items outside of cores, and the owners of whose items nothing says the shares.
+
+    Those are equal here.
+    """
     structure, shape = shapes.structure, shapes.shape
     shared = structure.splits.shared
-    shares = np.ones(len(shape))
+    shares, none = np.ones(len(shape)), np.empty(0, np.int64)
     if len(shared) == 0:
-        return shares
+        return shares, none
     owner, own = shapes.owner[shared], shape[shared]
     total = np.bincount(owner, own, len(shapes.start) - 1)[owner]
-    undecided = np.flatnonzero(total == 0)
-    if len(undecided):
-        items = shapes.target[shapes.owner == owner[undecided[0]]]
-        groups = [_labels_under(structure, counts, int(item)) for item in items]
+    # A module is at 0 here if all outcomes inside were recorded given that they lay inside.
+    empty = np.flatnonzero((own == 0) & (shapes.target[shared] < 0) & (total > 0))
+    if len(empty):
+        module = -1 - shapes.target[shared[empty[0]]]
+        raise _lost_to_the_rest(counts, _numbers_of(structure, np.array([module])), scale)
+    undecided = total == 0
+    if not undecided.any():
+        shares[shared] = own / total
+        return shares, none
+    number = np.diff(shapes.start)[owner]
+    shares[shared] = np.where(undecided, 1.0, own) / np.where(undecided, number, total)
+    return shares, np.unique(owner[undecided])
+
+
+def _require_decided(
+    owners: IntArray,
+    shapes: ModuleShapes,
+    counts: ConditionalCounts,
+    scale: str,
+    mode: FloatArray,
+) -> None:
+    """Refuse a maximum where nothing says how some items share what they have."""
+    for owner in owners:
+        items = shapes.target[shapes.owner == owner]
+        groups = [_numbers_under(shapes.structure, int(item)) for item in items]
+        if not mode[np.concatenate(groups)].any():  # they have nothing to share
+            continue
+        named = [[counts.categories[int(i)] for i in group] for group in groups]
         what, remedy = _SOUGHT[scale]
         if not counts.n_outcomes:
             raise NoMaximumError(
                 f"there is no {what}: without data all probabilities are equally good. {remedy}",
-                groups,
+                named,
             )
         raise NoMaximumError(
-            f"there is no single {what}: {_listed(groups)} were never compared with each other, so "
+            f"there is no single {what}: {_listed(named)} were never compared with each other, so "
             f"nothing says how they share. {remedy}",
-            groups,
+            named,
         )
-    # A module is at 0 here if all outcomes inside were recorded given that they lay inside.
-    empty = np.flatnonzero((own == 0) & (shapes.target[shared] < 0))
-    if len(empty):
-        below = _labels_under(structure, counts, int(shapes.target[shared[empty[0]]]))
-        inside = set(below)
-        rest = [label for label in counts.categories if label not in inside]
-        raise _never_won([rest, below], scale)
-    shares[shared] = own / total
-    return shares
+
+
+def _lost_to_the_rest(counts: ConditionalCounts, below: IntArray, scale: str) -> NoMaximumError:
+    rest = np.setdiff1d(np.arange(counts.n_categories), below)
+    return _never_won([[counts.categories[int(i)] for i in g] for g in (rest, below)], scale)
 
 
 def _never_won(groups: list[list[Label]], scale: str) -> NoMaximumError:
@@ -216,17 +256,19 @@ def _listed(groups: list[list[Label]]) -> str:
     )
 
 
-def _labels_under(structure: Structure, counts: ConditionalCounts, target: int) -> list[Label]:
-    """Labels of an item: one category, or all those of a module."""
-    if target >= 0:
-        return [counts.categories[target]]
-    return _labels_of(structure, counts, np.array([-1 - target]))
+def _numbers_under(structure: Structure, target: int) -> IntArray:
+    """Numbers of an item's categories: one, or all those of a module."""
+    return np.array([target]) if target >= 0 else _numbers_of(structure, np.array([-1 - target]))
 
 
 def _labels_of(structure: Structure, counts: ConditionalCounts, modules: IntArray) -> list[Label]:
+    return [counts.categories[int(i)] for i in _numbers_of(structure, modules)]
+
+
+def _numbers_of(structure: Structure, modules: IntArray) -> IntArray:
     tree = structure.tree
     inside = np.zeros(len(tree.parent), np.bool_)
     inside[modules] = True
     for module in range(1, len(inside)):  # owners come before what they own
         inside[module] |= inside[tree.parent[module]]
-    return [counts.categories[int(i)] for i in np.flatnonzero(inside[tree.holder])]
+    return np.flatnonzero(inside[tree.holder])

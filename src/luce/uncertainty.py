@@ -90,21 +90,28 @@ def _variances(
     with np.errstate(divide="ignore"):
         theta = np.log(p * scale)
     # Where f does not change with the scale of λ, that direction is held; no contrast sees it.
-    hold = 0.0 if problem.total_shape > 0 else problem.shape.mean() / n
+    held = not problem.total_shape > 0
     if n <= MOST_DENSE:
         from scipy.linalg import cho_solve, cholesky
 
         matrix = np.empty((n, n))
         precision(problem, theta, matrix)
+        inside = matrix[np.ix_(active, active)]
+        if held:
+            inside += np.diag(inside).mean() / n
         try:
-            factor = cholesky(matrix[np.ix_(active, active)] + hold, lower=True)
+            factor = cholesky(inside, lower=True)
         except np.linalg.LinAlgError:
+            factor = np.zeros_like(inside)
+        if not (np.diag(factor) ** 2 > 1e-14 * np.diag(inside)).all():  # less is rounding
             raise MethodError(
                 "the maximum is flat in some direction, so there is no Laplace fit: some "
                 "categories are told apart by nothing. Use a concentration above 1, or draws."
-            ) from None
+            )
         return np.asarray(contrasts @ cho_solve((factor, True), contrasts.T))
     from scipy.sparse.linalg import LinearOperator, cg
+
+    hold = problem.shape.mean() / n if held else 0.0
 
     def times(v: FloatArray) -> FloatArray:
         whole, out = np.zeros(n), np.empty(n)

@@ -21,8 +21,8 @@ from luce.kernels.problem import Problem
 # three digits leaves a millionth, so one that starts below the third is the last.
 _CLOSE, _NEAR, _LAST = 1e-20, 1e-6, 1e-9
 
-# f is known to so much of itself.
-_ROUNDING = 1e-13
+# f is known to so much of itself, and of the number of outcomes that its terms stand for.
+_ROUNDING, _ROUNDING_OF_COUNTS = 1e-13, 1e-15
 
 
 @compiled
@@ -60,14 +60,16 @@ def climb(
     gradient, scaling = np.empty(len(step)), np.empty(len(step))
     value, decrement, length = -np.inf, 0.0, 1.0
     steepest, climbing, last = 0.0, True, False
-    # Where f does not change with the scale of λ, a step is not to change it either.
-    hold = 0.0
-    if not problem.total_shape > 0.0:
-        for i in range(len(theta)):
-            hold += problem.shape[i] / len(theta) ** 2
+    outcomes, grouped = 0.0, False
+    for t in range(len(problem.waits)):
+        outcomes += problem.waits[t] + problem.groups[t]
+        grouped |= problem.groups[t] > 0.0
+    # On a ridge, which grouped outcomes may leave, rounding must not pass for curvature.
+    least = 1e-10 if grouped else 1e-14
     for turn in range(steps):
         higher = look(problem, at)
-        enough = value + 1e-4 * length * decrement - _ROUNDING * abs(value)
+        enough = value + 1e-4 * length * decrement
+        enough -= _ROUNDING * abs(value) + _ROUNDING_OF_COUNTS * outcomes
         # So close to the mode rounding hides a gain, but Newton's whole step is right.
         if higher >= enough or decrement < _NEAR or not climbing:
             for i in range(len(theta)):
@@ -86,11 +88,17 @@ def climb(
                 )
             if matrix is not None and climbing:
                 precision_at(problem, at, matrix)
-                climbing = last = _by_factors(matrix, owner, hold, gradient, step)
-            decrement = 0.0
+                # Where f does not change with the scale of λ, one θ stays where it is.
+                fixed = -1 if problem.total_shape > 0.0 else int(np.argmax(scaling))
+                climbing = last = _by_factors(matrix, owner, fixed, least, gradient, step)
+            before, decrement = decrement, 0.0
             for j in range(len(step)):
                 decrement += gradient[j] * step[j] if climbing else 0.0
             if climbing and not decrement > _CLOSE * (1.0 + abs(value)):
+                return True
+            # What no longer shrinks so close to the mode is rounding, where f is strictly concave.
+            still = 0.0 < 0.5 * before < decrement < _NEAR
+            if climbing and still and not grouped:
                 return True
             last &= decrement < _LAST
         else:
@@ -134,31 +142,41 @@ def _product(a: FloatArray, b: FloatArray, n: int) -> float:
 
 @internal
 def _by_factors(
-    matrix: FloatArray, owner: IntArray, hold: float, right: FloatArray, out: FloatArray
+    matrix: FloatArray,
+    owner: IntArray,
+    fixed: int,
+    least: float,
+    right: FloatArray,
+    out: FloatArray,
 ) -> bool:
-    """Solve (B'HB + hold) out = right; False if it is not positive definite.
+    """Solve B'HB out = right with out[fixed] = 0, if any is; False if not positive definite.
 
-    H stands in the first rows of `matrix`, the others are for its factor.
+    H stands in the first rows of `matrix`, the others are for its factor; `least` is what a pivot
+    must keep of its place on the diagonal.
     """
     n, free = len(owner), len(right)
     factor = matrix[n:]
     for a in range(free):
         for b in range(a + 1):
-            factor[a, b] = hold
+            factor[a, b] = 0.0
     for i in range(n):
         for j in range(i + 1):
             a, b = owner[i], owner[j]
             if a >= 0 and b >= 0:
                 twice = 2.0 if i != j and a == b else 1.0
                 factor[max(a, b), min(a, b)] += twice * matrix[i, j]
+    if fixed >= 0:
+        for j in range(free):
+            factor[max(fixed, j), min(fixed, j)] = 1.0 if j == fixed else 0.0
     for i in range(free):
         for j in range(i):
             factor[i, j] = (factor[i, j] - _product(factor[i], factor[j], j)) / factor[j, j]
         own = factor[i, i] - _product(factor[i], factor[i], i)
-        if not own > 1e-14 * factor[i, i]:
+        if not own > least * factor[i, i]:
             return False
         factor[i, i] = math.sqrt(own)
-        out[i] = (right[i] - _product(factor[i], out, i)) / factor[i, i]
+        own = right[i] if i != fixed else 0.0
+        out[i] = (own - _product(factor[i], out, i)) / factor[i, i]
     for i in range(free - 1, -1, -1):
         out[i] /= factor[i, i]
         for j in range(i):

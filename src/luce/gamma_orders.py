@@ -1,0 +1,67 @@
+"""How probable an order of independent gammas is, and so of Dirichlet probabilities before data.
+
+Integrals go over the logit of a gamma's own distribution function, which resolves both tails;
+gammas are kept as logarithms, since those of small shapes leave the range of doubles.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from luce._types import FloatArray
+
+# Logits beyond this have no weight in doubles.
+_REACH = 40.0
+
+# Below this the distribution function is x^a / Γ(a + 1) to all digits.
+_TINY_LOG = -40.0
+
+
+def chance_of_order(shape: FloatArray) -> float:
+    """P(G_1 > G_2 > ... > G_k), to about 8 digits."""
+    coarse, fine = (_chance_of_order(shape, step) for step in (0.04, 0.02))
+    return (4 * fine - coarse) / 3  # the error of the trapezoidal rule goes with step²
+
+
+def chance_of_best(shape: FloatArray, i: int, k: int) -> float:
+    """P(G_i is among the k largest)."""
+    logits = np.arange(-_REACH, _REACH, 0.05)
+    log_x = _log_quantiles(shape[i], logits)
+    # Of how many others are above: the probabilities of 0..k-1, at each x.
+    number = np.zeros((k, len(log_x)))
+    number[0] = 1.0
+    for j in range(len(shape)):
+        if j != i:
+            below = _distribution(shape[j], log_x)
+            number[1:] = number[1:] * below + number[:-1] * (1 - below)
+            number[0] *= below
+    weight = 0.05 / (2 + 2 * np.cosh(logits))
+    return float(number.sum(axis=0) @ weight)
+
+
+def _chance_of_order(shape: FloatArray, step: float) -> float:
+    logits = np.arange(-_REACH, _REACH, step)
+    log_x = np.unique(np.concatenate([_log_quantiles(a, logits) for a in shape]))
+    # P(x > G_j > ... > G_k), from the last on.
+    chance = _distribution(shape[-1], log_x)
+    for a in shape[-2::-1]:
+        middle = (chance[1:] + chance[:-1]) / 2
+        chance = np.r_[0.0, np.cumsum(np.diff(_distribution(a, log_x)) * middle)]
+    return float(chance[-1])
+
+
+def _log_quantiles(a: float, logits: FloatArray) -> FloatArray:
+    from scipy.special import gammainccinv, gammaincinv, gammaln, log_expit
+
+    low, high = np.exp(log_expit(logits)), np.exp(log_expit(-logits))
+    tiny = (log_expit(logits) + gammaln(a + 1)) / a
+    with np.errstate(divide="ignore"):
+        log_x = np.log(np.where(logits < 0, gammaincinv(a, low), gammainccinv(a, high)))
+    return np.asarray(np.where(tiny < _TINY_LOG, tiny, log_x))
+
+
+def _distribution(a: float, log_x: FloatArray) -> FloatArray:
+    from scipy.special import gammainc, gammaln
+
+    near_0 = np.exp(np.minimum(a * log_x - gammaln(a + 1), 0.0))
+    return np.asarray(np.where(log_x < _TINY_LOG, near_0, gammainc(a, np.exp(log_x))))
