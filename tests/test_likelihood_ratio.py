@@ -84,8 +84,12 @@ def test_where_there_is_no_maximum_there_is_no_ratio() -> None:
              Seen((1,), (1, 2), 1)]  # fmt: skip
     ridge = [Seen((0, 1), (0, 1, 2), 3), Seen((2,), (0, 1, 2), 2), Seen((1, 3), (1, 2, 3), 3),
              Seen((2,), (1, 2, 3), 2)]  # fmt: skip
-    for n, data, why in ((3, always, "never lost"), (3, never, "the estimate of 2 is 0"),
-                         (3, TWO_PEAKS, "the estimate of 2 is 0"), (4, ridge, "not a single")):  # fmt: skip
+    for n, data, why in (
+        (3, always, "never lost"),
+        (3, never, "the estimate of 2 is 0"),
+        (3, TWO_PEAKS, "the estimate of 2 is 0"),
+        (4, ridge, "not a single"),
+    ):
         found = ask(Posterior(counts_of(n, data)), larger=[0, 1], draws=200)
         assert found.likelihood_ratio is None
         assert why in found.why_none
