@@ -59,6 +59,7 @@ def test_an_order_costs_nothing_or_an_equality(seed: int) -> None:
     assert found.p_value == pytest.approx(chi2.sf(statistic, 1) / 2, abs=1e-6)
 
 
+@pytest.mark.filterwarnings("ignore::luce.ConvergenceWarning")  # few draws: not looked at
 def test_hypotheses_come_with_their_ratio() -> None:
     n, data = data_of(20)
     counts = counts_of(n, data)
@@ -78,6 +79,7 @@ def test_hypotheses_come_with_their_ratio() -> None:
         assert words in str(found)
 
 
+@pytest.mark.filterwarnings("ignore::luce.ConvergenceWarning")  # few draws: not looked at
 def test_where_there_is_no_maximum_there_is_no_ratio() -> None:
     always = [Seen((0,), (0, 1), 3), Seen((1,), (1, 2), 2), Seen((2,), (1, 2), 1)]
     never = [Seen((0,), (0, 1), 3), Seen((1,), (0, 1), 2), Seen((0,), (0, 2), 1),
