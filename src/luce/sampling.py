@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
-from threading import Event
+from threading import Event, current_thread, main_thread
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
@@ -179,6 +179,9 @@ def run_chains(
         return sum(chain.to_warm + chain.to_draw for chain in chains)
 
     total = left()
+    if threads == 1 and watch is None and not progress and current_thread() is not main_thread():
+        take_turns(chains)  # Ctrl-C reaches the main thread alone: nobody has to wait for one here
+        return False
     with ThreadPoolExecutor(threads) as pool, ProgressBar(total, progress) as bar:
         futures = [pool.submit(take_turns, chains[k::threads]) for k in range(threads)]
         try:

@@ -32,7 +32,11 @@ def connected(cluster: ClusterLike) -> Iterator[Client | None]:
         yield cluster
     elif isinstance(cluster, str) and cluster == "local":
         here = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+        import dask
+
         with (
+            # Dask's profiler asks for the interpreter's lock every 10 ms, which slows short work.
+            dask.config.set({"distributed.worker.profile.enabled": False}),
             LocalCluster(
                 n_workers=here or 1, threads_per_worker=1, processes=True, dashboard_address=":0"
             ) as own,
