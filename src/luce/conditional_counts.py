@@ -13,7 +13,6 @@ Everything that can be wrong with data is found here and nowhere later.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping
 from functools import cached_property
 
@@ -22,7 +21,7 @@ import numpy as np
 from luce._types import FloatArray, Label, Labels, WordArray
 from luce.entries import Entry, added_up, frozen, grouped, observed, powers, ranked, renumbered
 from luce.errors import DataError
-from luce.labels import Categories, canonical_name, plural
+from luce.labels import Categories, hash_of_names, plural
 from luce.set_family import SetFamily, describe_set
 
 # Entries are kept as a linked list, newest first, so that observing in a loop costs the same
@@ -83,10 +82,10 @@ class ConditionalCounts:
     @property
     def digest(self) -> str:
         """A fingerprint of labels and counts: equal data, however it was entered, share it."""
-        content = hashlib.sha256("\n".join(map(canonical_name, self.categories)).encode())
+        content = hash_of_names(self.categories)
         for array in (self.category_counts, *self._sorted_sets):
             content.update(array.tobytes())
-        return content.hexdigest()
+        return str(content.hexdigest())
 
     def __len__(self) -> int:
         """Return how many distinct sets stand in the likelihood besides single categories."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable, Iterator, Mapping
-from functools import cached_property
+from functools import cached_property, lru_cache
 from numbers import Number
 from typing import Any
 
@@ -169,6 +170,16 @@ def canonical_name(label: Label) -> str:
         names = [canonical_name(part) for part in label]
         return f"{type(label).__name__}{names if isinstance(label, tuple) else sorted(names)}"
     return repr(label)
+
+
+def hash_of_names(labels: tuple[Label, ...] | range) -> Any:
+    """SHA-256 of labels in their order, to be continued."""
+    return _hash_of_names(labels).copy()
+
+
+@lru_cache(maxsize=4)  # a million names take two seconds
+def _hash_of_names(labels: tuple[Label, ...] | range) -> Any:
+    return hashlib.sha256("\n".join(map(canonical_name, labels)).encode())
 
 
 def some(labels: Iterable[Label], most: int = 6, quote: bool = True) -> str:

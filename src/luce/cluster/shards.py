@@ -15,6 +15,7 @@ from luce.cluster.connect import workers_of
 from luce.cluster.tree_sums import Node, nodes_of, sum_of, total_of
 from luce.conditional_counts import ConditionalCounts
 from luce.errors import DataError, LuceError
+from luce.labels import hash_of_names
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -42,7 +43,7 @@ class Shard:
         self._facts = [
             {
                 "categories": len(counts.categories),
-                "labels": _label_digest(counts),
+                "labels": hash_of_names(counts.categories).hexdigest(),
                 "digest": counts.digest,
                 "n_outcomes": counts.n_outcomes,
                 "members": len(counts.sets.members),
@@ -117,10 +118,6 @@ def _problem(counts: ConditionalCounts) -> tuple[Problem, Any]:
         np.ones(counts.n_categories), 1.0,
     )._replace(wide=None)  # fmt: skip
     return problem, split_space(problem)
-
-
-def _label_digest(counts: ConditionalCounts) -> str:
-    return ConditionalCounts(counts.categories).digest
 
 
 @dataclass

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import time
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor, wait
@@ -19,7 +18,7 @@ from luce.errors import DataError
 from luce.gamma_prior import Gamma
 from luce.hdp.problem import Problem, whole_counts
 from luce.hdp.state import log_dirichlet
-from luce.labels import Categories, canonical_name, plural
+from luce.labels import Categories, hash_of_names, plural
 from luce.progress import ProgressBar
 from luce.readers.given import is_frame
 from luce.readers.transitions import as_sequences, read_transitions
@@ -221,7 +220,7 @@ def _read(model: HDPTransitions, given: Any, starts: Mapping[Label, float] | Non
 
 
 def _digest(data: _Data) -> str:
-    content = hashlib.sha256("\n".join(map(canonical_name, data.labels)).encode())
+    content = hash_of_names(data.labels.labels)
     for array in (data.counts, data.starts):
         content.update(np.ascontiguousarray(array).tobytes())
-    return content.hexdigest()
+    return str(content.hexdigest())
