@@ -19,8 +19,11 @@ _PATIENCE = 20.0  # seconds
 
 
 @contextmanager
-def connected(cluster: ClusterLike) -> Iterator[Client | None]:
-    """Give a client of the workers; what was started for it is stopped again."""
+def connected(cluster: ClusterLike, workers: int | None = None) -> Iterator[Client | None]:
+    """Give a client of the workers; what was started for it is stopped again.
+
+    `workers` says how many to start for "local", unless one for each processor.
+    """
     if cluster is None:
         yield None
         return
@@ -32,6 +35,7 @@ def connected(cluster: ClusterLike) -> Iterator[Client | None]:
         yield cluster
     elif isinstance(cluster, str) and cluster == "local":
         here = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+        here = workers or here
         import dask
 
         with (

@@ -142,7 +142,9 @@ class Shards:
         self._held = [_Held(int(a), pieces[int(a) : int(b)]) for a, b in pairwise(cuts)]
         self._mending = threading.Lock()
         for held, worker in zip(self._held, workers, strict=False):
-            self._build(held, worker)
+            self._begin(held, worker)
+        for held in self._held:  # all of them are building by now
+            self._settle(held)
         facts = self._ask("facts")
         self.facts = [fact for facts_of, _ in facts for fact in facts_of]
         self._check_facts()
@@ -216,23 +218,29 @@ class Shards:
                 for other in self._held:
                     if other is not held and other.worker in load:
                         load[other.worker] += 1
-                self._build(held, min(load, key=lambda worker: load[worker]))
+                self._begin(held, min(load, key=lambda worker: load[worker]))
+                self._settle(held)
             return held.actor
 
-    def _build(self, held: _Held, worker: str) -> None:
+    def _begin(self, held: _Held, worker: str) -> None:
         """Have a worker hold some blocks: this one, or another if it dies meanwhile."""
         if self._client is None:
             held.actor = Shard(held.first, held.pieces)
             return
-        future = self._client.submit(
+        held.worker = worker
+        held.future = self._client.submit(
             Shard, held.first, list(held.pieces), actor=True, workers=[worker],
             allow_other_workers=True, pure=False,
         )  # fmt: skip
+
+    def _settle(self, held: _Held) -> None:
+        """Wait until they are held, and note by whom."""
+        if self._client is None:
+            return
         with self._client.as_current():  # an actor belongs to the client that is current then
-            held.actor = future.result()
-        held.future = future
-        holders = self._client.who_has([future])
-        held.worker = next(iter(next(iter(holders.values()))), worker)
+            held.actor = held.future.result()
+        holders = self._client.who_has([held.future])
+        held.worker = next(iter(next(iter(holders.values()))), held.worker)
 
     def _check_facts(self) -> None:
         first = self.facts[0]
