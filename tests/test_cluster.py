@@ -147,7 +147,7 @@ def test_a_shard_whose_worker_is_killed_is_built_again(
     options: dict[str, Any] = {"draws": 150, "chains": 2, "seed": 5, "progress": False}
     here = luce.sample_sharded(pieces, cluster=None, **options)
     sweeps, built = [0], []
-    sweep, build = Shards.sweep, Shards._build
+    sweep, build = Shards.sweep, Shards._begin
 
     def counted(self: Shards, p: Any, word: int) -> Any:
         sweeps[0] += 1
@@ -158,7 +158,7 @@ def test_a_shard_whose_worker_is_killed_is_built_again(
         built.append((held.first, held.worker))
 
     monkeypatch.setattr(Shards, "sweep", counted)
-    monkeypatch.setattr(Shards, "_build", noted)
+    monkeypatch.setattr(Shards, "_begin", noted)
     killer = killing(client, lambda: sweeps[0] > 100)  # in the middle of the chains
     there = luce.sample_sharded(pieces, cluster=client, **options)
     killer.join()

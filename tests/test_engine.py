@@ -414,7 +414,7 @@ def points(rng: np.random.Generator, d: Floats, number: int) -> Floats:
 @pytest.mark.parametrize("tolerance", [0.05, 0.002])
 def test_no_point_is_above_the_bound(tolerance: float) -> None:
     rng = generator(500)
-    for _ in range(100):
+    for _ in range(40):
         d, m = random_star(rng)
         x = np.full(len(d), np.nan)
         bound = star_bound(d, m, np.arange(len(d)), tolerance, x)

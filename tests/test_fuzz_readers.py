@@ -541,7 +541,7 @@ def test_a_hundred_thousand_mutated_inputs(quarter: int, tmp_path: Path) -> None
 def test_lines_by_the_block_and_one_by_one_give_the_same(tmp_path: Path) -> None:
     tables = [sample for sample in FILES if sample.name.endswith((".csv", ".tsv"))]
     compared = 0
-    for k in range(1_000):
+    for k in range(400):
         rng = random.Random(f"table {SEED} {k}")
         sample = rng.choice(tables)
         content, options = mutate_bytes(sample.content, rng), sample.options | {"skip_bad": True}
@@ -550,7 +550,7 @@ def test_lines_by_the_block_and_one_by_one_give_the_same(tmp_path: Path) -> None
         answers = [outcome_of(read, path, options) for read in (read_by_the_block, read_by_line)]
         assert answers[0] == answers[1], f"{sample.name}: {content!r}"
         compared += not isinstance(answers[0], str)
-    assert compared > 300
+    assert compared > 100
 
 
 def outcome_of(read: Callable[..., Any], path: Path, options: dict[str, Any]) -> Any:

@@ -665,7 +665,7 @@ def process(code: str, **environment: str) -> subprocess.Popen[str]:
     )
 
 
-@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("threads", [pytest.param(1, marks=pytest.mark.slow), 2])
 def test_interrupt_returns_the_draws_so_far(tmp_path: Path, threads: int) -> None:
     run = process(
         f"""
@@ -724,9 +724,9 @@ except KeyboardInterrupt:
     print("interrupted")
 """
     runs = {
-        "early": process(template.format(seconds=1.3, progress=True)),
-        "late": process(template.format(seconds=3.5, progress=True)),
-        "quiet": process(template.format(seconds=3.5, progress=False)),
+        "early": process(template.format(seconds=0.8, progress=True)),
+        "late": process(template.format(seconds=2.6, progress=True)),
+        "quiet": process(template.format(seconds=2.6, progress=False)),
     }
     out = {name: run.communicate(timeout=60) for name, run in runs.items()}
     assert all(stdout == "interrupted\n" for stdout, _ in out.values())

@@ -60,7 +60,7 @@ def small() -> tuple[list[ConditionalCounts], Family]:
 
 def drawn(pieces: list[ConditionalCounts]) -> Moments:
     run = luce.sample_sharded(
-        pieces, [1.2, 0.7, 2.0], 250, chains=40, warmup=30,
+        pieces, [1.2, 0.7, 2.0], 150, chains=30, warmup=20,
         seed=np.random.SeedSequence([SEED, 8]), cluster=None, progress=False,
     )  # fmt: skip
     return chain_moments(run.posterior["probabilities"].values)

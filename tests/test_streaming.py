@@ -97,10 +97,14 @@ def test_quantiles_of_few_draws_are_the_samples_own(tmp_path: Path) -> None:
     np.testing.assert_allclose(run["running"]["quantiles"].values, expected, rtol=1e-12)
 
 
+OTHERS = ["exact", "concentration"]  # the same places to stop, a little dearer
+
 # -- broken off -----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ["exact", "metropolis", "keep", "concentration"])
+@pytest.mark.parametrize(
+    "name", ["metropolis", "keep", *(pytest.param(k, marks=pytest.mark.slow) for k in OTHERS)]
+)
 def test_wherever_it_stops_it_goes_on_bit_for_bit(name: str, tmp_path: Path, breaking: Any) -> None:
     memory = draw(name)
     stops = 0
