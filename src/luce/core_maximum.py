@@ -62,8 +62,7 @@ def core_shares(problem: Problem, core: Core, single: bool = True) -> tuple[Floa
     if problem.groups.any():
         return _best_of_several(problem, family, active, single, may_be_unbounded)
     theta, reached = laplace.climb_from(problem, _numbered(active), _guess(problem, core))
-    finite = theta[active]
-    if finite.max() - finite.min() > _FAR or not reached:
+    if not reached or np.ptp(theta[active]) > _FAR:
         groups = winning_groups(family, problem.shape, problem.total_shape, theta)
         # Of those that are at 0 there is nothing to ask.
         if sum(bool(active[group].any()) for group in groups) > 1:
@@ -157,6 +156,8 @@ def _require(reached: bool) -> None:
 
 
 def _numbered(active: Any) -> IntArray:
+    if active.all():
+        return np.arange(len(active))
     return np.where(active, np.cumsum(active) - 1, -1)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -25,13 +26,15 @@ class MaximumLikelihood:
         The data.
     probabilities
         Where the likelihood is largest; `at_zero` names those whose estimate is 0.
-    log_likelihood
-        Its logarithm there, without multinomial coefficients.
     """
 
     counts: ConditionalCounts
     probabilities: Mode
-    log_likelihood: float
+
+    @cached_property
+    def log_likelihood(self) -> float:
+        """Its logarithm there, without multinomial coefficients."""
+        return float(density.log_likelihood(self.probabilities, self.counts))
 
     def covariance(
         self, scale: str = "simplex", reference: Label = "mean", among: Labels | None = None
@@ -83,4 +86,4 @@ def maximum_likelihood(counts: ConditionalCounts) -> MaximumLikelihood:
         raise DataError(f"counts must be ConditionalCounts; {type(counts).__name__} was given.")
     announce_compilation()
     best = largest_at(counts, np.zeros(counts.n_categories), "likelihood")
-    return MaximumLikelihood(counts, best, float(density.log_likelihood(best, counts)))
+    return MaximumLikelihood(counts, best)

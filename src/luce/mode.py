@@ -139,24 +139,24 @@ def largest_at(counts: ConditionalCounts, prior: FloatArray, scale: str) -> Mode
         unbounded = [counts.categories[i] for i in np.flatnonzero(power < 0)]
         raise _unbounded(some(unbounded), "concentration plus count is below 1")
     shapes = shapes_of(structure, counts, prior)
-    _require_bounded(shapes, counts)
+    if prior.min() < 0:
+        _require_bounded(shapes, counts)
     descent = structure.descent
     outside, undecided = _exact_shares(shapes, counts, scale)
     parts, maxima = [outside], 1
     for core in structure.cores:
-        if not shapes.total[core.cells].any() and not (core.sets.exponent > 0).any():
+        shape = shapes.total[core.cells]
+        if not shape.any() and not (core.sets.exponent > 0).any():
             parts.append(np.zeros(core.n_atoms))
             continue
         # The layout as it is: spreads, which only samplers need, are not worked out.
-        problem = core.laid_out._replace(
-            shape=shapes.total[core.cells], total_shape=float(shapes.total[core.union])
-        )
+        problem = core.laid_out._replace(shape=shape, total_shape=float(shapes.total[core.union]))
         try:
             shares, found = core_shares(problem, core)
         except NoEnd as none:
             groups = [_labels_of(structure, counts, core.cells[list(g)]) for g in none.groups]
             raise _never_won(groups, scale) from None
-        for cell in core.cells[shares == 0].tolist():
+        for cell in core.cells[shares == 0].tolist() if shares.min() == 0 else ():
             below = _numbers_of(structure, np.array([cell]))
             if power[below].any():  # they won among themselves, but never against others
                 raise _lost_to_the_rest(counts, below, scale)
