@@ -73,7 +73,8 @@ def loads_netcdf(data: bytes) -> None:
 
 def _whole_run(path: Path) -> None:
     counts = luce.ConditionalCounts("abc").observe({"a": 2, "b": 1}, within="ab")
-    luce.save(luce.Posterior(counts).sample(5, chains=1, seed=1, progress=False), path)
+    run = luce.Posterior(counts).sample(5, chains=1, seed=1, progress=False)
+    luce.save(run, path, overwrite=True)
 
 
 def loads_zarr() -> Callable[[bytes], None]:
@@ -157,8 +158,8 @@ def seeds(target: str, corpus: Path) -> None:
         values = [("a", 1, 2.5, True, None), frozenset([1, (2,)]), [b"ab", 2**70, float("inf")]]
         found = [typed_json.to_text(value).encode() for value in values]
     elif target == "netcdf":
-        _whole_run(corpus / "run.nc")
-        found = [(corpus / "run.nc").read_bytes()]
+        _whole_run(FOLDER / "run.nc")
+        found = [(FOLDER / "run.nc").read_bytes()]
     elif target == "zarr":
         loads_zarr()
         path = FOLDER / "run.zarr"
