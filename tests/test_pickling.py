@@ -13,7 +13,9 @@ import luce
 from luce.errors import Problem
 from luce.readers.ties import HalfWinsWarning
 
-COUNTS = luce.ConditionalCounts(["Ann", ("Bo", 2), 3]).observe({"Ann": 5, 3: 2}, without=[("Bo", 2)])
+COUNTS = luce.ConditionalCounts(["Ann", ("Bo", 2), 3]).observe(
+    {"Ann": 5, 3: 2}, without=[("Bo", 2)]
+)
 CORE = COUNTS.observe({"Ann": 2, ("Bo", 2): 1}, within=["Ann", ("Bo", 2)])
 POSTERIOR = luce.Posterior(COUNTS, [0.5, 1.5, 2.0])
 BAD = [Problem(3, "a count is negative."), Problem(0, "no header.")]
@@ -21,6 +23,10 @@ BAD = [Problem(3, "a count is negative."), Problem(0, "no header.")]
 
 def as_error(error: Any) -> Any:
     return type(error), str(error), {k: repr(v) for k, v in vars(error).items()}
+
+
+def as_arrays(family: Any) -> Any:
+    return [family.n, *(x.tolist() for x in (family.members, family.set_end, family.exponent))]
 
 
 def as_posterior(posterior: luce.Posterior) -> Any:
@@ -40,7 +46,7 @@ def drawing() -> luce.Posterior:
 # What is pickled, and what must be the same afterwards.
 OBJECTS: dict[str, tuple[Callable[[], Any], Callable[[Any], Any]]] = {
     "counts": (lambda: CORE, lambda c: (c.digest, c.categories, c.n_outcomes, c == CORE)),
-    "set family": (lambda: CORE.sets, lambda f: (f.n, f.members.tolist(), f.set_end.tolist(), f.exponent.tolist())),
+    "set family": (lambda: CORE.sets, as_arrays),
     "posterior": (lambda: POSTERIOR, as_posterior),
     "posterior in use": (drawing, as_posterior),
     "posterior of a process": (

@@ -129,7 +129,9 @@ def test_a_category_split_is_the_whole_and_a_beta_share(
     )
     gain = math.lgamma(c[0]) + math.lgamma(c[1]) - math.lgamma(c.sum())
     gain -= math.lgamma(a[0]) + math.lgamma(a[1]) - math.lgamma(sum(a))
-    assert float(apart.log_evidence()) == pytest.approx(float(whole.log_evidence()) + gain, abs=1e-8)
+    assert float(apart.log_evidence()) == pytest.approx(
+        float(whole.log_evidence()) + gain, abs=1e-8
+    )
 
 
 @tried(30)
