@@ -36,7 +36,8 @@ def _cache_folder() -> str | None:
     for source in sorted(here.glob("*.py")):
         digest.update(source.read_bytes())
     chosen = _config.CACHE_DIR  # the user's own choice, by NUMBA_CACHE_DIR
-    for base in [chosen] if chosen else [here / "__pycache__", "~/.cache/luce"]:
+    usual = [str(here / "__pycache__"), "~/.cache/luce"]
+    for base in [str(chosen)] if chosen else usual:
         folder = Path(base) / f"luce-{digest.hexdigest()[:16]}"
         try:
             folder = folder.expanduser()
