@@ -38,7 +38,9 @@ def licence_of(found: metadata.Distribution) -> str:
     """What a distribution says of its licence."""
     data = found.metadata
     kinds = [c for c in data.get_all("Classifier") or [] if c.startswith("License ::")]
-    return " / ".join(filter(None, [data["License-Expression"], *kinds])) or str(data["License"])
+    return " / ".join(filter(None, [data.get("License-Expression"), *kinds])) or str(
+        data.get("License")
+    )
 
 
 def faults_of(name: str, found: metadata.Distribution) -> list[str]:

@@ -78,7 +78,7 @@ def test_a_disk_that_cannot_be_written(
 ) -> None:
     before = luce.load(closed / "run.nc"), luce.load(closed / "run.zarr")
     fit = ("fit", games, "--draws", 200, "--seed", 1, "--overwrite")
-    for name in ("run.nc", "run.zarr", "new.nc", "new.zarr"):
+    for name in ("new.nc", "run.zarr"):
         assert "Read-only file system" in said(capsys, *fit, "--out", closed / name)
     assert "Read-only" in said(capsys, *fit, "--stream", "--out", closed / "streamed.zarr")
     assert "Read-only" in said(capsys, "report", closed / "run.nc")
@@ -131,11 +131,11 @@ def test_no_control_codes_where_there_is_no_terminal(tmp_path: Path) -> None:
     (tmp_path / "games.csv").write_text(CYCLE)
     code = "import luce.progress as p, luce.cli as c; p._PATIENCE = 0.0; raise SystemExit(c.main())"
     command = [sys.executable, "-c", code, "fit", str(tmp_path / "games.csv"), "--seed", "1",
-               "--draws", "60000", "--method", "waiting-times"]  # fmt: skip
+               "--draws", "6000", "--method", "waiting-times"]  # fmt: skip
     plain = {k: v for k, v in os.environ.items() if k not in ("FORCE_COLOR", "TTY_COMPATIBLE")}
     done = subprocess.run(command, capture_output=True, text=True, env={**plain, "TERM": "dumb"})
     assert done.returncode == 0, done.stderr
-    assert "4 chains of 60,000 draws" in done.stdout
+    assert "4 chains of 6,000 draws" in done.stdout
     assert "sampling" in done.stderr
     for text in (done.stdout, done.stderr):
         assert re.search("[\x00-\x08\x0b-\x1f\x7f]", text) is None, ascii(text)
@@ -151,17 +151,14 @@ def interrupted_after(seconds: float, folder: Path, *more: str) -> tuple[int, st
     return process.returncode, out, errors
 
 
-def test_ctrl_c_saves_what_there_is(tmp_path: Path) -> None:
-    (tmp_path / "games.csv").write_text(CYCLE)
+def test_ctrl_c_saves_what_there_is(games: Path, tmp_path: Path) -> None:
     target = tmp_path / "run.nc"
     fit = ("--seed", "1", "--chains", "2", "--out", str(target))
-    process = luce_process(
-        "fit", tmp_path / "games.csv", "--draws", 2_000_000, "--method", "waiting-times", *fit
-    )
+    process = luce_process("fit", games, "--draws", 2_000_000, "--method", "waiting-times", *fit)
     assert process.stdout is not None
     while "core" not in process.stdout.readline():  # from here on it draws
         assert process.poll() is None
-    time.sleep(0.6)
+    time.sleep(0.1)
     process.send_signal(signal.SIGINT)
     _, errors = process.communicate(timeout=120)
     assert process.returncode == 130, errors
@@ -183,9 +180,8 @@ def test_ctrl_c_saves_what_there_is(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("suffix", ["nc", "zarr"])
-def test_ctrl_c_at_any_time(suffix: str, tmp_path: Path) -> None:
+def test_ctrl_c_at_any_time(suffix: str, games: Path, tmp_path: Path) -> None:
     """Once luce is loaded: one line, 130.  While Python still loads it, Python says it itself."""
-    (tmp_path / "games.csv").write_text(CYCLE)
     rng = random.Random(SEED)
     loading = 0
     for k in range(25):
