@@ -126,6 +126,7 @@ def test_output_that_cannot_be_written(games: Path) -> None:
     assert errors == "luce: output: No space left on device\n"
 
 
+@pytest.mark.slow
 def test_no_control_codes_where_there_is_no_terminal(tmp_path: Path) -> None:
     """Neither in a table nor in a bar, which appears at once here."""
     (tmp_path / "games.csv").write_text(CYCLE)
