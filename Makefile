@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 # A file of tests stays in one process; WORKERS= runs them all in one.
 WORKERS ?= -n auto --maxprocesses 4 --dist loadfile
 
-.PHONY: demo test test-slow lint check benchmark figures clean
+.PHONY: demo test test-slow lint audit check benchmark figures clean
 
 $(VENV)/.package: pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "luce needs Python 3.11 or newer; set PYTHON=")'
@@ -24,13 +24,18 @@ demo: $(VENV)/.package  ## the paper's experiments in small, as a page to look a
 test: $(VENV)/.tools  ## the default tests
 	$(BIN)/python -m pytest $(WORKERS)
 
-test-slow: $(VENV)/.tools  ## the default tests and the slow ones
-	$(BIN)/python -m pytest $(WORKERS) -m "slow or not slow"
+test-slow: $(VENV)/.tools  ## the default tests and the slow ones, a fuzzer among them
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --group fuzz
+	LUCE_REQUIRE_FUZZER=1 $(BIN)/python -m pytest $(WORKERS) -m "slow or not slow"
 
 lint: $(VENV)/.tools  ## style and types
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
+
+audit: $(VENV)/.package  ## licences, origins and known vulnerabilities of what luce needs
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --group audit
+	$(BIN)/python .ci/audit.py
 
 check: lint test  ## what CI runs
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from browser import chromium, visit
 
-from luce.errors import DataError
+from luce.errors import DataError, LuceError
 from luce.page import Badge, Code, Folded, Link, Name, Number, Page, Panel, Strong
 
 SVG = (
@@ -308,7 +308,7 @@ def test_a_save_that_fails_changes_nothing(
         raise OSError("disk full")
 
     monkeypatch.setattr(Path, step, fail)
-    with pytest.raises(OSError, match="disk full"):
+    with pytest.raises(LuceError, match="disk full"):
         wide().save(file)
     assert file.read_bytes() == before
     assert list(tmp_path.iterdir()) == [file]

@@ -40,9 +40,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     except BrokenPipeError:  # whoever was reading has seen enough, as in `luce fit x | head`
         sys.stdout = open(os.devnull, "w")  # noqa: SIM115  # or Python complains at the end
         return 141
-    except KeyboardInterrupt:
-        print("luce: interrupted", file=sys.stderr)
+    except KeyboardInterrupt as error:
+        print(f"luce: interrupted{f'. {error}' if str(error) else ''}", file=sys.stderr)
         return 130
+    except OSError as error:  # standard output on a full disk, a folder that was taken away
+        print(f"luce: {error.filename or 'output'}: {error.strerror or error}", file=sys.stderr)
+        sys.stdout = open(os.devnull, "w")  # noqa: SIM115
+        return 1
     return int(code or 0)
 
 

@@ -40,6 +40,9 @@ class BadRowsError(DataError):
             "skip_bad=True (--skip-bad)."
         )
 
+    def __reduce__(self) -> tuple[object, ...]:  # workers send their errors home pickled
+        return type(self), (self.problems, self.unit, self.source)
+
 
 class NotExactError(LuceError):
     """A closed form was asked for where none exists; `cores` says how many stand in the way."""
@@ -88,9 +91,13 @@ class SkippedRowsWarning(UserWarning):
 
     def __init__(self, problems: Sequence[Problem], unit: str = "row", source: str = "") -> None:
         self.problems = list(problems)
+        self.unit = unit
         self.source = source
         where = f"{source}: " if source else ""
         super().__init__(f"{where}left out {len(self.problems):,}: {listed(problems, unit)}")
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return type(self), (self.problems, self.unit, self.source)
 
 
 class EvidenceWarning(UserWarning):

@@ -135,6 +135,9 @@ def _fit(arguments: argparse.Namespace) -> int:
         elif arguments.out is not None:
             save(run, arguments.out, overwrite=arguments.overwrite)
             print(f"Saved: {Path(arguments.out)}")
+        if run.attrs["interrupted"]:  # what there was by then is printed, and saved
+            sys.stdout.flush()
+            raise KeyboardInterrupt(f"{sizes['draw']:,} of {arguments.draws:,} draws were made.")
     return code
 
 

@@ -10,13 +10,14 @@ import re
 import unicodedata
 from base64 import b64encode
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
 from uuid import uuid4
 from xml.etree import ElementTree
 
-from luce.errors import DataError
+from luce.errors import DataError, LuceError
 from luce.page_tables import script, table_html
 from luce.page_words import (
     Badge,
@@ -233,8 +234,12 @@ class Page:
         try:
             part.write_bytes(self.to_html().encode())
             part.replace(path)
+        except OSError as error:
+            why = error.strerror or error
+            raise LuceError(f"{str(path)!r} could not be written: {why}.") from error
         finally:
-            part.unlink(missing_ok=True)
+            with suppress(OSError):  # a disk that cannot be written holds no part either
+                part.unlink(missing_ok=True)
         return path
 
 

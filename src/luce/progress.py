@@ -75,6 +75,13 @@ def announce_compilation(kernel: Any = None) -> None:
         from luce.kernels.dirichlet_tree import draw_splits
 
         kernel = draw_splits
+    if kernel.stats.cache_path is None:
+        print(
+            "luce: compiling the samplers in every process, since there is no folder to keep them "
+            "in; set NUMBA_CACHE_DIR to one that can be written",
+            file=sys.stderr,
+        )
+        return
     folder, module = Path(kernel.stats.cache_path), kernel.__module__.rpartition(".")[2]
     if not any(folder.glob(f"{module}.{kernel.__name__}*.nbi")):
         print(

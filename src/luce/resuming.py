@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from luce.errors import DataError
 from luce.run_files.seal import settings_file
 from luce.storage.contents import posterior_of
-from luce.storage.lazily import open_run, root_attributes
+from luce.storage.lazily import open_run, read_folder, root_attributes
 from luce.streaming.journal import read_settings
 from luce.streaming.open_stream import taken_up
 from luce.version import __version__
@@ -51,13 +51,5 @@ def resume(
             f"{folder} was begun with luce {version}, and this is luce {__version__}: the draws "
             "might differ. Go on with the other one, or start anew."
         )
-    posterior = posterior_of(_without_draws(folder))
+    posterior = posterior_of(read_folder(folder, some=True))
     return taken_up(posterior, posterior._shapes, folder, threads, progress)
-
-
-def _without_draws(folder: Path) -> DataTree:
-    """Data and prior of a run that has no draws yet."""
-    from luce.run_files.formats import open_zarr
-    from luce.run_files.stored_form import original_form
-
-    return original_form(open_zarr(folder, some=True), str(folder))

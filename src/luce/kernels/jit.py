@@ -8,7 +8,7 @@ is edited or upgraded, old code is never run.
 """
 
 import hashlib
-import os
+import tempfile
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
@@ -25,29 +25,36 @@ _build: Any = cgutils
 
 
 @cache
-def _cache_folder() -> str:
+def _cache_folder() -> str | None:
     """Where compiled kernels go: beside their sources, or in the user's cache if that is closed.
 
-    Numba falls back to its own places if neither can be written.
+    None where neither can be written: then they are compiled anew in each process.  Numba's own
+    places would not do, since it does not look at all kernels before it takes old code.
     """
     here = Path(__file__).parent
     digest = hashlib.sha256(numba.__version__.encode())
     for source in sorted(here.glob("*.py")):
         digest.update(source.read_bytes())
-    base = _config.CACHE_DIR  # the user's own choice, by NUMBA_CACHE_DIR
-    if not base:
-        beside = here / "__pycache__"
-        writable = os.access(beside if beside.exists() else here, os.W_OK)
-        base = str(beside if writable else Path("~/.cache/luce").expanduser())
-    return str(Path(base) / f"luce-{digest.hexdigest()[:16]}")
+    chosen = _config.CACHE_DIR  # the user's own choice, by NUMBA_CACHE_DIR
+    usual = [str(here / "__pycache__"), "~/.cache/luce"]
+    for base in [str(chosen)] if chosen else usual:
+        folder = Path(base) / f"luce-{digest.hexdigest()[:16]}"
+        try:
+            folder = folder.expanduser()
+            folder.mkdir(parents=True, exist_ok=True)
+            tempfile.TemporaryFile(dir=folder).close()
+        except (OSError, RuntimeError):  # closed, full, or nobody's home
+            continue
+        return str(folder)
+    return None
 
 
 def compiled(function: _Function) -> _Function:
     """Compile on first use, keep the result on disk, release the interpreter lock."""
-    before = _config.CACHE_DIR
-    _config.CACHE_DIR = _cache_folder()
+    before, folder = _config.CACHE_DIR, _cache_folder()
+    _config.CACHE_DIR = folder or before
     try:
-        jit = numba.njit(cache=True, nogil=True, error_model="numpy")(function)
+        jit = numba.njit(cache=folder is not None, nogil=True, error_model="numpy")(function)
     finally:
         _config.CACHE_DIR = before
     return cast(_Function, jit)

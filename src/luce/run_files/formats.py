@@ -142,6 +142,9 @@ def open_zarr(path: Path, *, some: bool = False) -> DataTree:
     _need_zarr()
     for file in sorted(path.rglob("zarr.json")):
         metadata = json.loads(file.read_text(encoding="utf-8"))
+        for name in (metadata.get("consolidated_metadata") or {}).get("metadata", {}):
+            if not all(part.isidentifier() for part in name.split("/")):
+                raise DataError(f"{file} names {name!r}, which might lead out of the folder.")
         if metadata["node_type"] == "array":
             _check_zarr_array(file.parent, metadata, some)
     # Only version 3: the older one lets a file name any codec, and one of them unpickles.

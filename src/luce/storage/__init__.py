@@ -15,7 +15,7 @@ from luce.run_files.formats import Format, format_of
 from luce.run_files.seal import files_of
 from luce.run_files.stored_form import original_form, stored_form
 from luce.storage.contents import check_run, posterior_of
-from luce.storage.lazily import open_run, require_complete
+from luce.storage.lazily import open_run, reading, require_complete
 
 if TYPE_CHECKING:
     from xarray import DataTree
@@ -103,7 +103,7 @@ def load(path: str | os.PathLike[str]) -> DataTree:
     """
     source = Path(path)
     form = format_of(source)
-    try:
+    with reading(source, form.name):
         if not source.exists():
             raise DataError(f"{source} does not exist.")
         if source.is_dir() != form.is_folder:
@@ -114,12 +114,6 @@ def load(path: str | os.PathLike[str]) -> DataTree:
         form.check(source)
         run = original_form(form.read(source), str(source))
         check_run(run)
-    except LuceError:
-        raise
-    except Exception as error:  # whatever a library says about a file that it cannot read
-        raise DataError(
-            f"{source} cannot be read as {form.name}: {type(error).__name__}: {error}"
-        ) from error
     return run
 
 

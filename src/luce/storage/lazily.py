@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from luce.errors import DataError, LuceError
 from luce.run_files.formats import open_zarr
-from luce.run_files.seal import settings_file
+from luce.run_files.seal import files_of, settings_file
 from luce.run_files.stored_form import original_form
 
 if TYPE_CHECKING:
@@ -38,7 +40,27 @@ def open_run(path: str | os.PathLike[str]) -> DataTree:
     """
     source = Path(path)
     require_complete(source)
-    return original_form(open_zarr(source), str(source))
+    return read_folder(source)
+
+
+def read_folder(source: Path, *, some: bool = False) -> DataTree:
+    """Open a folder as it is, of which there may be only `some` numbers as yet."""
+    files_of(source)  # no links: they would lead out of the folder
+    with reading(source, "Zarr"):
+        return original_form(open_zarr(source, some=some), str(source))
+
+
+@contextmanager
+def reading(source: Path, form: str) -> Iterator[None]:
+    """Turn whatever a library says about a file that it cannot read into an error of ours."""
+    try:
+        yield
+    except LuceError:
+        raise
+    except Exception as error:
+        raise DataError(
+            f"{source} cannot be read as {form}: {type(error).__name__}: {error}"
+        ) from error
 
 
 def require_complete(source: Path) -> None:

@@ -16,8 +16,10 @@ from __future__ import annotations
 import io
 import json
 import shutil
+import struct
 import time
 import zipfile
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -36,6 +38,10 @@ from luce.streaming.running import Running
 # seconds, and only the last two are kept.
 _SMALL, _SECONDS = 1 << 18, 30.0
 
+# What zipfile and numpy say of a file that is not whole; NotImplementedError is a RuntimeError.
+_UNREADABLE = (OSError, ValueError, TypeError, EOFError, KeyError, RuntimeError, MemoryError,
+               SyntaxError, struct.error, zlib.error, zipfile.BadZipFile)  # fmt: skip
+
 
 def write_settings(run: Path, settings: dict[str, Any]) -> None:
     """Write what a run is to be."""
@@ -46,13 +52,15 @@ def read_settings(run: Path) -> dict[str, Any]:
     """Read what a run is to be."""
     file = settings_file(run)
     try:
-        settings: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+        settings = json.loads(file.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise DataError(
             f"{run} is not a run that was broken off: there is no {JOURNAL}/run.json in it."
         ) from None
-    except (ValueError, OSError) as error:
+    except (ValueError, OSError, RecursionError) as error:
         raise DataError(f"{file} is damaged: {error}. The run has to be started anew.") from error
+    if not isinstance(settings, dict):
+        raise DataError(f"{file} is damaged: no object. The run has to be started anew.")
     return settings
 
 
@@ -70,8 +78,12 @@ def locked(run: Path) -> Iterator[None]:
     except ModuleNotFoundError:
         raise LuceError("runs are streamed only where files can be locked: Linux, macOS.") from None
     file = run / JOURNAL / "lock"
-    file.parent.mkdir(parents=True, exist_ok=True)
-    with file.open("w") as handle:
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        opened = file.open("w")
+    except OSError as error:
+        raise LuceError(f"{run} cannot be written: {error.strerror or error}.") from error
+    with opened as handle:
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
@@ -116,7 +128,7 @@ class Journal:
         whole: dict[tuple[int, int, bytes], bool] = {}
         for place in self._places():
             arrays = _read(place)
-            if arrays is None or not self._fits(arrays, chain, whole):
+            if arrays is None or not self._fits(arrays, chain, running, whole):
                 continue
             _restore(chain, arrays)
             running.restore(arrays)
@@ -133,14 +145,24 @@ class Journal:
         return sorted(self._folder.glob("[0-9]*-[0-9]*.npz"), key=far, reverse=True)
 
     def _fits(
-        self, arrays: dict[str, Any], chain: Chain, whole: dict[tuple[int, int, bytes], bool]
+        self,
+        arrays: dict[str, Any],
+        chain: Chain,
+        running: Running,
+        whole: dict[tuple[int, int, bytes], bool],
     ) -> bool:
         """Is this a place of this chain, with all its blocks as they were?"""
-        expected = {name: np.shape(array) for name, array in _arrays_of(chain).items()}
-        if any(np.shape(arrays.get(name, 0)) != shape for name, shape in expected.items()):
+        expected = {**_arrays_of(chain), **running.arrays(), "digests": self.digests}
+        if arrays.keys() != expected.keys():
             return False
-        digests = arrays["digests"]
-        if digests.shape[1:] != (len(self._arrays), 32):
+        digests = arrays.pop("digests")
+        if digests.shape[1:] != (len(self._arrays), 32) or digests.dtype != np.uint8:
+            return False
+        for name, array in arrays.items():
+            if array.shape != np.shape(expected[name]) or array.dtype != expected[name].dtype:
+                return False
+        arrays["digests"] = digests
+        if arrays["done"] + arrays["to_draw"] != chain.to_draw or arrays["to_draw"] < 0:
             return False
         for block, row in enumerate(digests):
             for k, array in enumerate(self._arrays):
@@ -181,7 +203,11 @@ def _restore(chain: Chain, arrays: dict[str, Any]) -> None:
 def _read(place: Path) -> dict[str, Any] | None:
     """Read a place; None if it is damaged: an earlier one will do."""
     try:
+        with zipfile.ZipFile(place) as packed:
+            sizes = sum(member.file_size for member in packed.infolist())
+            if sizes > place.stat().st_size:  # nothing is compressed, so this was not luce
+                return None
         with place.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
             return {name: arrays[name] for name in arrays.files}
-    except (OSError, ValueError, EOFError, KeyError, zipfile.BadZipFile):
+    except _UNREADABLE:
         return None

@@ -6,13 +6,14 @@ last one padded with nan.  So any reader of Zarr reads it, and writing one is wr
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from luce._types import FloatArray
-from luce.errors import LuceError
+from luce.errors import DataError, LuceError
 
 # A block is at most so many bytes of draws, and so many chunks of work (half a second).
 _MOST_BYTES, _MOST_CHUNKS = 1 << 26, 100
@@ -68,6 +69,19 @@ def add_arrays(run: Path, arrays: list[StreamedArray], chains: int, draws: int, 
             compressors=None,
             dimension_names=array.dims,
         )
+
+
+def check_arrays(run: Path, arrays: list[StreamedArray], chains: int, draws: int) -> None:
+    """Refuse a folder whose arrays are not those that would be filled."""
+    for array in arrays:
+        file = run / array.name / "zarr.json"
+        expected = [chains, draws] if array.width is None else [chains, draws, array.width]
+        try:
+            shape = json.loads(file.read_text(encoding="utf-8"))["shape"]
+        except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
+            raise DataError(f"{file} is missing or damaged: {error}.") from error
+        if shape != expected:
+            raise DataError(f"{file} has the shape {shape}, and the run's settings {expected}.")
 
 
 def padded(values: FloatArray, block: int) -> FloatArray:

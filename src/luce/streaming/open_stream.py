@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -14,11 +14,12 @@ from luce.data_and_prior import DataAndPrior
 from luce.errors import DataError
 from luce.module_shapes import ModuleShapes
 from luce.run_files.formats import format_of, open_zarr
+from luce.run_files.seal import settings_file
 from luce.run_files.stored_form import original_form
 from luce.settings import Settings
 from luce.streaming.disk import ChainEnd
 from luce.streaming.journal import read_settings
-from luce.streaming.layout import read_block
+from luce.streaming.layout import check_arrays, read_block
 from luce.streaming.running import read_quantiles
 from luce.streaming.stream import Stream, new_stream
 
@@ -65,8 +66,28 @@ def taken_up(
 ) -> DataTree:
     """Go on with a run that was broken off, and bring it to its end."""
     given = read_settings(folder)
+    try:
+        settings = _settings_of(given, data, threads, progress)
+        block, quantiles = int(given["block"]), read_quantiles(given["quantiles"])
+        stream = new_stream(folder, data, shapes, settings, quantiles)
+    except (ValueError, TypeError, KeyError, IndexError, AttributeError, OverflowError) as error:
+        raise DataError(
+            f"{settings_file(folder)} is damaged ({error!r}). The run has to be started anew."
+        ) from error
+    if stream.block != block:
+        raise DataError(
+            f"{folder} was begun in blocks of {block} draws, and this luce makes blocks "
+            f"of {stream.block}: it was another version. Go on with that one, or start anew."
+        )
+    check_arrays(folder, stream.arrays, settings.chains, settings.draws)
+    return finished(stream)
+
+
+def _settings_of(
+    given: dict[str, Any], data: DataAndPrior, threads: int | None, progress: bool
+) -> Settings:
     kept = given["kept"]
-    settings = Settings(
+    return Settings(
         draws=given["draws"],
         chains=given["chains"],
         warmup=given["warmup"],
@@ -83,13 +104,6 @@ def taken_up(
         thin=given["thin"],
         keep=None if kept is None else [data.counts.categories[i] for i in kept],
     )
-    stream = new_stream(folder, data, shapes, settings, read_quantiles(given["quantiles"]))
-    if stream.block != given["block"]:
-        raise DataError(
-            f"{folder} was begun in blocks of {given['block']} draws, and this luce makes blocks "
-            f"of {stream.block}: it was another version. Go on with that one, or start anew."
-        )
-    return finished(stream)
 
 
 def finished(stream: Stream, elsewhere: Elsewhere = None) -> DataTree:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import sys
 import tempfile
 import time
 from collections.abc import Callable
@@ -146,9 +145,7 @@ class Stream:
         except DiskFullError as error:
             raise DiskFullError(f"{error} {self._how_far(chains)}") from error
         if stopped:
-            if watch is None:
-                print(f"luce: interrupted. {self._how_far(chains)}", file=sys.stderr)
-            raise KeyboardInterrupt
+            raise KeyboardInterrupt(self._how_far(chains) if watch is None else "")
         return [sink.end_of(chain) for chain in chains]
 
     def columns(self, numbers: IntArray, every: int) -> FloatArray:

@@ -1,0 +1,236 @@
+"""Real faults of whole processes: each ends in a sentence, and nothing is lost.
+
+Faults of streamed runs are in test_streaming_faults, killed and failed saves in test_storage.
+"""
+
+import os
+import random
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import luce
+from luce.cli import main
+
+SEED = int(os.environ.get("LUCE_TEST_SEED", "0"))
+CYCLE = "winner,loser\n" + "".join(f"p{i},p{(i * 5 + 3) % 22}\n" for i in range(22))
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="mounts and signals of Unix")
+
+
+@pytest.fixture
+def games(tmp_path: Path) -> Path:
+    path = tmp_path / "games.csv"
+    path.write_text("winner,loser\na,b\nb,c\nc,a\na,b\n")
+    return path
+
+
+def mounted(place: Path, options: str) -> Iterator[Path]:
+    """Mount a small disk; this needs rights that not everybody has."""
+    place.mkdir()
+    command = ["mount", "-t", "tmpfs", "-o", options, "tmpfs", str(place)]
+    if subprocess.run(command, capture_output=True).returncode:
+        pytest.skip("a disk cannot be mounted here")
+    yield place
+    subprocess.run(["umount", "-l", str(place)], check=True)
+
+
+@pytest.fixture
+def closed(tmp_path: Path) -> Iterator[Path]:
+    """A disk that holds a run and cannot be written, not even by root."""
+    for place in mounted(tmp_path / "closed", "size=4m"):
+        run = luce.Posterior(luce.ConditionalCounts("ab")).sample(9, seed=1, progress=False)
+        for name in ("run.nc", "run.zarr"):
+            luce.save(run, place / name)
+        subprocess.run(["mount", "-o", "remount,ro", str(place)], check=True)
+        yield place
+
+
+@pytest.fixture
+def full(tmp_path: Path) -> Iterator[Path]:
+    """A disk with room for four pages of memory."""
+    yield from mounted(tmp_path / "full", "size=16k")
+
+
+def said(capsys: pytest.CaptureFixture[str], *arguments: object) -> str:
+    """What a command that must fail says, in one line."""
+    assert main([str(argument) for argument in arguments]) == 1
+    lines = capsys.readouterr().err.splitlines()
+    # The first command of all may have had to compile, and says so.
+    lines = [line for line in lines if not line.startswith("luce: compiling")]
+    assert len(lines) == 1, lines
+    assert lines[0].startswith("luce: ")
+    return lines[0]
+
+
+# -- where nothing can be written ------------------------------------------------------------------
+
+
+def test_a_disk_that_cannot_be_written(
+    games: Path, closed: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = luce.load(closed / "run.nc"), luce.load(closed / "run.zarr")
+    fit = ("fit", games, "--draws", 200, "--seed", 1, "--overwrite")
+    for name in ("new.nc", "run.zarr"):
+        assert "Read-only file system" in said(capsys, *fit, "--out", closed / name)
+    assert "Read-only" in said(capsys, *fit, "--stream", "--out", closed / "streamed.zarr")
+    assert "Read-only" in said(capsys, "report", closed / "run.nc")
+    assert luce.load(closed / "run.nc").identical(before[0])
+    assert luce.load(closed / "run.zarr").identical(before[1])
+    assert sorted(os.listdir(closed)) == ["run.nc", "run.zarr"]
+
+
+def test_a_disk_that_is_full(games: Path, full: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    fit = ("fit", games, "--draws", 5000, "--seed", 1)
+    for name in ("run.nc", "run.zarr"):
+        assert re.search("No space left|full", said(capsys, *fit, "--out", full / name))
+    run = games.with_name("run.nc")
+    assert main([*map(str, fit), "--out", str(run)]) == 0
+    capsys.readouterr()
+    assert "No space left" in said(capsys, "report", run, "--out", full / "page.html")
+    assert os.listdir(full) == []
+
+
+def test_targets_that_are_no_places(games: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    fit = ("fit", games, "--draws", 200, "--seed", 1)
+    assert "no folder" in said(capsys, *fit, "--out", games / "run.nc")
+    for folder in ("/proc", "/sys"):
+        if Path(folder).is_dir():
+            assert "could not be written" in said(capsys, *fit, "--out", f"{folder}/run.nc")
+
+
+# -- processes -------------------------------------------------------------------------------------
+
+
+def luce_process(*arguments: object, **options: Any) -> subprocess.Popen[str]:
+    options.setdefault("stdout", subprocess.PIPE)
+    return subprocess.Popen(
+        [sys.executable, "-m", "luce", *map(str, arguments)],
+        stderr=subprocess.PIPE, text=True, **options,
+    )  # fmt: skip
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full here")
+def test_output_that_cannot_be_written(games: Path) -> None:
+    with open("/dev/full", "w") as nowhere:
+        process = luce_process("inspect", games, stdout=nowhere)
+        _, errors = process.communicate(timeout=120)
+    assert process.returncode == 1
+    assert errors == "luce: output: No space left on device\n"
+
+
+@pytest.mark.slow
+def test_no_control_codes_where_there_is_no_terminal(tmp_path: Path) -> None:
+    """Neither in a table nor in a bar, which appears at once here."""
+    (tmp_path / "games.csv").write_text(CYCLE)
+    code = "import luce.progress as p, luce.cli as c; p._PATIENCE = 0.0; raise SystemExit(c.main())"
+    command = [sys.executable, "-c", code, "fit", str(tmp_path / "games.csv"), "--seed", "1",
+               "--draws", "6000", "--method", "waiting-times"]  # fmt: skip
+    plain = {k: v for k, v in os.environ.items() if k not in ("FORCE_COLOR", "TTY_COMPATIBLE")}
+    done = subprocess.run(command, capture_output=True, text=True, env={**plain, "TERM": "dumb"})
+    assert done.returncode == 0, done.stderr
+    assert "4 chains of 6,000 draws" in done.stdout
+    assert "sampling" in done.stderr
+    for text in (done.stdout, done.stderr):
+        assert re.search("[\x00-\x08\x0b-\x1f\x7f]", text) is None, ascii(text)
+
+
+def interrupted_after(seconds: float, folder: Path, *more: str) -> tuple[int, str, str]:
+    process = luce_process(
+        "fit", folder / "games.csv", "--draws", 2_000_000, "--method", "waiting-times", *more
+    )
+    time.sleep(seconds)
+    process.send_signal(signal.SIGINT)
+    out, errors = process.communicate(timeout=120)
+    return process.returncode, out, errors
+
+
+def test_ctrl_c_saves_what_there_is(games: Path, tmp_path: Path) -> None:
+    target = tmp_path / "run.nc"
+    fit = ("--seed", "1", "--chains", "2", "--out", str(target))
+    process = luce_process("fit", games, "--draws", 2_000_000, "--method", "waiting-times", *fit)
+    assert process.stdout is not None
+    while "core" not in process.stdout.readline():  # from here on it draws
+        assert process.poll() is None
+    time.sleep(0.1)
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=120)
+    assert process.returncode == 130, errors
+    told = re.search(r"luce: interrupted\. ([\d,]+) of 2,000,000 draws were made\.\n\Z", errors)
+    assert told, errors
+    assert "Traceback" not in errors
+    run = luce.load(target)
+    made = int(told[1].replace(",", ""))
+    assert run.posterior.sizes["draw"] == made
+    assert 0 < made < 2_000_000
+    posterior = luce.posterior_of(run)
+    few = min(made, 2000)
+    fresh = posterior.sample(few, chains=2, seed=1, method="waiting-times", progress=False,
+                             warmup=run.attrs["warmup"])  # fmt: skip
+    np.testing.assert_array_equal(
+        run.posterior["probabilities"].values[:, :few], fresh.posterior["probabilities"].values
+    )
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("suffix", ["nc", "zarr"])
+def test_ctrl_c_at_any_time(suffix: str, games: Path, tmp_path: Path) -> None:
+    """Once luce is loaded: one line, 130.  While Python still loads it, Python says it itself."""
+    rng = random.Random(SEED)
+    loading = 0
+    for k in range(25):
+        target = tmp_path / f"{k}.{suffix}"
+        code, _, errors = interrupted_after(rng.uniform(0.05, 5), tmp_path, "--out", str(target))
+        assert code in (130, -signal.SIGINT, 1), errors
+        if "Traceback" in errors:
+            loading += 1
+            assert "KeyboardInterrupt" in errors
+            assert "in main" not in errors, errors  # the command itself catches it
+            assert not target.exists()
+        else:
+            assert errors.splitlines()[-1].startswith("luce: interrupted"), errors
+        if target.exists():
+            assert luce.load(target).attrs["interrupted"] == 1
+        assert [p.name for p in tmp_path.iterdir() if p.name.startswith(".")] == []
+    assert loading < 20
+
+
+@pytest.mark.slow
+def test_ctrl_c_of_a_streamed_run_and_of_its_resumption(tmp_path: Path) -> None:
+    (tmp_path / "games.csv").write_text(CYCLE)
+    folder = tmp_path / "run.zarr"
+    command = ["fit", tmp_path / "games.csv", "--seed", 5, "--draws", 300_000, "--chains", 2,
+               "--method", "waiting-times", "--out", folder, "--stream"]  # fmt: skip
+    rng, times = random.Random(SEED), 0
+    while True:
+        process = luce_process(*command)
+        try:
+            _, errors = process.communicate(timeout=rng.uniform(1.5, 4) if times < 8 else 300)
+            break
+        except subprocess.TimeoutExpired:
+            process.send_signal(signal.SIGINT)
+            _, errors = process.communicate(timeout=120)
+        times += 1
+        if process.returncode == 0:
+            break
+        assert process.returncode in (130, -signal.SIGINT), errors
+        if "Traceback" not in errors:
+            assert errors.splitlines()[-1].startswith("luce: interrupted"), errors
+        if folder.exists():
+            command = ["resume", folder]
+    assert process.returncode == 0, errors
+    assert times >= 2
+    run = luce.load(folder)
+    whole = luce.posterior_of(run).sample(
+        300_000, chains=2, seed=5, method="waiting-times", progress=False
+    )
+    np.testing.assert_array_equal(
+        run.posterior["probabilities"].values, whole.posterior["probabilities"].values
+    )
