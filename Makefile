@@ -37,7 +37,7 @@ lint: $(VENV)/.tools  ## style and types
 	$(BIN)/mypy
 
 docs: $(VENV)/.site  ## the documentation as a site, in site/; a warning is a failure
-	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 check: lint test docs  ## what CI runs
 

@@ -2,8 +2,8 @@
 
     python docs/pictures.py docs/start.md docs/plots.md
 
-A page's Python blocks are run in a folder of their own. Whatever they write that the page shows as a
-picture, by its name, is put where the page looks for it.
+A page's Python blocks are run in a folder of their own. Whatever they write that the page shows as
+a picture, by its name, is put where the page looks for it.
 """
 
 import re
