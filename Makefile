@@ -49,6 +49,9 @@ benchmark: $(VENV)/.tools  ## measure speed, against the peers that are installe
 	$(BIN)/python benchmarks/reading.py
 	$(BIN)/python benchmarks/hdp.py
 	$(BIN)/python benchmarks/gibbs_step.py
+	$(BIN)/python benchmarks/streaming.py
+	$(BIN)/python benchmarks/cluster.py
+	$(BIN)/python benchmarks/cluster_cost.py
 
 figures: $(VENV)/.package  ## the pictures of docs/paper.md, at the paper's full settings
 	$(BIN)/luce paper --out luce-paper

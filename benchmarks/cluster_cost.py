@@ -1,4 +1,4 @@
-"""What a sharded sweep costs: a model fitted here, held against sizes it has not seen, and then used.
+"""What a sharded sweep costs: a model fitted here, checked on sizes it has not seen, then used.
 
     python benchmarks/cluster_cost.py
 
@@ -11,10 +11,10 @@ With M stored members and B blocks on W workers, n categories,
     c    the driver's n gammas, and p and R of one worker, packed and unpacked
     d    p and R of each further worker on the way through the driver
 
-a, b, c, d and `fixed` are fitted to sweeps of this machine's processes and checked on sizes that were
-left out.  For machines apart, d is not this machine's memory but the driver's network: 16 n bytes a
-worker.  A simulation with workers of unequal speed, and messages that queue at the driver, tells
-whether the formula still holds there.
+a, b, c, d and `fixed` are fitted to sweeps of this machine's processes and checked on sizes that
+were left out.  For machines apart, d is not this machine's memory but the driver's network: 16 n
+bytes a worker.  A simulation with workers of unequal speed, and messages that queue at the driver,
+tells whether the formula still holds there.
 """
 
 from __future__ import annotations
@@ -44,10 +44,12 @@ class Load(NamedTuple):
 
     @property
     def members(self) -> int:
+        """Members that are stored in all."""
         return self.sets * self.blocks * SIZE
 
     @property
     def terms(self) -> list[float]:
+        """What each coefficient is multiplied by."""
         share = 1 / self.workers
         return [
             1.0, self.members * share, self.n * self.blocks * share, self.n, self.n * self.workers
@@ -162,13 +164,16 @@ def extrapolate(k: np.ndarray) -> None:
         tree = by_formula(here, n, members, blocks, m, star=False)
         own = (here[1] * members + here[2] * n * blocks) / m.workers
         network = 16 * n * m.workers / m.bandwidth
+        mean = np.mean(simulated)
         print(
-            f"  {machines} machines of {cores} core{'s' if cores > 1 else ''}: {star:.1f} s a sweep "
-            f"by the formula, {np.mean(simulated):.1f} s simulated ({np.mean(simulated) / star - 1:+.0%}); "
-            f"terms {own:.1f} s, network {network:.1f} s; by a tree of workers {tree:.1f} s"
+            f"  {machines} machines of {cores} core{'s' if cores > 1 else ''}: {star:.1f} s a "
+            f"sweep by the formula, {mean:.1f} s simulated ({mean / star - 1:+.0%}); terms "
+            f"{own:.1f} s, network {network:.1f} s; by a tree of workers {tree:.1f} s"
         )
-        print(f"    1,000 sweeps: {1000 * star / 3600:.1f} h, by a tree {1000 * tree / 3600:.1f} h; "
-              f"memory a machine {members / machines * 24 / 1e9:.1f} GB")  # fmt: skip
+        print(
+            f"    1,000 sweeps: {1000 * star / 3600:.1f} h, by a tree {1000 * tree / 3600:.1f} h; "
+            f"memory a machine {members / machines * 24 / 1e9:.1f} GB"
+        )
 
 
 if __name__ == "__main__":

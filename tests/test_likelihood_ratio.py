@@ -59,6 +59,7 @@ def test_an_order_costs_nothing_or_an_equality(seed: int) -> None:
     assert found.p_value == pytest.approx(chi2.sf(statistic, 1) / 2, abs=1e-6)
 
 
+@pytest.mark.filterwarnings("ignore::luce.ConvergenceWarning")  # few draws: not looked at
 def test_hypotheses_come_with_their_ratio() -> None:
     n, data = data_of(20)
     counts = counts_of(n, data)
@@ -78,14 +79,19 @@ def test_hypotheses_come_with_their_ratio() -> None:
         assert words in str(found)
 
 
+@pytest.mark.filterwarnings("ignore::luce.ConvergenceWarning")  # few draws: not looked at
 def test_where_there_is_no_maximum_there_is_no_ratio() -> None:
     always = [Seen((0,), (0, 1), 3), Seen((1,), (1, 2), 2), Seen((2,), (1, 2), 1)]
     never = [Seen((0,), (0, 1), 3), Seen((1,), (0, 1), 2), Seen((0,), (0, 2), 1),
              Seen((1,), (1, 2), 1)]  # fmt: skip
     ridge = [Seen((0, 1), (0, 1, 2), 3), Seen((2,), (0, 1, 2), 2), Seen((1, 3), (1, 2, 3), 3),
              Seen((2,), (1, 2, 3), 2)]  # fmt: skip
-    for n, data, why in ((3, always, "never lost"), (3, never, "the estimate of 2 is 0"),
-                         (3, TWO_PEAKS, "the estimate of 2 is 0"), (4, ridge, "not a single")):  # fmt: skip
+    for n, data, why in (
+        (3, always, "never lost"),
+        (3, never, "the estimate of 2 is 0"),
+        (3, TWO_PEAKS, "the estimate of 2 is 0"),
+        (4, ridge, "not a single"),
+    ):
         found = ask(Posterior(counts_of(n, data)), larger=[0, 1], draws=200)
         assert found.likelihood_ratio is None
         assert why in found.why_none

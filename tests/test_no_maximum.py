@@ -1,10 +1,13 @@
 """Maxima that are not there: who stands in the way, against brute force over all subsets."""
 
+import itertools
 import os
 
 import numpy as np
 import pytest
 from maximum_oracles import Data, Seen, has_a_maximum, never_lost, races, random_data
+from scipy.optimize import minimize
+from scipy.special import softmax
 from test_maximum import counts_of
 
 import luce
@@ -225,3 +228,49 @@ def test_a_missing_mode_is_said() -> None:
 def test_maximum_likelihood_is_of_counts() -> None:
     with pytest.raises(luce.DataError, match="Posterior was given"):
         luce.maximum_likelihood(Posterior(ConditionalCounts(2)))  # type: ignore[arg-type]
+
+
+def test_a_mode_below_concentration_1_is_the_largest_or_is_refused() -> None:
+    """The total has a power below 0: not concave, and without bound where a subset's power is too.
+
+    Of that power, Σ_{i ∈ F} k_i + Σ_{S ⊆ F} e_S, all subsets are asked; of a mode, scipy.
+    """
+    rng, n, a = np.random.default_rng(77), 5, 0.4  # not swept: starts are finite in number
+    met = {True: 0, False: 0}
+    for _ in range(60):
+        data = random_data(rng, n, int(rng.integers(4, 14)))
+        posterior = Posterior(counts_of(n, data), a)
+        power = np.full(n, a - 1)
+        for (winner,), _, count in data:
+            power[winner] += count
+        proper = [f for k in range(1, n) for f in itertools.combinations(range(n), k)]
+        least = min(
+            power[list(f)].sum() - sum(c for _, within, c in data if set(within) <= set(f))
+            for f in proper
+        )
+        met[least > 0] += 1
+        if least < 0:
+            with pytest.raises(NoMaximumError):
+                posterior.mode()
+            continue
+        mode = posterior.mode()
+        best = posterior.log_density(np.asarray(mode))
+        for start in rng.normal(size=(3, n)):
+            found = minimize(lambda t, it=posterior: -it.log_density(softmax(t)), start)
+            assert -found.fun <= best + 1e-6
+            closest = min(np.abs(softmax(found.x) - mode).max(), best + found.fun)
+            assert closest < 1e-4  # the same place, or a lower one
+    assert min(met.values()) >= 10
+
+
+def test_groups_that_never_met_below_concentration_1() -> None:
+    """p(ab)^-1 p(cd)^-1 has a stationary place, which is its least."""
+    data = [
+        Seen((0,), (0, 1), 3),
+        Seen((1,), (0, 1), 1),
+        Seen((2,), (2, 3), 2),
+        Seen((3,), (2, 3), 5),
+    ]
+    with pytest.raises(NoMaximumError, match=r"0, 1 together goes to 0"):
+        Posterior(counts_of(4, data), 0.5).mode()
+    assert Posterior(counts_of(4, data), 2.0).mode() == pytest.approx([1 / 3, 1 / 6, 1 / 6, 1 / 3])

@@ -20,7 +20,7 @@ import luce
 from luce.run_files.seal import seal_file, seal_folder
 from luce.run_files.stored_form import stored_form
 from luce.run_files.typed_json import from_text, to_text
-from luce.storage import formats
+from luce.run_files import formats
 
 SUFFIXES = [".nc", ".zarr"]
 LABELS: list[Any] = [

@@ -28,6 +28,14 @@ _FAR = 12.0
 _MORE_STARTS, _SAME, _NEGLIGIBLE = 8, 1e-6, 1e-5
 
 
+# With a concentration below 1, some outcomes may not be enough to keep a group from 0.
+_UNBOUNDED = (
+    "there is no mode: the density grows without bound as the probability of some categories goes "
+    "to 0, since the concentration is below 1 and they won too little against the others. Use a "
+    "concentration of at least 1, or the mode in log-odds, or draws."
+)
+
+
 def core_mode(problem: Problem, core: Core) -> FloatArray:
     """Shares of a core's atoms where Π_i p_i^(c_i) Π_S p(S)^(e_S) is largest, or one such place."""
     return core_shares(problem, core, single=False)[0]
@@ -46,13 +54,17 @@ def core_shares(problem: Problem, core: Core, single: bool = True) -> tuple[Floa
 
     Two as high as each other are refused if a `single` one is wanted.
     """
+    family = core.sets
+    may_be_unbounded = problem.total_shape < 0
+    if may_be_unbounded:
+        problem, family = _with_all_grouped(problem, family)
     active = laplace.supported(problem)
     if problem.groups.any():
-        return _best_of_several(problem, core, active, single)
+        return _best_of_several(problem, family, active, single, may_be_unbounded)
     theta, reached = laplace.climb_from(problem, _numbered(active), _guess(problem, core))
     finite = theta[active]
     if finite.max() - finite.min() > _FAR or not reached:
-        groups = winning_groups(core.sets, problem.shape, problem.total_shape, theta)
+        groups = winning_groups(family, problem.shape, problem.total_shape, theta)
         # Of those that are at 0 there is nothing to ask.
         if sum(bool(active[group].any()) for group in groups) > 1:
             raise NoEnd(groups)
@@ -71,8 +83,30 @@ def _guess(problem: Problem, core: Core) -> FloatArray:
     return np.asarray(logs - np.logaddexp.reduce(logs) + np.log(problem.total_shape))
 
 
+def _with_all_grouped(problem: Problem, family: SetFamily) -> tuple[Problem, SetFamily]:
+    """Take a power A < 0 of the total for -A outcomes known to lie among all: no scale then."""
+    from luce.kernels.problem import make_problem
+
+    n, stored = family.n, len(family.members)
+    wider = SetFamily(
+        n,
+        np.r_[family.members, np.arange(n)],
+        np.r_[family.chain_start, stored + n],
+        np.r_[family.complement, False],
+        np.r_[family.set_start, family.n_sets + 1],
+        np.r_[family.set_end, stored + n],
+        np.r_[family.exponent, -problem.total_shape],
+    )
+    f = wider
+    laid_out = make_problem(
+        f.members, f.chain_start, f.complement, f.set_start, f.set_end, f.exponent,
+        np.ones(n), 1.0,
+    )  # fmt: skip
+    return laid_out._replace(shape=problem.shape, total_shape=0.0), wider
+
+
 def _best_of_several(
-    problem: Problem, core: Core, active: Any, single: bool
+    problem: Problem, family: SetFamily, active: Any, single: bool, unbounded: bool
 ) -> tuple[FloatArray, int]:
     """Climb from several starts, and put atoms at 0 that lose nothing there."""
     from luce.kernels.curvature import slope
@@ -80,7 +114,8 @@ def _best_of_several(
     rng, n, plain = np.random.default_rng(0), len(active), problem._replace(wide=None)
     nothing = np.empty(n)
     ends: list[tuple[float, FloatArray]] = []  # heights, and θ
-    for k in range(1 + _MORE_STARTS):
+    # A density without bound must be found out, though it may have maxima besides.
+    for k in range(1 + (4 * _MORE_STARTS if unbounded else _MORE_STARTS)):
         start = None if k == 0 else np.log(rng.dirichlet(np.ones(n))) + np.log(n)
         theta, reached = laplace.climb_from(problem, _numbered(active), start)
         doubtful = active & (problem.shape == 0) & (theta - theta.max() < np.log(_NEGLIGIBLE))
@@ -91,10 +126,12 @@ def _best_of_several(
                 theta, reached = inside, True
         if reached:
             ends.append((slope(plain, theta, nothing), theta))
+        if unbounded and _grows(family, problem.shape, theta):
+            raise NoMaximumError(_UNBOUNDED)
     _require(bool(ends))
     ends.sort(key=lambda end: -end[0])
     highest, best = ends[0]
-    groups = winning_groups(core.sets, problem.shape, problem.total_shape, best)
+    groups = winning_groups(family, problem.shape, problem.total_shape, best)
     for number in range(1, sum(bool((best[group] > -np.inf).any()) for group in groups)):
         further = best.copy()
         further[np.concatenate(groups[number:])] -= _FAR
@@ -146,6 +183,27 @@ def winning_groups(
     theta
         Where the climb was ended.
     """
+    order, first = _along(family, theta)
+    won = np.cumsum(power[order])
+    taken = total_power + np.cumsum(np.bincount(first, -family.exponent, family.n))
+    size = won[-1] + total_power
+    tight = np.flatnonzero(np.abs(won - taken)[:-1] <= 1e-13 * size) + 1
+    return np.split(order, tight)
+
+
+def _grows(family: SetFamily, power: FloatArray, theta: FloatArray) -> bool:
+    """Does the density grow as some atoms with the smallest θ go to 0 together?
+
+    It goes with their probability to the power Σ_{i ∈ F} k_i + Σ_{S ⊆ F} e_S.
+    """
+    order, first = _along(family, theta)
+    inside = np.bincount(first, family.exponent, family.n)  # S lies among ranks from its least on
+    total = np.cumsum((power[order] + inside)[::-1])[:-1]
+    return bool((total < -1e-9 * (1 + np.abs(power).sum())).any())
+
+
+def _along(family: SetFamily, theta: FloatArray) -> tuple[IntArray, IntArray]:
+    """Atoms from the largest θ down, and the place in that order where each set begins."""
     n = family.n
     order = np.argsort(-theta, kind="stable")
     rank = np.empty(n, np.int64)
@@ -163,8 +221,4 @@ def winning_groups(
                 first[t] = gaps[0] if len(gaps) else end
         else:
             first[sets] = np.minimum.accumulate(ranks)[ends - 1]
-    won = np.cumsum(power[order])
-    taken = total_power + np.cumsum(np.bincount(first, -family.exponent, n))
-    size = won[-1] + total_power
-    tight = np.flatnonzero(np.abs(won - taken)[:-1] <= 1e-13 * size) + 1
-    return np.split(order, tight)
+    return order, first

@@ -50,17 +50,18 @@ class HypothesisTest:
         ratio, factor = self.likelihood_ratio, self.bayes_factor
         lines = [
             self.statement,
-            f"  probability    {self.probability:.4g} ± {self.standard_error:.1g}, "
+            f"  probability       {self.probability:.4g} ± {self.standard_error:.1g}, "
             f"before the data {self.prior_probability:.4g}",
-            f"  Bayes factor   {factor.value:.4g} "
+            f"  Bayes factor      {factor.value:.4g} "
             f"(log {factor.log:.2f} ± {factor.standard_error:.1g})",
         ]
         if ratio is None:
-            lines.append(f"  likelihood ratio   none: {self.why_none}")
+            lines.append(f"  likelihood ratio  none: {self.why_none}")
         else:
+            freedom = ratio.degrees_of_freedom
             lines.append(
-                f"  likelihood ratio   {ratio.statistic:.4g} on {ratio.degrees_of_freedom} "
-                f"degrees of freedom, p = {ratio.p_value:.3g}"
+                f"  likelihood ratio  {ratio.statistic:.4g} on {freedom} "
+                f"degree{'s' if freedom > 1 else ''} of freedom, p = {ratio.p_value:.3g}"
             )
         return "\n".join(lines)
 

@@ -137,12 +137,9 @@ def largest_at(counts: ConditionalCounts, prior: FloatArray, scale: str) -> Mode
     power = prior + counts.category_counts
     if power.min() < 0:
         unbounded = [counts.categories[i] for i in np.flatnonzero(power < 0)]
-        raise NoMaximumError(
-            f"there is no mode: the density grows without bound as the probability of "
-            f"{some(unbounded)} goes to 0, since concentration plus count is below 1. Use a "
-            "concentration of at least 1, or the mode in log-odds, or draws."
-        )
+        raise _unbounded(some(unbounded), "concentration plus count is below 1")
     shapes = shapes_of(structure, counts, prior)
+    _require_bounded(shapes, counts)
     descent = structure.descent
     outside, undecided = _exact_shares(shapes, counts, scale)
     parts, maxima = [outside], 1
@@ -169,6 +166,25 @@ def largest_at(counts: ConditionalCounts, prior: FloatArray, scale: str) -> Mode
     mode, _ = pass_down(descent.start, descent.target, shares, np.zeros(len(shares)))
     _require_decided(undecided, shapes, counts, scale, mode)
     return Mode(mode, scale, counts.categories, maxima)
+
+
+def _require_bounded(shapes: ModuleShapes, counts: ConditionalCounts) -> None:
+    """Refuse powers below 0 of whole modules, whose own outcomes say nothing of their total."""
+    structure = shapes.structure
+    shared = structure.splits.shared
+    items = shapes.target[shared[shapes.shape[shared] < 0]]  # single categories are not below 0
+    cells = [core.cells[shapes.total[core.cells] < 0] for core in structure.cores]
+    for module in [*(-1 - items), *np.concatenate([items[:0], *cells])]:
+        below = some(_labels_of(structure, counts, np.array([module])))
+        why = "the outcomes among them say nothing of it, and the concentration is below 1"
+        raise _unbounded(f"{below} together", why)
+
+
+def _unbounded(who: str, why: str) -> NoMaximumError:
+    return NoMaximumError(
+        f"there is no mode: the density grows without bound as the probability of {who} goes to "
+        f"0, since {why}. Use a concentration of at least 1, or the mode in log-odds, or draws."
+    )
 
 
 def _exact_shares(
@@ -244,8 +260,8 @@ def _never_won(groups: list[list[Label]], scale: str) -> NoMaximumError:
             "any of an earlier one"
         )
     return NoMaximumError(
-        f"there is no {what} inside the simplex: {how}, so it keeps growing as the probability of "
-        f"those below goes to 0. {remedy}",
+        f"there is no {what} inside the simplex: {how}, so the smaller the probability of "
+        f"those who lost, the better. {remedy}",
         groups,
     )
 
