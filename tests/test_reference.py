@@ -80,6 +80,11 @@ def test_every_page_is_reached_from_the_first() -> None:
     assert {name for name in begun if f"({name}.md)" not in home} == set()
 
 
+def test_the_citation_is_of_this_version() -> None:
+    citation = (DOCS.parent / "CITATION.cff").read_text(encoding="utf-8")
+    assert f"\nversion: {luce.__version__}\n" in citation
+
+
 # -- what a run holds -------------------------------------------------------------------------
 
 CORNERS = luce.ConditionalCounts("abc").observe({"a": 2, "b": 1}, within="ab")
