@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 # A file of tests stays in one process; WORKERS= runs them all in one.
 WORKERS ?= -n auto --maxprocesses 4 --dist loadfile
 
-.PHONY: demo test test-slow lint audit check benchmark figures clean
+.PHONY: demo test test-slow lint docs audit check benchmark figures clean
 
 $(VENV)/.package: pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "luce needs Python 3.11 or newer; set PYTHON=")'
@@ -16,6 +16,10 @@ $(VENV)/.package: pyproject.toml
 
 $(VENV)/.tools: $(VENV)/.package
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --group test --group lint
+	touch $@
+
+$(VENV)/.site: $(VENV)/.package
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --group docs
 	touch $@
 
 demo: $(VENV)/.package  ## the paper's experiments in small, as a page to look at
@@ -33,11 +37,14 @@ lint: $(VENV)/.tools  ## style and types
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 
+docs: $(VENV)/.site  ## the documentation as a site, in site/; a warning is a failure
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+
 audit: $(VENV)/.package  ## licences, origins and known vulnerabilities of what luce needs
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --group audit
 	$(BIN)/python .ci/audit.py
 
-check: lint test  ## what CI runs
+check: lint test docs audit  ## what CI runs
 
 benchmark: $(VENV)/.tools  ## measure speed, against the peers that are installed in .venv
 	$(BIN)/python benchmarks/run.py
@@ -57,5 +64,5 @@ figures: $(VENV)/.package  ## the pictures of docs/paper.md, at the paper's full
 	cp luce-paper/*.svg luce-paper/claims.csv docs/paper
 
 clean:
-	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) site .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find src tests -name __pycache__ -prune -exec rm -rf {} +

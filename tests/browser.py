@@ -28,7 +28,7 @@ OPTIONS = [
     "--disable-sync",
     # A page that asks for something is caught by its request; nothing leaves this machine.
     "--no-proxy-server",
-    "--host-resolver-rules=MAP * ~NOTFOUND",
+    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
 ]
 
 # The smallest contrast between text and what lies behind it (WCAG 2.2, 1.4.3), for one element.

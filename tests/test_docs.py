@@ -108,7 +108,7 @@ def test_links_and_pictures_lead_somewhere(path: Path) -> None:
     assert [t for t in inside if not (path.parent / t).exists()] == []
 
 
-SHOWN = re.compile(r"^```py title=(\S+)\n(.*?)^```[ \t]*$", re.MULTILINE | re.DOTALL)
+SHOWN = re.compile(r'^```py title="(\S+)"\n(.*?)^```[ \t]*$', re.MULTILINE | re.DOTALL)
 
 
 @pytest.mark.parametrize("path", sorted((ROOT / "examples").glob("*.py")), ids=lambda p: p.name)

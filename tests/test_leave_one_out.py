@@ -26,8 +26,7 @@ def direct(p: np.ndarray) -> np.ndarray:
     a, b, c, d = np.moveaxis(p, -1, 0)
     of = dict(zip(LABELS, (a, b, c, d), strict=True))
     logs = [np.log(of[i] / (of[i] + of[j])) for i, j in GAMES]
-    # Those not named on the ballot came after those who are.
-    ballot = np.log(c) + np.log(a / (1 - c)) + np.log(b / (1 - c - a))
+    ballot = np.log(c / (a + b + c)) + np.log(a / (a + b))
     return np.stack([*logs, ballot, 2 * np.log(b + d)], axis=-1)
 
 
