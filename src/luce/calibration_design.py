@@ -12,6 +12,7 @@ from luce._types import Concentration, FloatArray, IntArray, Label, Labels
 from luce.comparability import unconditional
 from luce.conditional_counts import ConditionalCounts
 from luce.data_and_prior import DataAndPrior
+from luce.density import set_probabilities
 from luce.dirichlet_process import DirichletProcess
 from luce.errors import DataError
 from luce.gamma_prior import Gamma
@@ -26,6 +27,8 @@ Recorder: TypeAlias = Callable[[np.random.Generator, Mapping[Any, float]], Condi
 
 # Whole numbers up to here are exact as doubles.
 _LARGEST = 2.0**53
+# Sums of probabilities above this have all their digits; below, logarithms are added.
+_SMALLEST = 1e-290
 
 
 @dataclass(frozen=True)
@@ -73,6 +76,16 @@ class Design:
             )
         self.prior = DataAndPrior(ConditionalCounts(self.labels), prior)
         self.given_prior = prior
+
+    @property
+    def prior_words(self) -> str:
+        """The prior in words."""
+        a, given = self.prior.concentration, self.prior.process or self.prior.hyperprior
+        if given is not None:
+            return repr(given) if self.prior.process else f"Dirichlet(a), a ~ {given!r}"
+        if (a == a[0]).all():
+            return f"Dirichlet({a[0]:g})"
+        return f"Dirichlet({a.min():g} to {a.max():g})"
 
     def draw_truth(self, rng: np.random.Generator) -> Truth:
         """Draw from the prior."""
@@ -144,11 +157,16 @@ def log_likelihoods(log_p: FloatArray, counts: ConditionalCounts) -> FloatArray:
     """Log likelihood, shape (...), from logarithms of shape (..., category)."""
     family, n = counts.sets, counts.category_counts
     seen = np.flatnonzero(n)
-    out = log_p[..., seen] @ n[seen]
-    for t, exponent in enumerate(family.exponent.tolist()):
-        members: Any = family.set_members(t)
-        out = out + exponent * np.logaddexp.reduce(log_p[..., members], axis=-1)
-    return np.asarray(out)
+    out = np.asarray(log_p[..., seen] @ n[seen])
+    if family.n_sets == 0:
+        return out
+    sums = set_probabilities(np.exp(log_p), family)
+    with np.errstate(divide="ignore"):
+        log_sums = np.log(sums)
+    for t in np.flatnonzero((sums < _SMALLEST).reshape(-1, family.n_sets).any(axis=0)):
+        members = family.set_members(int(t))
+        log_sums[..., t] = np.logaddexp.reduce(log_p[..., members], axis=-1)
+    return np.asarray(out + log_sums @ family.exponent)
 
 
 def quantity_names(labels: tuple[Label, ...] | range, drawn: bool) -> list[str]:

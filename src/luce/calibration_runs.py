@@ -37,7 +37,7 @@ _CHAINS = 4
 _WARMUP = 500
 
 # Sweeps between draws, beyond which a chain is said not to mix.
-_MOST_THIN = 2**13
+_MOST_THIN = 2**9
 
 
 @dataclass(frozen=True)
@@ -54,12 +54,8 @@ class Replicator:
     """Makes replications; what does not change from one to the next is worked out once."""
 
     def __init__(self, design: Design, draws: int, method: str, reduce: bool) -> None:
-        self._design, self._draws = design, draws
-        self._settings = Settings(
-            draws, _CHAINS, _WARMUP, 0, method, reduce, threads=1, progress=False,
-            log_probabilities=True,
-        )  # fmt: skip
-        self._found: tuple[bytes, Structure] | None = None
+        self._design = design
+        self._drawer = NearlyIndependent(draws, method, reduce)
 
     def __call__(self, seed: np.random.SeedSequence) -> Replication:
         """Draw a truth, simulate its data, draw its posterior, and rank."""
@@ -67,19 +63,38 @@ class Replicator:
         rng = np.random.default_rng(of_truth)
         truth = self._design.draw_truth(rng)
         counts = self._design.record(rng, truth)
-        draws, method, thin, mixed = self._sample(counts, of_draws)
+        data = DataAndPrior(counts, self._design.given_prior)
+        draws, method, thin, mixed = self._drawer(data, of_draws)
         known = [*truth.log_p, float(log_likelihoods(truth.log_p, counts))]
         if truth.concentration is not None:
             known.append(np.log(truth.concentration))
         return Replication(ranks_of(np.array(known), draws, rng), method, thin, mixed)
 
-    def _sample(
-        self, counts: ConditionalCounts, seed: np.random.SeedSequence
+
+class NearlyIndependent:
+    """Draws posteriors, so far apart that the draws can be ranked among."""
+
+    def __init__(self, draws: int, method: str = "auto", reduce: bool = True) -> None:
+        self._settings = Settings(
+            draws, _CHAINS, _WARMUP, 0, method, reduce, threads=1, progress=False,
+            log_probabilities=True,
+        )  # fmt: skip
+        self._found: tuple[tuple[object, ...], Structure] | None = None
+
+    def __call__(
+        self, data: DataAndPrior, seed: np.random.SeedSequence
     ) -> tuple[FloatArray, str, int, bool]:
-        """Draws of all quantities, shape (draw, quantity), nearly independent."""
-        data = DataAndPrior(counts, self._design.given_prior)
+        """Draw log probabilities, log likelihood and, where it is drawn, log concentration.
+
+        Returns
+        -------
+        draws
+            Shape (draw, quantity).
+        method, thin, mixed
+            How they were drawn, the sweeps between two draws, and whether these are enough.
+        """
+        counts, settings = data.counts, self._settings.reseeded(seed)
         shapes = shapes_of(self._structure_of(counts), counts, data.concentration)
-        settings = self._settings.reseeded(seed)
         method = choose_method(counts, data.concentration, shapes, settings, data.hyperprior)
         settings = replace(settings, chains=1 if method.independent else _CHAINS)
         task = Task(method, counts.n_categories)
@@ -94,7 +109,7 @@ class Replicator:
             if method.independent:
                 return values[0], method.name, 1, True
             # Four chains of L draws each are 4 L draws; half of these must be worth one each.
-            mixed = worst_ess(values) >= _SPARE * self._draws / 2
+            mixed = worst_ess(values) >= _SPARE * settings.draws / 2
             if mixed or task.thin >= _MOST_THIN:
                 spaced = values.reshape(-1, values.shape[2])[_SPARE - 1 :: _SPARE]
                 return spaced, method.name, task.thin, mixed
@@ -102,7 +117,8 @@ class Replicator:
 
     def _structure_of(self, counts: ConditionalCounts) -> Structure:
         """Take sets apart, unless they are those of the replication before, with their powers."""
-        key = b"|".join(array.tobytes() for array in fields(counts.sets)[1:])
+        n, *arrays = fields(counts.sets)
+        key = n, *(array.tobytes() for array in arrays)
         if self._found is None or self._found[0] != key:
             self._found = key, structure_of(counts.sets)
         return self._found[1]
