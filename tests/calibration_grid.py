@@ -155,7 +155,7 @@ def check(shape: Shape, method: str, replications: int, seed: int, draws: int = 
 # -- samplers that are not methods of `Posterior.sample` ----------------------------------------
 
 
-def diffuse_process(replications: int, seed: int, draws: int = 31, drawn: bool = True) -> Ranks:
+def diffuse_process(replications: int, seed: int, draws: int = 31, wrong: bool = False) -> Ranks:
     """Atoms come by sticks and get their names when they are seen; the rest has none."""
     prior = luce.Gamma(4.0, 2.0)
     drawer, ranks = NearlyIndependent(draws), []
@@ -177,11 +177,12 @@ def diffuse_process(replications: int, seed: int, draws: int = 31, drawn: bool =
         p = np.array([sticks.masses[k] for k in names])
         rest = sticks.left + sum(m for k, m in enumerate(sticks.masses) if k not in names)
         log_p = np.log(np.r_[p, rest])
-        process = luce.DirichletProcess(prior if drawn else prior.mean)
+        # The control draws γ as if its prior had half the mean.
+        process = luce.DirichletProcess(luce.Gamma(4.0, 4.0) if wrong else prior)
         values = drawer(DataAndPrior(counts, process), own.spawn(1)[0])[0]
         known = [log_p[0], log_p[-1], float(log_likelihoods(log_p, counts)), np.log(gamma)]
         chosen = [0, len(names), len(names) + 1, len(names) + 2]
-        ranks.append(ranks_of(np.array(known), values[:, chosen[: 4 if drawn else 3]], rng))
+        ranks.append(ranks_of(np.array(known), values[:, chosen], rng))
     return Ranks(np.array(ranks), draws, ["p of the first", "p_rest", "log likelihood", "γ"])
 
 

@@ -25,6 +25,9 @@ from luce._types import FloatArray, IntArray
 # tails at all places, which is never below the p-value, takes its place.
 _NO_DIGITS = 1e-11
 
+# Tails that are equal, as those at two sides of the middle are, may differ by rounding.
+_ROUNDING = 1e-9
+
 
 def ranks_of(truth: FloatArray, draws: FloatArray, rng: np.random.Generator) -> IntArray:
     """Rank of each truth among its draws, equal values in random order.
@@ -106,6 +109,7 @@ def _tails(replications: int, draws: int) -> tuple[FloatArray, FloatArray]:
 def _band(replications: int, draws: int, tail: float) -> tuple[IntArray, IntArray]:
     """Smallest and largest numbers whose tails are both above `tail`."""
     at_most, at_least = _tails(replications, draws)
+    tail *= 1 + _ROUNDING
     return (at_most <= tail).sum(axis=1), (at_least > tail).sum(axis=1) - 1
 
 
