@@ -123,7 +123,8 @@ CONTROLS: dict[str, tuple[str, str, Callable[[], Any]]] = {
         "all but one", "hidden-counts",
         lambda: changed_problem("hidden-counts", trials_for_failures)),
     "Metropolis without the Jacobian": (
-        "all but one, few outcomes", "metropolis", lambda: changed_problem("metropolis", no_jacobian)),
+        "all but one, few outcomes", "metropolis",
+        lambda: changed_problem("metropolis", no_jacobian)),
     "Hamiltonian, concentration too large": (
         "pairs", "hamiltonian", lambda: changed_problem("hamiltonian", more_prior)),
     "concentration drawn, rate doubled": (

@@ -6,11 +6,10 @@ probability (k + 1) / (L + 1).  The statistic is the smallest of their tail prob
     g  =  min over k < L of  min(P(C <= C_k), P(C >= C_k)),
 
 and its p-value the probability that a uniform sample has a g as small: that the path C_0, C_1, ...,
-C_(L-1) leaves the band in which all tails are above g.  The path is a Markov chain,
-
-    C_k - C_(k-1)  ~  Binomial(N - C_(k-1), 1 / (L + 1 - k)),
-
-so that probability is a sum, found exactly (Säilynoja, Bürkner and Vehtari 2022).
+C_(L-1) leaves the band in which all tails are above g.  The numbers of ranks 0, 1, ..., L are
+independent Poisson variables with mean N / (L + 1), given that they add up to N: the probability of
+staying in the band is a sequence of convolutions, cut off at the band's edges, and is exact.  The
+statistic and its band are those of Säilynoja, Bürkner and Vehtari (2022).
 """
 
 from __future__ import annotations
@@ -115,27 +114,22 @@ def _band(replications: int, draws: int, tail: float) -> tuple[IntArray, IntArra
 
 def _leaving(replications: int, draws: int, tail: float) -> float:
     """Probability that some tail of uniform ranks is at most `tail`."""
-    from scipy.special import gammaln
+    from scipy.stats import poisson
 
     least, most = _band(replications, draws, tail)
     if (least > most).any():
         return 1.0
-    log_factorial = gammaln(np.arange(replications + 2) + 1.0)
-    at_most, at_least = _tails(replications, draws)
-    seen, mass = np.zeros(1, np.int64), np.ones(1)
-    for k in range(draws):
-        left, new = replications - seen[:, None], np.arange(least[k], most[k] + 1)
-        more = new - seen[:, None]
-        here = (more >= 0) & (more <= left)
-        more = np.where(here, more, 0)
-        share = 1 / (draws + 1 - k)
-        logs = log_factorial[left] - log_factorial[more] - log_factorial[left - more]
-        logs += more * np.log(share) + (left - more) * np.log1p(-share)
-        mass = mass @ np.where(here, np.exp(logs), 0.0)
-        seen = new
-    p = 1.0 - float(mass.sum())
+    number = poisson.pmf(np.arange(replications + 1), replications / (draws + 1))
+    start, mass = 0, np.ones(1)
+    for low, high in zip(least.tolist(), most.tolist(), strict=True):
+        # Of the sums from `start` on, those from `low` to `high` stay.
+        mass = np.convolve(mass, number[: high - start + 1])[max(low - start, 0) : high - start + 1]
+        start = max(low, start)
+    left = number[replications - start - np.arange(len(mass))]
+    p = 1.0 - float(mass @ left / poisson.pmf(replications, replications))
     if p > _NO_DIGITS:
         return p
+    at_most, at_least = _tails(replications, draws)
     places = np.arange(draws)
     below = np.where(least > 0, at_most[places, least - 1], 0.0)
     above = np.where(most < replications, at_least[places, np.minimum(most + 1, replications)], 0.0)
