@@ -36,12 +36,13 @@ QUICK = [
     ("a core in a tree", "metropolis"),
     ("pairs, concentration drawn", "auto"),
 ]
-QUICK_CONTROLS = [
-    "draws of the prior",
-    "waiting times skipped",
-    "hidden counts, trials for failures",
-    "concentration drawn, rate doubled",
-]
+# Controls of the default run, and how many replications show that they are wrong.
+QUICK_CONTROLS = {
+    "draws of the prior": 60,
+    "waiting times skipped": 150,
+    "hidden counts, trials for failures": 60,
+    "concentration drawn, rate doubled": 60,
+}
 
 
 # -- the test of uniformity -----------------------------------------------------------------------
@@ -113,7 +114,7 @@ def test_right_samplers_pass(shape: str, method: str) -> None:
 
 @pytest.mark.parametrize("name", QUICK_CONTROLS)
 def test_wrong_samplers_are_rejected(name: str) -> None:
-    found = controls.check(name, 120, 7 + SEED, draws=15)
+    found = controls.check(name, QUICK_CONTROLS[name], 7 + SEED, draws=15)
     assert found.p_value < LEVEL / len(QUICK), found
     assert not found.passed
 
