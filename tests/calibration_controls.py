@@ -17,15 +17,15 @@ from luce.module_shapes import shapes_of
 SHAPES = {shape.name: shape for shape in grid.SHAPES}
 # With few outcomes a wrong prior shows, and with three categories a loose envelope does.
 SHAPES["all but one, few outcomes"] = grid.Shape("", grid.all_but_one("abcd", 1), 2.0)
-SHAPES["three pairs"] = grid.Shape("", grid.duels("abc", "ab bc ca", 40), 1.0)
+SHAPES["three pairs"] = grid.Shape("", grid.duels("abc", "ab bc ca", 40), 3.0)
 
 
 def with_shape(problem: Problem, shape: Any) -> Problem:
     return problem._replace(shape=shape, spread=gamma_spreads(shape))
 
 
-def half_the_counts(problem: Problem) -> Problem:
-    waits = problem.waits / 2
+def quarter_of_the_counts(problem: Problem) -> Problem:
+    waits = problem.waits / 4
     return problem._replace(waits=waits, wait_spread=gamma_spreads(waits))
 
 
@@ -113,9 +113,9 @@ CONTROLS: dict[str, tuple[str, str, Callable[[], Any]]] = {
     "rejection that keeps everything": (
         "three pairs", "rejection",
         lambda: dirichlet_instead("rejection", lambda problem: problem.fit.shape)),
-    "waiting times, half the truncation counts": (
+    "waiting times, a quarter of the counts": (
         "three pairs", "waiting-times",
-        lambda: changed_problem("waiting-times", half_the_counts)),
+        lambda: changed_problem("waiting-times", quarter_of_the_counts)),
     "waiting times skipped": (
         "pairs", "waiting-times",
         lambda: dirichlet_instead("waiting-times", lambda problem: problem.shape)),

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.special import xlogy
 
 import luce
 from luce.calibration_design import log_likelihoods
@@ -97,6 +98,12 @@ def of_process(rng: np.random.Generator, p: Mapping[Any, float]) -> Counts:
     return counts
 
 
+# Methods that do not fit some shapes: rejection wants sets that each leave out one atom,
+# Hamiltonian moves no groups, and a concentration that is drawn wants waiting times.
+NO_REJECTION, NO_FIT = ("rejection",), ("rejection", "hamiltonian")
+ONLY_WAITING = (*NO_FIT, "hidden-counts", "metropolis")
+
+
 @dataclass(frozen=True)
 class Shape:
     """One kind of data, and the prior it is looked at with."""
@@ -106,6 +113,7 @@ class Shape:
     concentration: Any = 1.0
     categories: Any = None
     exact: bool = False  # then the methods run on the raw categories
+    refused: tuple[str, ...] = ()  # methods that do not fit, and say so
 
 
 SHAPES = (
@@ -114,42 +122,44 @@ SHAPES = (
         "nested sets",
         Counts("abcd").observe({"a": 6}, within="ab").observe({"b": 6}, without="d")
         .observe({"d": 4}),
-        exact=True,
+        exact=True, refused=NO_REJECTION,
     ),
     Shape("all but one", all_but_one("abcd", 6), 2.0),
-    Shape("pairs", duels("abcd", "ab bc cd da", 5), 1.0),
-    Shape("rankings", full_rankings, 1.0, "abcd"),
+    Shape("pairs", duels("abcd", "ab bc cd da", 5), 1.0, refused=NO_REJECTION),
+    Shape("rankings", full_rankings, 1.0, "abcd", refused=NO_REJECTION),
     Shape("partial rankings", top_two, 1.0, "abcd"),
-    Shape("grouped outcomes", grouped_answers, 1.0, "abcd"),
+    Shape("grouped outcomes", grouped_answers, 1.0, "abcd", refused=NO_FIT),
     Shape("disconnected", duels("abcdef", "ab bc ca de ef fd", 4), 1.5),
-    Shape("sparse", duels("abcde", "ab bc cd de ea ac", 1), 0.8),
+    Shape("sparse", duels("abcde", "ab bc cd de ea ac", 1), 0.8, refused=NO_REJECTION),
     Shape("unequal concentration", duels("abcd", "ab bc ca", 4) + all_but_one("abcd", 3),
-          (0.6, 1.0, 2.5, 5.0)),
-    Shape("large counts", duels("abc", "ab bc ca", 20_000), 3.0),
+          (0.6, 1.0, 2.5, 5.0), refused=NO_REJECTION),
+    # Here an envelope is sometimes too loose.
+    Shape("large counts", duels("abc", "ab bc ca", 20_000), 3.0, refused=NO_REJECTION),
     Shape(
         "a core in a tree",
         Counts("abcdef").observe({"a": 5}, within="ab").observe({"b": 5}, within="bc")
         .observe({"a": 6}, within="abc").observe({"d": 5}, without="f"),
         1.0,
     ),
-    Shape("Dirichlet process", of_process, luce.DirichletProcess(2.5, BASE), [*"abc", "remainder"]),
+    Shape("Dirichlet process", of_process, luce.DirichletProcess(2.5, BASE),
+          [*"abc", "remainder"], refused=NO_REJECTION),
     Shape("process, concentration drawn", of_process,
-          luce.DirichletProcess(luce.Gamma(4.0, 1.5), BASE), [*"abc", "remainder"]),
-    Shape("pairs, concentration drawn", duels("abcd", "ab bc cd da", 5), luce.Gamma(4.0, 2.0)),
-    Shape("groups, concentration drawn", grouped_answers, luce.Gamma(4.0, 2.0), "abcd"),
+          luce.DirichletProcess(luce.Gamma(4.0, 1.5), BASE), [*"abc", "remainder"],
+          refused=ONLY_WAITING),
+    Shape("pairs, concentration drawn", duels("abcd", "ab bc cd da", 5), luce.Gamma(4.0, 2.0),
+          refused=ONLY_WAITING),
+    Shape("groups, concentration drawn", grouped_answers, luce.Gamma(4.0, 2.0), "abcd",
+          refused=ONLY_WAITING),
 )  # fmt: skip
 
 
 def check(shape: Shape, method: str, replications: int, seed: int, draws: int = 31) -> Any:
-    """Run one cell of the grid, or return None where the method does not fit."""
-    try:
-        return luce.check_calibration(
-            shape.design, shape.concentration, categories=shape.categories, method=method,
-            reduce=not shape.exact or method == "auto", replications=replications, draws=draws,
-            seed=seed, progress=False,
-        )  # fmt: skip
-    except luce.MethodError:
-        return None
+    """Run one cell of the grid."""
+    return luce.check_calibration(
+        shape.design, shape.concentration, categories=shape.categories, method=method,
+        reduce=not shape.exact or method == "auto", replications=replications, draws=draws,
+        seed=seed, progress=False,
+    )  # fmt: skip
 
 
 # -- samplers that are not methods of `Posterior.sample` ----------------------------------------
@@ -256,7 +266,7 @@ def hdp(replications: int, seed: int, draws: int = 31, wrong: bool = False) -> R
         off = ~np.eye(3, dtype=bool)
 
         def quantities(log_base: Any, rows: Any, scales: Any) -> Any:
-            loglik = (counts * off * np.log(np.where(off, rows, 1.0))).sum(axis=(-1, -2))  # noqa: B023
+            loglik = xlogy(counts * off, rows).sum(axis=(-1, -2))  # noqa: B023
             return np.concatenate([log_base, rows[..., 0, 1:2], loglik[..., None], scales], axis=-1)
 
         known = np.array([truth.concentration, truth.base_concentration])
@@ -284,7 +294,7 @@ def cells(shape: Shape, replications: int, seed: int) -> Iterator[tuple[str, Any
     chosen = check(shape, "auto", replications, seed)
     yield "auto", chosen
     for method in METHODS[1:]:
+        if method in shape.refused:
+            continue
         same = chosen.ranks.attrs["method"] == method
-        found = chosen if same else check(shape, method, replications, seed)
-        if found is not None:
-            yield method, found
+        yield method, chosen if same else check(shape, method, replications, seed)

@@ -4,9 +4,10 @@ Ranks are uniform if truth and draws are exchangeable, so the draws must be inde
 other.  Exact draws and those of rejection are.  Of Markov chains four are run from separate starts
 and four draws are made for each that is ranked; if all quantities together say that two of the
 four are worth less than an independent one, the chains go on with twice the sweeps between draws,
-and what was drawn so far is one more warm-up.  The next replication starts with half the sweeps
-that this one came to.  Of the last 4 L draws every fourth is ranked among: their correlation is
-then below 0.02 where it decays geometrically.  The rule looks at draws alone, never at the truth.
+and what was drawn so far is one more warm-up.  The next replication starts with as many, or with
+half as many where these were enough at once.  Of the last 4 L draws every fourth is ranked among:
+their correlation is then below 0.02 where it decays geometrically.  The rule looks at draws alone,
+never at the truth.
 """
 
 from __future__ import annotations
@@ -80,7 +81,7 @@ class NearlyIndependent:
             log_probabilities=True,
         )  # fmt: skip
         self._found: tuple[tuple[object, ...], Structure] | None = None
-        self._thin = 1  # where the next replication starts: half of what the last one needed
+        self._thin = 1  # sweeps between draws that the next replication starts with
 
     def __call__(
         self, data: DataAndPrior, seed: np.random.SeedSequence
@@ -112,7 +113,7 @@ class NearlyIndependent:
             # Four chains of L draws each are 4 L draws; half of these must be worth one each.
             mixed = worst_ess(values) >= _SPARE * settings.draws / 2
             if mixed or task.thin >= _MOST_THIN:
-                self._thin = max(1, task.thin // 2)
+                self._thin = task.thin if task.thin > self._thin else max(1, task.thin // 2)
                 spaced = values.reshape(-1, values.shape[2])[_SPARE - 1 :: _SPARE]
                 return spaced, method.name, task.thin, mixed
             task = replace(task, thin=2 * task.thin)
