@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 # A file of tests stays in one process; WORKERS= runs them all in one.
 WORKERS ?= -n auto --maxprocesses 4 --dist loadfile
 
-.PHONY: demo test test-slow lint docs audit check benchmark figures clean
+.PHONY: demo test test-slow coverage lint docs audit check benchmark figures calibration clean
 
 $(VENV)/.package: pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "luce needs Python 3.11 or newer; set PYTHON=")'
@@ -62,6 +62,12 @@ figures: $(VENV)/.package  ## the pictures of docs/paper.md, at the paper's full
 	$(BIN)/luce paper --out luce-paper
 	mkdir -p docs/paper
 	cp luce-paper/*.svg luce-paper/claims.csv docs/paper
+
+calibration: $(VENV)/.tools  ## the table and pictures of docs/calibration.md
+	rm -rf luce-calibration
+	$(BIN)/python benchmarks/calibration.py run luce-calibration
+	$(BIN)/python benchmarks/calibration.py controls luce-calibration
+	$(BIN)/python benchmarks/calibration.py draw luce-calibration
 
 clean:
 	rm -rf $(VENV) site .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -2,6 +2,7 @@
 
 from luce import diagnostics, plots, simulate
 from luce.bayes_factors import bayes_factor
+from luce.calibration_check import check_calibration
 from luce.comparability import comparable_groups, prior_only
 from luce.conditional_counts import ConditionalCounts
 from luce.dirichlet_process import DirichletProcess
@@ -78,6 +79,7 @@ __all__ = [
     "bayes_factor",
     "beats",
     "calibration",
+    "check_calibration",
     "comparable_groups",
     "diagnostics",
     "draw_new_atoms",

@@ -94,6 +94,19 @@ def worst_rhat_and_ess(x: FloatArray) -> tuple[float, float]:
     return float(rhat), float(_ess(ranks).min())
 
 
+def worst_ess(x: FloatArray) -> float:
+    """Smallest effective sample size, of ranks, over the variables of (chain, draw, variable).
+
+    Variables that never move are left out; if none does, all draws count.
+    """
+    half = x.shape[1] // 2
+    moving = x[:, :, np.ptp(x, axis=(0, 1)) > 0]
+    if half < 2 or moving.size == 0:
+        return float(x.shape[0] * x.shape[1])
+    halves = np.concatenate([moving[:, :half], moving[:, -half:]])
+    return float(_ess(_ranks(halves)).min())
+
+
 def ess_of_mean(x: FloatArray) -> float:
     """How many independent draws the mean of x, shape (chain, draw), is worth."""
     half = x.shape[1] // 2
