@@ -75,6 +75,8 @@ def announce_compilation(kernel: Any = None) -> None:
         from luce.kernels.dirichlet_tree import draw_splits
 
         kernel = draw_splits
+    if not hasattr(kernel, "stats"):  # NUMBA_DISABLE_JIT: nothing is compiled
+        return
     if kernel.stats.cache_path is None:
         print(
             "luce: compiling the samplers in every process, since there is no folder to keep them "

@@ -106,6 +106,11 @@ def _borrowed(typing_context: Any, value: Any) -> Any:
 # a variable is bound to an array, and does so atomically: for a dozen arrays that is as long as a
 # sweep over six categories takes.
 borrowed = cast(Callable[[_Value], _Value], intrinsic(_borrowed))
+if _config.DISABLE_JIT:  # kernels run as Python, to be stepped through or to see what is covered
+
+    def borrowed(given: _Value) -> _Value:
+        """Pass on."""
+        return given
 
 
 def _on_stack(typing_context: Any, bits: Any) -> Any:
@@ -128,6 +133,11 @@ def _on_stack(typing_context: Any, bits: Any) -> Any:
 # A copy of a generator's four words on the stack: what no other array can overlap, the compiler
 # keeps in registers.  To be copied back at the end.
 on_stack = cast(Callable[[_Value], _Value], intrinsic(_on_stack))
+if _config.DISABLE_JIT:
+
+    def on_stack(bits: Any) -> Any:
+        """Copy a generator's words."""
+        return bits.copy()
 
 
 def _without_owner(context: Any, builder: Any, kind: Any, value: Any) -> Any:

@@ -19,7 +19,9 @@ from luce.kernels.passing_sets import find_passing_sets
 # Up to two stations per trie edge: 2c for sets larger than node c, 2c + 1 for c itself.  A
 # `delegate` (-1: none) is a set that stands there, `above` the next station towards the root,
 # `skip` leads past stations known to be in one class, `rank` is that of the split above the edge.
-STATION_RECORD = np.dtype([(name, np.int64) for name in ("delegate", "above", "skip", "rank")])
+STATION_RECORD = np.dtype(
+    (np.record, [(name, np.int64) for name in ("delegate", "above", "skip", "rank")])
+)
 
 
 @compiled

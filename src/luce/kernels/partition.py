@@ -25,16 +25,21 @@ from luce.kernels.jit import compiled, internal
 # on the way: `node` where its categories part and `first`, the rank of the set that parts them;
 # `some` category of it; `lower_home`, the node of the smaller set it builds on when it was used.
 SET_RECORD = np.dtype(
-    [(name, np.int64) for name in ("complement", "bottom", "begin", "end")]
-    + [(name, np.int64) for name in ("chain_first", "chain_stop", "larger", "size")]
-    + [(name, np.int64) for name in ("touch_begin", "touch_end", "touch_inside")]
-    + [(name, np.int64) for name in ("rank", "by_rank", "node", "first", "some", "lower_home")]
+    (
+        np.record,
+        [(name, np.int64) for name in ("complement", "bottom", "begin", "end")]
+        + [(name, np.int64) for name in ("chain_first", "chain_stop", "larger", "size")]
+        + [(name, np.int64) for name in ("touch_begin", "touch_end", "touch_inside")]
+        + [(name, np.int64) for name in ("rank", "by_rank", "node", "first", "some", "lower_home")],
+    )
 )
 
 # The splits as a binary tree; node 0 is the root, a parent precedes its children.  Node v covers
 # the places start..stop-1 and was split by the set of rank `rank` (the number of sets for a leaf);
 # `inside`: it is the part inside its parent's splitter.
-TRIE_RECORD = np.dtype([(name, np.int64) for name in ("parent", "rank", "start", "stop", "inside")])
+TRIE_RECORD = np.dtype(
+    (np.record, [(name, np.int64) for name in ("parent", "rank", "start", "stop", "inside")])
+)
 
 # An ordered partition is one integer array, so that passing it to a function is cheap: rows
 # for the categories cell by cell, the place and the cell of each category, and, per cell, where
