@@ -1,10 +1,13 @@
 """Compiled code is never older than its sources."""
 
+import json
 import os
 import shutil
 import subprocess
 import sys
 from pathlib import Path
+
+import numpy as np
 
 import luce
 
@@ -42,3 +45,28 @@ def test_numbas_own_setting_is_left_alone() -> None:
         "assert numba.config.CACHE_DIR == before"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+SAME = """
+import luce
+counts = luce.ConditionalCounts("abc").observe({"a": 3, "b": 1}, within="ab")
+counts = counts.observe({"b": 2, "c": 1}, within="bc").observe({"a": 2, "c": 1}, within="ac")
+counts = counts.observe_group("ac", 2)
+for method in ("waiting-times", "hidden-counts", "metropolis"):
+    how = dict(chains=2, warmup=20, seed=1, progress=False, method=method)
+    print(luce.Posterior(counts).sample(30, **how).posterior["probabilities"].values.tolist())
+print(luce.Posterior(counts).mode("log-odds").tolist())
+"""
+
+
+def test_python_and_compiled_code_draw_the_same() -> None:
+    """But for rounding: what coverage and a debugger see is what is run."""
+    printed = []
+    for disabled in ("0", "1"):
+        settings = {**os.environ, "NUMBA_DISABLE_JIT": disabled}
+        command = [sys.executable, "-W", "ignore", "-c", SAME]
+        done = subprocess.run(command, env=settings, capture_output=True, text=True, check=True)
+        printed.append([json.loads(line) for line in done.stdout.splitlines()])
+    assert [len(drawn) for drawn in printed[0]] == [2, 2, 2, 3]
+    for compiled, interpreted in zip(*printed, strict=True):
+        np.testing.assert_allclose(interpreted, compiled, rtol=1e-9)
