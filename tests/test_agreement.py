@@ -218,7 +218,12 @@ def moments(name: str, method: str, reduce: bool, draws: int = 600, chains: int 
     return chain_moments(tree["posterior"]["probabilities"].values)
 
 
-@pytest.mark.parametrize("reduce", [True, False], ids=["reduced", "raw"])
+SLOW = pytest.mark.slow
+
+
+@pytest.mark.parametrize(
+    "reduce", [pytest.param(True, id="reduced"), pytest.param(False, id="raw", marks=SLOW)]
+)
 @pytest.mark.parametrize("method", GIBBS)
 @pytest.mark.parametrize("name", CASES)
 def test_gibbs(name: str, method: str, reduce: bool) -> None:

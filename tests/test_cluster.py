@@ -86,6 +86,7 @@ def test_chains_on_workers_are_the_chains_here(method: str, client: Client, tmp_
     assert same(here, luce.load(tmp_path / "run.zarr"))
 
 
+@pytest.mark.slow
 def test_a_chain_whose_worker_is_killed_is_drawn_by_another(client: Client) -> None:
     options: dict[str, Any] = {"seed": 3, "method": "waiting-times", "keep": ["Bo"], "chains": 2}
     began = time.monotonic()

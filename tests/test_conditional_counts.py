@@ -537,7 +537,7 @@ def data(draw: st.DrawFn) -> tuple[ConditionalCounts, int, Terms]:
     return total, n, terms
 
 
-@settings(max_examples=400, deadline=None, derandomize=True)
+@settings(max_examples=150, deadline=None, derandomize=True)
 @given(data())
 def test_random_data_is_the_brute_force_sum(case: tuple[ConditionalCounts, int, Terms]) -> None:
     counts, n, terms = case

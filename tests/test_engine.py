@@ -786,6 +786,7 @@ def test_choice(name: str) -> None:
     assert found == chosen(make)
 
 
+@pytest.mark.slow
 def test_choice_in_another_process() -> None:
     code = (
         f"import json, sys; sys.path.insert(0, {os.path.dirname(__file__)!r}); "

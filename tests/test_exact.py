@@ -151,7 +151,7 @@ def nested_data(draw: st.DrawFn) -> tuple[ConditionalCounts, list[float]]:
     return counts, draw(st.lists(st.floats(0.01, 50.0), min_size=n, max_size=n))
 
 
-@settings(max_examples=250, deadline=None, derandomize=True)
+@settings(max_examples=100, deadline=None, derandomize=True)
 @given(nested_data())
 def test_random_trees_by_recursion(case: tuple[ConditionalCounts, list[float]]) -> None:
     counts, concentration = case

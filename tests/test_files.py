@@ -361,6 +361,7 @@ def luce_process(*arguments: object) -> subprocess.CompletedProcess[str]:
     )  # fmt: skip
 
 
+@pytest.mark.slow
 def test_a_process_that_fits(write: Any, tmp_path: Path) -> None:
     path = write("duels.csv", table().replace("ann", "José"))
     target = tmp_path / "run.zarr"
@@ -651,6 +652,7 @@ def read_within(megabytes: float, path: Path, **options: Any) -> Any:
     return counts
 
 
+@pytest.mark.slow
 def test_many_rows_of_few_pairs_need_little_memory(write: Any) -> None:
     pairs = [(f"player {i}", f"player {j}") for i in range(6) for j in range(11) if i != j][:50]
     body = "".join(f"{a},{b}\n" for a, b in pairs)
@@ -662,6 +664,7 @@ def test_many_rows_of_few_pairs_need_little_memory(write: Any) -> None:
         assert read_within(5, odd, skip_bad=True).n_outcomes == 20_000
 
 
+@pytest.mark.slow
 def test_many_cases_of_few_shapes_need_little_memory(write: Any) -> None:
     cases = "".join(
         f"{i},car,{int(i % 3 == 0)}\n{i},bus,{int(i % 3 == 1)}\n{i},tram,{int(i % 3 == 2)}\n"

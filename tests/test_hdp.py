@@ -270,7 +270,7 @@ def plain_step(trials: bool) -> Step:
     return step
 
 
-@pytest.mark.parametrize("data", [4, 12])
+@pytest.mark.parametrize("data", [pytest.param(4, marks=pytest.mark.slow), 12])
 def test_the_joint_distribution_is_left_as_it_is(data: int) -> None:
     z = joint(our_step, 200, 12, data)
     assert z.max() < allowed(len(z)), z

@@ -78,6 +78,7 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Report:
     return reproduce(tmp_path_factory.mktemp("paper"), quick=True, seed=SEED, progress=False)
 
 
+@pytest.mark.slow
 def test_the_papers_proposal_accepts_what_was_measured_elsewhere(ten: Comparison) -> None:
     assert ten[METROPOLIS].accepted == pytest.approx(0.224, abs=0.01)
 
@@ -91,7 +92,7 @@ def test_at_twenty_the_proposal_is_out_of_tune_and_can_be_tuned(twenty: Comparis
     assert 650 < twenty[TUNED].proposal < 950
 
 
-@pytest.mark.parametrize("n", [10, 20])
+@pytest.mark.parametrize("n", [10, pytest.param(20, marks=pytest.mark.slow)])
 def test_all_samplers_agree(n: int, request: pytest.FixtureRequest) -> None:
     found: Comparison = request.getfixturevalue({10: "ten", 20: "twenty"}[n])
     assert agreement(found).verdict is HOLDS, agreement(found).measured
@@ -116,6 +117,7 @@ def hidden_counts_by_numpy(n: int, first: int, rng: np.random.Generator) -> np.n
     return total / (draws - draws // 2)
 
 
+@pytest.mark.slow
 def test_a_plain_sampler_agrees_and_a_broken_one_is_told(ten: Comparison) -> None:
     rng = np.random.default_rng(SEED)
     ours = [run.chain_means for run in ten]

@@ -463,6 +463,7 @@ def test_nothing_overlaps_or_is_cut(plot: Plot, n: int) -> None:
     assert outside(ax, seen) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["strengths", "shares", "rank_heatmap", "win_matrix"])
 def test_nothing_overlaps_when_all_are_drawn_or_room_is_small(name: str) -> None:
     draws = some_draws(300, size=50)

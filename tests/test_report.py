@@ -136,7 +136,12 @@ def names(seen: Any) -> list[str]:
 # The numbers.
 
 
-@pytest.mark.parametrize("name", RUNS)
+OFTEN = ["chains", "hostile"]
+
+
+@pytest.mark.parametrize(
+    "name", [*OFTEN, *(pytest.param(k, marks=pytest.mark.slow) for k in RUNS if k not in OFTEN)]
+)
 def test_numbers_are_those_of_the_library(
     name: str, runs: dict[str, Any], pages: dict[str, Path], browser: Any
 ) -> None:
@@ -302,6 +307,7 @@ def test_a_seed_that_is_no_number_is_not_run(runs: dict[str, Any], tmp_path: Pat
     assert not any("sample(" in text for text in printouts(page))
 
 
+@pytest.mark.slow
 def test_the_shell_lines_work(folder: Path, pages: dict[str, Path], tmp_path: Path) -> None:
     shell = next(text for text in printouts(pages["one"]) if text.startswith("python - <<"))
     shell = shell.replace("python -", f"{sys.executable} -").replace(

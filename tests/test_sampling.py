@@ -694,6 +694,7 @@ np.savez({str(tmp_path / "draws.npz")!r}, p=p[:, :2000], length=p.shape[1],
         np.testing.assert_array_equal(found["p"], values(whole))
 
 
+@pytest.mark.slow
 def test_interrupt_before_the_first_draw_is_an_interrupt() -> None:
     run = process(
         """

@@ -127,6 +127,7 @@ def test_no_sets_many_reasons_and_things_added(suffix: str, tmp_path: Path) -> N
     assert loaded.attrs["core_reasons"] == reasons
 
 
+@pytest.mark.slow
 def test_opens_without_luce(run: xr.DataTree, tmp_path: Path) -> None:
     paths = [str(tmp_path / f"run{suffix}") for suffix in SUFFIXES]
     for path in paths:
