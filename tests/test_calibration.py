@@ -40,8 +40,8 @@ QUICK = [
 QUICK_CONTROLS = {
     "draws of the prior": 60,
     "waiting times skipped": 150,
-    "hidden counts, trials for failures": 60,
-    "concentration drawn, rate doubled": 60,
+    "hidden counts, trials for failures": 150,
+    "concentration drawn, rate doubled": 120,
 }
 
 
