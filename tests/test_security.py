@@ -183,8 +183,8 @@ def test_a_wide_table_takes_time_in_proportion(tmp_path: Path) -> None:
     began = time.process_time()
     with pytest.raises(luce.DataError, match="fit no kind of data"):
         luce.read(tmp_path / "wide.csv")
+    (tmp_path / "wide.csv").write_text(names + ",x3\n")
     with pytest.raises(luce.DataError, match="the column 'x3' appears twice"):
-        (tmp_path / "wide.csv").write_text(names + ",x3\n")
         luce.read(tmp_path / "wide.csv")
     assert time.process_time() - began < 15
 
