@@ -11,6 +11,7 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -173,6 +174,19 @@ def test_a_place_that_unpacks_to_much_more_is_no_place(tmp_path: Path) -> None:
     with zipfile.ZipFile(tmp_path / "0-0.npz", "w", zipfile.ZIP_DEFLATED) as packed:
         packed.writestr("states.npy", bytes(50_000_000))
     assert read_place(tmp_path / "0-0.npz") is None
+
+
+def test_a_wide_table_takes_time_in_proportion(tmp_path: Path) -> None:
+    """Not the square of its width: that would be an hour here."""
+    names = ",".join(f"x{k}" for k in range(20_000))
+    (tmp_path / "wide.csv").write_text(names + "\n" + ",".join(["1"] * 20_000) + "\n")
+    began = time.process_time()
+    with pytest.raises(luce.DataError, match="fit no kind of data"):
+        luce.read(tmp_path / "wide.csv")
+    (tmp_path / "wide.csv").write_text(names + ",x3\n")
+    with pytest.raises(luce.DataError, match="the column 'x3' appears twice"):
+        luce.read(tmp_path / "wide.csv")
+    assert time.process_time() - began < 15
 
 
 def _csv_of_a_million_columns(folder: Path) -> Path:

@@ -6,7 +6,7 @@ import csv
 import json
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from operator import itemgetter
 from typing import Any
 
@@ -16,6 +16,7 @@ from luce.files.lines import TextFile
 from luce.labels import some
 from luce.readers.columns import hashable
 
+_MOST_COLUMNS = 100_000
 _DELIMITERS = (",", "\t", ";", "|")
 
 
@@ -33,7 +34,8 @@ def delimited_source(file: TextFile, delimiter: str | None = None) -> LineSource
     if header is None:
         raise DataError(f"{name}: the file is empty; a line with the names of columns is needed.")
     names = [field.strip() for field in header[1]]
-    twice = next((x for i, x in enumerate(names) if x in names[:i]), None)
+    _check_width(names, name)
+    twice = next((x for x, repeats in Counter(names).items() if repeats > 1), None)
     if twice is not None:
         raise DataError(
             f"{name}: line {header[0]}: the column {twice!r} appears twice; every column needs a "
@@ -64,6 +66,7 @@ def json_lines_source(file: TextFile) -> LineSource:
     for _, value in _values(file):  # all of them: a key may come late
         if isinstance(value, dict):
             names.update(dict.fromkeys(value))
+            _check_width(names, file.path.name)
         lists += isinstance(value, list)
     if lists and not names:
         names = {"order": None}
@@ -85,6 +88,13 @@ def json_lines_source(file: TextFile) -> LineSource:
             yield line, tuple(map(value.get, columns))
 
     return LineSource(file.path.name, columns, rows, file.problems, usable=hashable)
+
+
+def _check_width(names: Collection[str], file: str) -> None:
+    if len(names) > _MOST_COLUMNS:
+        raise DataError(
+            f"{file}: there are more than {_MOST_COLUMNS:,} columns; no table has them."
+        )
 
 
 def _count_rows(

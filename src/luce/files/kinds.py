@@ -33,7 +33,8 @@ def find_kind(source: Source) -> str:
         del fitting["teams"]
     if not fitting and availability_columns(names, None):
         return "choices"
-    places = [name for name in names if name != find_role(names, "count")]
+    count = find_role(names, "count")
+    places = [name for name in names if name != count]
     if not fitting and len(places) > 1 and all(map(rank_layouts.is_place, places)):
         return "rankings"
     if len(fitting) > 1:

@@ -61,6 +61,7 @@ class LineSource(Source):
     ) -> None:
         self.name = name
         self.names = list(names)
+        self._where = {name: k for k, name in enumerate(self.names)}
         self._rows = rows
         self._problems = problems
         self._count = count
@@ -75,7 +76,7 @@ class LineSource(Source):
     def distinct(self, keys: Sequence[str], numbers: Sequence[str] = ()) -> Rows:
         """Return the distinct rows of some columns."""
         names = [*keys, *numbers]
-        counter = self._count([self.names.index(name) for name in names]) if names else Counter()
+        counter = self._count([self._where[name] for name in names]) if names else Counter()
         if counter is None:
             counter = Counter(row for _, row in self._some(names))
         return counted_rows(names, counter, lambda: self._some(names))
@@ -123,7 +124,7 @@ class LineSource(Source):
         return Runs(encoded, starts_of(lengths), repeats, places)
 
     def _some(self, names: Sequence[str]) -> Iterator[Row]:
-        where = [self.names.index(name) for name in names]
+        where = [self._where[name] for name in names]
         if self._usable is not None:
             return self._made_usable(where, self._usable)
         if len(where) == 1:

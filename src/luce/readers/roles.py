@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 
 from luce.errors import DataError
 from luce.labels import some
@@ -48,6 +49,7 @@ USUAL = {
 }  # fmt: skip
 
 
+@lru_cache(maxsize=1 << 17)  # asked for each part and each column, and tables can be wide
 def plain(name: str) -> str:
     """A column's name without what people spell differently."""
     return re.sub(r"[\W_]+", "", name).lower()
