@@ -31,7 +31,6 @@ REPLICATIONS, SEED, LEVEL = 1000, 2026, 1e-4
 
 
 def run(folder: Path) -> None:
-    folder.mkdir(parents=True, exist_ok=True)
     for shape in SHAPES:
         began = time.process_time()
         for method, found in cells(shape, REPLICATIONS, SEED):
@@ -51,6 +50,7 @@ def keep(
     folder: Path, shape: str, method: str, ranks: Any, draws: int, names: list[str], p: float,
     seconds: float, used: str = "", thin: int = 0, unmixed: int = 0,
 ) -> None:  # fmt: skip
+    folder.mkdir(parents=True, exist_ok=True)
     np.save(folder / f"{shape}__{method}.npy", np.asarray(ranks, np.int16))
     line = {"shape": shape, "method": method, "used": used, "p": p, "draws": draws,
             "names": names, "seconds": seconds, "thin": thin, "unmixed": unmixed}  # fmt: skip
