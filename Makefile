@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 # A file of tests stays in one process; WORKERS= runs them all in one.
 WORKERS ?= -n auto --maxprocesses 4 --dist loadfile
 
-.PHONY: demo test test-slow coverage lint docs audit check benchmark figures calibration clean
+.PHONY: demo test test-slow lint docs audit check benchmark figures calibration clean
 
 $(VENV)/.package: pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "luce needs Python 3.11 or newer; set PYTHON=")'
