@@ -453,6 +453,7 @@ def test_top_places_among_many_cost_the_places() -> None:
     assert counts.sets.sizes.tolist() == [n - j for j in range(1, k)]
 
 
+@pytest.mark.slow
 def test_many_observations_in_a_loop() -> None:
     # 20,000 entries in a row: deep enough to find recursion where there should be none.
     counts = ConditionalCounts(50)

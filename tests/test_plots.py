@@ -454,7 +454,7 @@ def test_a_dark_figure_of_the_readers_keeps_its_colours() -> None:
 
 
 @EVERY
-@pytest.mark.parametrize("n", [3, 300])
+@pytest.mark.parametrize("n", [3, pytest.param(300, marks=pytest.mark.slow)])
 def test_nothing_overlaps_or_is_cut(plot: Plot, n: int) -> None:
     ax = plot(some_draws(n, [f"label number {i} " + "of a category" * (i % 2) for i in range(n)]))
     seen = shown_texts(ax)

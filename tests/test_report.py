@@ -282,6 +282,7 @@ HOWS: list[dict[str, Any]] = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", HOWS, ids=str)
 def test_other_settings_come_back(how: dict[str, Any], runs: Any, tmp_path: Path) -> None:
     from luce.report.reproduce import python_lines
@@ -381,6 +382,7 @@ def test_grouped_outcomes_have_no_check(tmp_path: Path) -> None:
 # In a real browser.
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("by", ["mouse", "keyboard"])
 def test_every_column_sorts(by: str, pages: dict[str, Path], browser: Any) -> None:
     with visit(browser, pages["chains"]) as seen:

@@ -220,6 +220,7 @@ def next_law(p: Mapping[Any, float], state: Any, closed: Iterable[Any]) -> Law:
     return {x: w / sum(allowed.values()) for x, w in allowed.items()}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("start", [None, "b"])
 @pytest.mark.parametrize("self_loops", ["removed", "kept"])
 def test_short_sequences_follow_their_law(self_loops: str, start: str | None) -> None:

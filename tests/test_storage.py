@@ -450,6 +450,7 @@ while True:
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="needs limits of processes")
 def test_a_full_disk_and_a_killed_process_leave_the_old_file(
     run: xr.DataTree, tmp_path: Path
