@@ -473,11 +473,12 @@ def swap(monkeypatch: pytest.MonkeyPatch) -> Iterator[Swap]:
 @pytest.mark.parametrize(
     ("name", "method", "kernel"),
     [
-        ("mixture", "waiting-times", plain_waiting_times()),
-        ("paper-10", "hidden-counts", plain_hidden_counts()),
-        ("three-groups", "hidden-counts", plain_hidden_counts()),
+        pytest.param("mixture", "waiting-times", plain_waiting_times(), id="waiting-times"),
+        pytest.param("paper-10", "hidden-counts", plain_hidden_counts(), id="hidden-counts"),
+        pytest.param(
+            "three-groups", "hidden-counts", plain_hidden_counts(), id="groups", marks=SLOW
+        ),
     ],
-    ids=["waiting-times", "hidden-counts", "hidden-counts-groups"],
 )
 def test_plain_kernels_agree(name: str, method: str, kernel: Kernel, swap: Swap) -> None:
     """So that the controls below fail for what was broken in them, and for nothing else."""
@@ -488,30 +489,68 @@ def test_plain_kernels_agree(name: str, method: str, kernel: Kernel, swap: Swap)
 @pytest.mark.parametrize(
     ("name", "method", "kernel"),
     [
-        ("paper-10", "waiting-times", altered("waiting-times", drop_a_count)),
-        ("paper-10", "hidden-counts", altered("hidden-counts", drop_a_count)),
-        ("star", "rejection", altered("rejection", lower_the_bound)),
-        ("star", "hamiltonian", altered("hamiltonian", drop_a_count_and_its_spread)),
-        ("rankings", "hamiltonian", altered("hamiltonian", judge_by_other_powers)),
-        ("mixture", "waiting-times", altered("waiting-times", total_of_the_prior_alone)),
-        ("groups", "waiting-times", altered("waiting-times", forget_a_group)),
-        ("paper-10", "hidden-counts", plain_hidden_counts(trials=True)),
-        ("three", "waiting-times", plain_waiting_times(frozen=True)),
-        ("groups", "waiting-times", plain_waiting_times(uniform=True)),
-        ("three-groups", "hidden-counts", plain_hidden_counts(uniform=True)),
-    ],
-    ids=[
-        "a count dropped, waiting times",
-        "a count dropped, hidden counts",
-        "envelope too low",
-        "a count dropped, Hamiltonian moves",
-        "accepted by other powers",
-        "total from the prior alone",
-        "a group forgotten",
-        "trials instead of hidden counts",
-        "total not redrawn",
-        "groups split evenly, waiting times",
-        "groups split evenly, hidden counts",
+        pytest.param(
+            "paper-10",
+            "waiting-times",
+            altered("waiting-times", drop_a_count),
+            id="a count dropped, waiting times",
+        ),
+        pytest.param(
+            "paper-10",
+            "hidden-counts",
+            altered("hidden-counts", drop_a_count),
+            id="a count dropped, hidden counts",
+        ),
+        pytest.param(
+            "star", "rejection", altered("rejection", lower_the_bound), id="envelope too low"
+        ),
+        pytest.param(
+            "star",
+            "hamiltonian",
+            altered("hamiltonian", drop_a_count_and_its_spread),
+            id="a count dropped, Hamiltonian moves",
+        ),
+        pytest.param(
+            "rankings",
+            "hamiltonian",
+            altered("hamiltonian", judge_by_other_powers),
+            id="accepted by other powers",
+        ),
+        pytest.param(
+            "mixture",
+            "waiting-times",
+            altered("waiting-times", total_of_the_prior_alone),
+            id="total from the prior alone",
+        ),
+        pytest.param(
+            "groups",
+            "waiting-times",
+            altered("waiting-times", forget_a_group),
+            id="a group forgotten",
+        ),
+        pytest.param(
+            "paper-10",
+            "hidden-counts",
+            plain_hidden_counts(trials=True),
+            id="trials instead of hidden counts",
+        ),
+        pytest.param(
+            "three", "waiting-times", plain_waiting_times(frozen=True), id="total not redrawn"
+        ),
+        pytest.param(
+            "groups",
+            "waiting-times",
+            plain_waiting_times(uniform=True),
+            id="groups split evenly, waiting times",
+            marks=SLOW,
+        ),
+        pytest.param(
+            "three-groups",
+            "hidden-counts",
+            plain_hidden_counts(uniform=True),
+            id="groups split evenly, hidden counts",
+            marks=SLOW,
+        ),
     ],
 )
 def test_negative_control_broken_kernel(name: str, method: str, kernel: Kernel, swap: Swap) -> None:

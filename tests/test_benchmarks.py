@@ -106,6 +106,7 @@ def test_the_mode_is_timed_on_the_same_data_in_every_form(name):
     assert mode.peer_of(name, problem).read() == problem.posterior().counts
 
 
+@pytest.mark.slow
 def test_the_choices_are_those_of_the_problem():
     problem = problems.load("P7")
     choices = mode.choices_of()

@@ -96,6 +96,7 @@ def test_a_chain_whose_worker_is_killed_is_drawn_by_another(client: Client) -> N
     assert same(there, league().sample(2_000_000, progress=False, **options))
 
 
+@pytest.mark.slow
 def test_ctrl_c_stops_the_workers_too(tmp_path: Path) -> None:
     script = tmp_path / "long.py"
     script.write_text(
@@ -141,6 +142,7 @@ def test_shards_of_any_number_of_workers(workers: int) -> None:
         assert same(here, luce.sample_sharded(pieces, cluster=client, **options))
 
 
+@pytest.mark.slow
 def test_a_shard_whose_worker_is_killed_is_built_again(
     client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -237,6 +239,7 @@ def test_logs_are_reduced_on_workers(client: Client, tmp_path: Path) -> None:
         luce.reduce_logs(tmp_path, "duels", cluster=None)
 
 
+@pytest.mark.slow
 def test_the_command_draws_on_a_cluster(
     cluster: LocalCluster,
     tmp_path: Path,

@@ -81,13 +81,13 @@ def agrees(run: Any, truth: Truth) -> None:
     assert np.abs(z).max() < bound, z
 
 
-CASES: list[tuple[ConditionalCounts, Callable[..., Truth]]] = [
-    (NESTED, nested_truth),
-    (OVERLAPPING, overlapping_truth),
-]
-
-
-@pytest.mark.parametrize(("counts", "truth"), CASES, ids=["nested", "overlapping"])
+@pytest.mark.parametrize(
+    ("counts", "truth"),
+    [
+        pytest.param(NESTED, nested_truth, id="nested"),
+        pytest.param(OVERLAPPING, overlapping_truth, id="overlapping", marks=pytest.mark.slow),
+    ],
+)
 def test_the_concentration_is_drawn_from_its_posterior(
     counts: ConditionalCounts, truth: Callable[..., Truth]
 ) -> None:

@@ -224,7 +224,7 @@ def as_counts(terms: list[Any], n_base: int, forget: bool) -> tuple[list[int], C
     return seen, counts
 
 
-@pytest.mark.parametrize("base", [(), (0.3, 0.1)])
+@pytest.mark.parametrize("base", [pytest.param((), marks=pytest.mark.slow), (0.3, 0.1)])
 @pytest.mark.parametrize("forget", [False, True])
 def test_parameters_and_their_posterior_draws_have_one_law(
     base: tuple[float, ...], forget: bool
@@ -258,6 +258,7 @@ def test_parameters_and_their_posterior_draws_have_one_law(
 # -- new categories -----------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_expected_new_categories() -> None:
     gamma = 1.4
     run = Posterior(FREE, DirichletProcess(gamma)).sample(5000, seed=SEED, progress=False)

@@ -411,6 +411,7 @@ def points(rng: np.random.Generator, d: Floats, number: int) -> Floats:
     return log_x
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("tolerance", [0.05, 0.002])
 def test_no_point_is_above_the_bound(tolerance: float) -> None:
     rng = generator(500)

@@ -90,7 +90,7 @@ def sparse(seed: int) -> ConditionalCounts:
     return counts
 
 
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow)])
 def test_a_sparse_league_is_warned_about(seed: int) -> None:
     with pytest.warns(EvidenceWarning, match="Chib's method") as caught:
         found = Posterior(sparse(seed)).log_evidence(seed=1000 * SEED + seed, progress=False)

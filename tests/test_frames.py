@@ -1073,6 +1073,7 @@ def test_columns_of_many_types() -> None:
         same(from_choices(given_as(engine, flags)), ConditionalCounts("ab").observe({"b": 1}))
 
 
+@pytest.mark.slow
 def test_frames_too_long_to_unpack_every_text() -> None:
     rng = random.Random(3)
     pairs = rng.sample(list(permutations(range(150), 2)), 11_000)

@@ -358,7 +358,7 @@ def open_data(
     ("fault", "length", "chains"),
     [
         ("", 10, 120),
-        ("starts not told", 3, 220),
+        pytest.param("starts not told", 3, 220, marks=pytest.mark.slow),
         pytest.param("", 10, 1500, marks=pytest.mark.slow),
         pytest.param("at once", 10, 1500, marks=pytest.mark.slow),
     ],

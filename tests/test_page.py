@@ -331,6 +331,7 @@ def test_pages_are_quiet_and_fit(make: Any, width: int, browser: Any, tmp_path: 
         assert seen.requests == [seen.address]
 
 
+@pytest.mark.slow
 def test_panels_stand_side_by_side_where_there_is_room(browser: Any, tmp_path: Path) -> None:
     file = ordinary().save(tmp_path / "a.html")
     for width, beside in [(1280, True), (360, False)]:
@@ -352,7 +353,7 @@ def test_nothing_executes(browser: Any, tmp_path: Path) -> None:
         assert seen.complaints() == []
 
 
-@pytest.mark.parametrize("dark", [False, True])
+@pytest.mark.parametrize("dark", [pytest.param(False, marks=pytest.mark.slow), True])
 def test_contrast(dark: bool, browser: Any, tmp_path: Path) -> None:
     kinds = ["h1", ".lead", "h2", "p", "p a", "nav a", ".skip", "code", "pre", "figcaption", "dt"]
     kinds += ["dd", "caption", "thead th", "tbody th", "td", "td a", "td code", "figcaption a"]

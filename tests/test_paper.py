@@ -92,7 +92,8 @@ def test_at_twenty_the_proposal_is_out_of_tune_and_can_be_tuned(twenty: Comparis
     assert 650 < twenty[TUNED].proposal < 950
 
 
-@pytest.mark.parametrize("n", [10, pytest.param(20, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("n", [10, 20])
 def test_all_samplers_agree(n: int, request: pytest.FixtureRequest) -> None:
     found: Comparison = request.getfixturevalue({10: "ten", 20: "twenty"}[n])
     assert agreement(found).verdict is HOLDS, agreement(found).measured
@@ -413,6 +414,7 @@ def test_files(report: Report) -> None:
     assert all(float(row["seconds_a_draw"]) > 0 for row in rates)
 
 
+@pytest.mark.slow
 def test_each_figure_takes_what_it_says() -> None:
     said: list[str] = []
     found = Experiments(Scale(chains=3, draws=60, points=4, lags=5), SEED, said.append)
@@ -490,11 +492,11 @@ def test_truth_is_that_of_the_papers_sampler(report: Report) -> None:
 
 def test_the_page_in_a_browser(report: Report, tmp_path: Path) -> None:
     with chromium() as browser:
-        for width, dark in ((1280, False), (360, False), (360, True)):
-            with visit(browser, report.page, width=width, dark=dark) as seen:
-                assert len(seen.images()) == 16
-                assert seen.complaints() == []
-        with visit(browser, report.page, width=360) as seen:
+        with visit(browser, report.page, width=1280) as seen:
+            assert len(seen.images()) == 16
+            assert seen.complaints() == []
+        with visit(browser, report.page, width=360, dark=True) as seen:
+            assert seen.complaints() == []
             # The smallest letters have 10 points, 10 * 96 / 72 pixels at the picture's own size.
             scales = seen.page.eval_on_selector_all(
                 "img", "all => all.map(i => i.width / i.naturalWidth)"
@@ -544,6 +546,7 @@ def test_wrong_arguments_are_refused(
     assert "pip install 'luce[plots]'" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_output_that_the_terminal_cannot_show(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "luce", "paper", "--quick", "--figure", "graphical-models"]
     run = subprocess.run(
@@ -568,6 +571,7 @@ def test_draws_cut_short_are_not_published(monkeypatch: pytest.MonkeyPatch) -> N
         densities(2, 10, SEED)
 
 
+@pytest.mark.slow
 def test_ctrl_c_ends_the_command(tmp_path: Path) -> None:
     where = tmp_path / "out"
     # A shell that started the tests in the background makes its children deaf to the signal.

@@ -355,6 +355,7 @@ def test_without_matplotlib(
     assert "<img" not in html
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("undrawn")
 def test_a_drawn_concentration_is_told_and_judged(runs: dict[str, Any], tmp_path: Path) -> None:
     counts = luce.posterior_of(runs["bad"]).counts
@@ -424,6 +425,7 @@ def test_text_sorts_as_people_sort(pages: dict[str, Path], browser: Any) -> None
         assert names(seen) == ["y", "x", "Ödön", "elan 10", "elan 9", "Élan", "unseen"]
 
 
+@pytest.mark.slow
 def test_missing_numbers_come_last(pages: dict[str, Path], browser: Any) -> None:
     with visit(browser, pages["one"]) as seen:
         seen.page.get_by_role("button", name="R-hat").click()
@@ -458,6 +460,7 @@ def test_search(pages: dict[str, Path], browser: Any) -> None:
         assert seen.complaints() == []
 
 
+@pytest.mark.slow
 def test_without_script_the_table_is_whole(pages: dict[str, Path], browser: Any) -> None:
     context = browser.new_context(java_script_enabled=False)
     try:
@@ -498,7 +501,7 @@ def test_pictures_hold_no_script(pages: dict[str, Path]) -> None:
             assert not re.search(r"<script|\son\w+=|href=\"(?!#|data:image/png)", svg)
 
 
-@pytest.mark.parametrize("dark", [False, True])
+@pytest.mark.parametrize("dark", [pytest.param(False, marks=pytest.mark.slow), True])
 def test_contrast(dark: bool, pages: dict[str, Path], browser: Any) -> None:
     kinds = [".search label", ".search input", ".search p", "thead button"]
     kinds += [
@@ -535,6 +538,7 @@ def seconds_to_a_sorted_table(page: Any, address: str) -> float:
     return seconds
 
 
+@pytest.mark.slow
 def test_large_is_ready_soon(pages: dict[str, Path], browser: Any) -> None:
     context = browser.new_context(viewport={"width": 1280, "height": 900})
     try:

@@ -75,6 +75,7 @@ def test_pieces_give_the_posterior_of_their_sum() -> None:
     assert z_scores(drawn(pieces[:3]), exact).max() > allowed(6)
 
 
+@pytest.mark.slow
 def test_blocks_have_bits_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
     """With one generator for all blocks waits are not independent.
 

@@ -333,8 +333,8 @@ def test_mutated_bytes_are_found(run: xr.DataTree, tmp_path: Path) -> None:
     luce.save(run, tmp_path / "run.zarr")
     parts = [p for p in sorted((tmp_path / "run.zarr").rglob("*")) if p.is_file()]
     rng = random.Random(1)
-    refused = 0
-    for _ in range(150):
+    refused, rounds = 0, 40
+    for _ in range(rounds):
         for path, part in ((file, file), (tmp_path / "run.zarr", rng.choice(parts))):
             before = part.read_bytes()
             part.write_bytes(mutated(before, rng))
@@ -343,7 +343,9 @@ def test_mutated_bytes_are_found(run: xr.DataTree, tmp_path: Path) -> None:
             except luce.LuceError:
                 refused += 1
             part.write_bytes(before)
-    assert refused > 270  # not all: a byte may be replaced by itself, a space in JSON by another
+    assert (
+        refused > 1.8 * rounds
+    )  # not all: a byte may be replaced by itself, a space in JSON by another
     assert file.read_bytes() == whole
     xr.testing.assert_identical(luce.load(file), run)
 

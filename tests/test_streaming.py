@@ -21,7 +21,12 @@ pytestmark = [
 ]
 
 
-@pytest.mark.parametrize("name", CASES)
+OFTEN = ["exact", "hidden-counts", "keep", "concentration", "process"]
+
+
+@pytest.mark.parametrize(
+    "name", [*OFTEN, *(pytest.param(k, marks=pytest.mark.slow) for k in CASES if k not in OFTEN)]
+)
 def test_draws_on_a_disk_are_those_in_memory(name: str, tmp_path: Path) -> None:
     memory = draw(name)
     disk = draw(name, to=tmp_path / "run.zarr")
@@ -97,18 +102,28 @@ def test_quantiles_of_few_draws_are_the_samples_own(tmp_path: Path) -> None:
     np.testing.assert_allclose(run["running"]["quantiles"].values, expected, rtol=1e-12)
 
 
-OTHERS = ["exact", "concentration"]  # the same places to stop, a little dearer
+STOPS = (1, 2, 3, 5, 8, 13, 21, 34, 55)  # files written before a run stops
 
 # -- broken off -----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
-    "name", ["metropolis", "keep", *(pytest.param(k, marks=pytest.mark.slow) for k in OTHERS)]
+    ("name", "places"),
+    [
+        ("metropolis", STOPS[1::3]),
+        ("keep", STOPS[2::3]),
+        *(
+            pytest.param(name, STOPS, marks=pytest.mark.slow)
+            for name in ("metropolis", "keep", "exact", "concentration")
+        ),
+    ],
 )
-def test_wherever_it_stops_it_goes_on_bit_for_bit(name: str, tmp_path: Path, breaking: Any) -> None:
+def test_wherever_it_stops_it_goes_on_bit_for_bit(
+    name: str, places: tuple[int, ...], tmp_path: Path, breaking: Any
+) -> None:
     memory = draw(name)
     stops = 0
-    for k in (1, 2, 3, 5, 8, 13, 21, 34, 55):
+    for k in places:
         folder = tmp_path / f"{k}.zarr"
         breaking(k)
         try:
@@ -119,9 +134,10 @@ def test_wherever_it_stops_it_goes_on_bit_for_bit(name: str, tmp_path: Path, bre
         if folder.exists():
             assert same_numbers(luce.resume(folder, progress=False), memory)
             assert same_numbers(luce.load(folder), memory)
-    assert stops >= 6
+    assert stops >= len(places) * 2 / 3
 
 
+@pytest.mark.slow
 def test_a_run_may_be_broken_off_again_and_again(tmp_path: Path, breaking: Any) -> None:
     memory = draw("hamiltonian")
     folder = tmp_path / "run.zarr"
@@ -146,7 +162,7 @@ def a_block(folder: Path) -> Path:
     return files[len(files) // 3]
 
 
-@pytest.mark.parametrize("harm", ["torn", "changed", "gone"])
+@pytest.mark.parametrize("harm", [pytest.param("torn", marks=pytest.mark.slow), "changed", "gone"])
 def test_a_damaged_block_is_found_and_made_again(harm: str, tmp_path: Path, breaking: Any) -> None:
     memory, folder = draw("waiting-times"), tmp_path / "run.zarr"
     broken_off(folder, breaking)
@@ -187,6 +203,7 @@ def test_a_damaged_place_gives_way_to_the_one_before(tmp_path: Path, breaking: A
     assert same_numbers(luce.resume(folder, progress=False), memory)
 
 
+@pytest.mark.slow
 def test_without_any_place_it_starts_anew(tmp_path: Path, breaking: Any) -> None:
     memory, folder = draw("waiting-times"), tmp_path / "run.zarr"
     broken_off(folder, breaking)

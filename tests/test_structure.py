@@ -172,6 +172,7 @@ def random_family(rng: np.random.Generator, most: int) -> ConditionalCounts:
     return counts
 
 
+@pytest.mark.slow
 def test_structure_of_larger_families_equals_brute_force() -> None:
     rng = np.random.default_rng(7)
     cores: Counter[int] = Counter()
