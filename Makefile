@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 # A file of tests stays in one process; WORKERS= runs them all in one.
-WORKERS ?= -n auto --maxprocesses 4 --dist loadfile
+WORKERS ?= -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
 
 .PHONY: demo test test-slow lint docs audit check benchmark figures calibration clean
 

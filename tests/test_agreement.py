@@ -7,8 +7,9 @@ means and need no theory of autocorrelation.  LUCE_TEST_SEED sweeps all seeds.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -219,6 +220,11 @@ def moments(name: str, method: str, reduce: bool, draws: int = 600, chains: int 
 
 
 SLOW = pytest.mark.slow
+OFTEN = ("three", "three-wide", "three-groups", "asymmetric", "star", "sparse", "mixture")
+
+
+def some_often(names: Iterable[str]) -> list[Any]:
+    return [name if name in OFTEN else pytest.param(name, marks=SLOW) for name in names]
 
 
 @pytest.mark.parametrize(
@@ -227,7 +233,7 @@ SLOW = pytest.mark.slow
 @pytest.mark.parametrize(
     "method", ["auto", "waiting-times", pytest.param("hidden-counts", marks=SLOW)]
 )
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", some_often(CASES))
 def test_gibbs(name: str, method: str, reduce: bool) -> None:
     # Where sets are small, hidden counts move slowly.
     draws = 1500 if method == "hidden-counts" else 600
