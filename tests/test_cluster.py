@@ -208,6 +208,23 @@ def test_many_posteriors_are_those_of_their_groups(client: Client) -> None:
     assert runs[("north",)].posterior.sizes["draw"] == 10
 
 
+@pytest.mark.filterwarnings("error::luce.ConvergenceWarning")
+def test_groups_in_doubt_are_named_in_one_sentence(client: Client) -> None:
+    frame = games()
+    frame.loc[frame.index[:4], "league"] = "west"  # exact: a game each, no cycle
+    for cluster in (None, client):
+        how: dict[str, Any] = {"cluster": cluster, "seed": 4, "progress": False}
+        with pytest.warns(luce.ConvergenceWarning) as caught:
+            luce.sample_many(frame, "league", "pairs", draws=20, method="waiting-times", **how)
+        (warning,) = (w.message for w in caught)
+        assert isinstance(warning, luce.ConvergenceWarning)
+        assert "of 4 groups (" in str(warning)
+        assert "do not trust these draws yet" in str(warning)
+        assert warning.ess < 400
+        assert caught[0].filename == __file__
+        luce.sample_many(frame, "league", "pairs", draws=2000, **how)  # nothing to warn of
+
+
 def test_a_group_that_cannot_be_used_is_named(client: Client) -> None:
     frame = games()
     frame.loc[frame["league"] == "east", "loser"] = frame["winner"]

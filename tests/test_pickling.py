@@ -68,7 +68,8 @@ OBJECTS: dict[str, tuple[Callable[[], Any], Callable[[Any], Any]]] = {
 }  # fmt: skip
 
 ERRORS = [
-    luce.LuceError("a"), luce.DataError("b"), luce.MethodError("c"), luce.NotExactError("d", 3),
+    luce.LuceError("a"), luce.DataError("b"), luce.DiskFullError("e"),
+    luce.MethodError("c"), luce.NotExactError("d", 3),
     luce.NoMaximumError("e", [["a"], ["b", "c"]]), luce.BadRowsError(BAD, "line", "f.csv"),
     luce.SkippedRowsWarning(BAD, "row", "g.csv"), luce.ConvergenceWarning("h", 1.2, 30.0),
     luce.EvidenceWarning("i", {"bridge": (1.0, 0.1, 3.0)}), HalfWinsWarning("j"),

@@ -15,9 +15,8 @@ import pytest
 from streaming_runs import broken_off, draw, same_numbers
 
 import luce
-from luce import DataError, LuceError
+from luce import DataError, DiskFullError, LuceError
 from luce.cli import main
-from luce.streaming.durable import DiskFullError
 
 SEED = int(os.environ.get("LUCE_TEST_SEED", "0"))
 pytestmark = [

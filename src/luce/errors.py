@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import NamedTuple
 
 _MOST_LISTED = 20  # bad rows that a message names one by one
@@ -23,6 +25,10 @@ class LuceError(ValueError):
 
 class DataError(LuceError):
     """Counts, labels, sets, priors or probabilities that cannot be right."""
+
+
+class DiskFullError(LuceError):
+    """There is no room for what was to be written; what was there before is whole."""
 
 
 class BadRowsError(DataError):
@@ -78,8 +84,26 @@ def listed(problems: Sequence[Problem], unit: str) -> str:
     return f"{len(problems):,} {unit}s cannot be used\n  " + "\n  ".join(shown)
 
 
+_gathered: ContextVar[list[Warning] | None] = ContextVar("_gathered", default=None)
+
+
+@contextmanager
+def warnings_gathered() -> Iterator[list[Warning]]:
+    """Have warnings of luce listed instead of shown, in this thread alone."""
+    found: list[Warning] = []
+    token = _gathered.set(found)
+    try:
+        yield found
+    finally:
+        _gathered.reset(token)
+
+
 def warn_user(warning: Warning) -> None:
     """Warn, pointing at the first line outside of luce on the way here."""
+    listed_instead = _gathered.get()
+    if listed_instead is not None:
+        listed_instead.append(warning)
+        return
     level, frame = 1, sys._getframe(0)
     while frame is not None and frame.f_globals.get("__name__", "").split(".")[0] == "luce":
         frame, level = frame.f_back, level + 1  # type: ignore[assignment]

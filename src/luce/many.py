@@ -10,8 +10,8 @@ import numpy as np
 
 from luce._types import Concentration, Label, SeedLike
 from luce.cluster.connect import ClusterLike, connected, workers_of
-from luce.errors import DataError, LuceError
-from luce.labels import canonical_name, some
+from luce.errors import ConvergenceWarning, DataError, LuceError, warn_user, warnings_gathered
+from luce.labels import canonical_name, plural, some
 from luce.posterior import Posterior
 from luce.progress import ProgressBar
 from luce.readers.reading import READERS
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from distributed import Client
 
 _Job = tuple[Label, Any]  # a name, and a posterior or the rows it is made of
+_Found = tuple[Any, list[Warning]]  # an answer, and what was warned of on the way
 
 # Blocks for each worker: enough that none waits long for the last, few enough to be cheap.
 _BLOCKS = 8
@@ -86,11 +87,31 @@ def sample_many(
     )
     jobs = _jobs(data, by, kind)
     with connected(cluster) as client, ProgressBar(len(jobs), progress) as bar:
-        found: dict[Label, Any] = {}
+        found: dict[Label, _Found] = {}
         for answers in _here(work, jobs) if client is None else _there(client, work, jobs):
             found.update(answers)
             bar.update(len(found), "posteriors")
-    return {name: found[name] for name, _ in jobs}
+    _warn({name: found[name][1] for name, _ in jobs})
+    return {name: found[name][0] for name, _ in jobs}
+
+
+def _warn(said: dict[Label, list[Warning]]) -> None:
+    """Pass on what groups warned of, and of convergence in one sentence for all."""
+    doubtful: dict[Label, ConvergenceWarning] = {}
+    for name, warnings in said.items():
+        for warning in warnings:
+            if isinstance(warning, ConvergenceWarning):
+                doubtful.setdefault(name, warning)
+            else:
+                warn_user(warning)
+    if doubtful:
+        worst = min(doubtful, key=lambda name: np.nan_to_num(doubtful[name].ess, nan=-1.0))
+        each = doubtful[worst]
+        message = (
+            f"{len(doubtful):,} of {plural(len(said), 'group')} ({some(doubtful)}) cannot be "
+            f"trusted yet. Group {worst!r}: {each}"
+        )
+        warn_user(ConvergenceWarning(message, each.rhat, each.ess))
 
 
 class _Work:
@@ -111,9 +132,13 @@ class _Work:
         self.draws, self.chains, self.seed = draws, chains, seed
         self.reading, self.sampling = reading, sampling
 
-    def __call__(self, jobs: list[_Job]) -> dict[Label, Any]:
-        """Draw from the posteriors of a block of groups."""
-        return {name: self._one(name, given) for name, given in jobs}
+    def __call__(self, jobs: list[_Job]) -> dict[Label, _Found]:
+        """Draw from the posteriors of a block of groups; warnings are for the driver to show."""
+        found: dict[Label, _Found] = {}
+        for name, given in jobs:
+            with warnings_gathered() as said:
+                found[name] = self._one(name, given), said
+        return found
 
     def _one(self, name: Label, given: Any) -> Any:
         try:
@@ -202,12 +227,12 @@ def _check_columns(there: list[str], wanted: list[str]) -> None:
         raise DataError(f"there is no column {missing[0]!r}; the columns are {some(there)}.")
 
 
-def _here(work: _Work, jobs: list[_Job]) -> Iterator[dict[Label, Any]]:
+def _here(work: _Work, jobs: list[_Job]) -> Iterator[dict[Label, _Found]]:
     for job in jobs:
         yield work([job])
 
 
-def _there(client: Client, work: _Work, jobs: list[_Job]) -> Iterator[dict[Label, Any]]:
+def _there(client: Client, work: _Work, jobs: list[_Job]) -> Iterator[dict[Label, _Found]]:
     from distributed import as_completed
 
     size = max(1, -(-len(jobs) // (_BLOCKS * len(workers_of(client)))))

@@ -9,16 +9,12 @@ import shutil
 from contextlib import suppress
 from pathlib import Path
 
-from luce.errors import LuceError
+from luce.errors import DiskFullError, LuceError
 
 # What a file system says when there is no more room.
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 _BLOCK = 1 << 24
-
-
-class DiskFullError(LuceError):
-    """There is no room for what was to be written; what was there before is whole."""
 
 
 def write_whole(path: Path, content: bytes | memoryview) -> bytes:

@@ -16,7 +16,7 @@ from luce._types import FloatArray, IntArray
 from luce.data_and_prior import DataAndPrior
 from luce.drawing import wants_logs
 from luce.draws import Origin, category_coordinate, final_attributes, run_tree
-from luce.errors import DataError, LuceError
+from luce.errors import DataError, DiskFullError, LuceError
 from luce.methods import choose_method
 from luce.module_shapes import ModuleShapes
 from luce.run_files.formats import complete_zarr, write_zarr
@@ -26,7 +26,7 @@ from luce.sampling import Chain, Task, new_chains, run_chains, warmup_of
 from luce.settings import Settings
 from luce.streaming import journal
 from luce.streaming.disk import ChainEnd, Disk
-from luce.streaming.durable import DiskFullError, is_full
+from luce.streaming.durable import is_full
 from luce.streaming.layout import StreamedArray, add_arrays, block_of, read_block
 from luce.streaming.running import summarised
 
