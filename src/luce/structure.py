@@ -232,7 +232,7 @@ def _set_by_set(family: SetFamily) -> RecordArray:
     sets["touch_begin"] = np.where(whole, sets["bottom"], begin[touched])
     sets["touch_end"] = family.set_end[touched]
     sets["touch_inside"], sets["larger"] = whole, larger
-    sets["size"] = family.sizes
+    sets["n_members"] = family.sizes
     sets["by_rank"] = np.argsort(-family.sizes, kind="stable")
     sets["rank"][sets["by_rank"]] = number
     return sets

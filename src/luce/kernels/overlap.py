@@ -169,11 +169,11 @@ def _place_stations(
     delegate = np.full(2 * n_nodes, -1, np.int64)
     for t in range(len(sets)):
         v = sets[t].node
-        if sets[t].size == trie[v].stop - trie[v].start and sets[t].rank < trie[v].rank:
+        if sets[t].n_members == trie[v].stop - trie[v].start and sets[t].rank < trie[v].rank:
             delegate[2 * v + 1] = t
     for c in range(1, n_nodes):
         splitter = sets[trie[trie[c].parent].rank].by_rank
-        if trie[c].inside and sets[splitter].size > trie[c].stop - trie[c].start:
+        if trie[c].inside and sets[splitter].n_members > trie[c].stop - trie[c].start:
             delegate[2 * c] = splitter
     for t in range(len(sets)):
         if sets[t].complement or sets[t].first >= sets[t].rank:

@@ -28,7 +28,7 @@ SET_RECORD = np.dtype(
     (
         np.record,
         [(name, np.int64) for name in ("complement", "bottom", "begin", "end")]
-        + [(name, np.int64) for name in ("chain_first", "chain_stop", "larger", "size")]
+        + [(name, np.int64) for name in ("chain_first", "chain_stop", "larger", "n_members")]
         + [(name, np.int64) for name in ("touch_begin", "touch_end", "touch_inside")]
         + [(name, np.int64) for name in ("rank", "by_rank", "node", "first", "some", "lower_home")],
     )

@@ -42,7 +42,7 @@ def find_passing_sets(
         t = _first_large(sets, listed, low, min(high, n_large))
         if t < 0 and delegate[2 * c] < 0:
             t = _first_small(sets, listed, low, high)
-        if t >= 0 and sets[t].size > trie[c].stop - trie[c].start:
+        if t >= 0 and sets[t].n_members > trie[c].stop - trie[c].start:
             delegate[2 * c] = t
 
 

@@ -102,7 +102,7 @@ def normalise(x: FloatArray, wide: Wide) -> None:
 def as_log(x: float, wide: Wide) -> float:
     """Logarithm of a number that may be one already."""
     if wide is None:
-        return math.log(x)
+        return float(np.log(x))  # as Python, math.log would refuse a 0
     return x
 
 

@@ -57,7 +57,7 @@ def draw_tables(bits: WordArray, n: float, log_n: float, a: float) -> float:
         k += 1.0
     shift = min(0.5 * (a - 1.0), 0.0)
     while k < last:
-        step = math.exp(exponential(bits) / a)
+        step = np.exp(exponential(bits) / a)  # as Python, math.exp would refuse to overflow
         k = max(k, float(np.floor((k + shift) * step - shift)))
         if not k < last:
             break
