@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 # A file of tests stays in one process; WORKERS= runs them all in one.
 WORKERS ?= -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
 
-.PHONY: demo test test-slow lint docs audit check benchmark figures calibration clean
+.PHONY: demo test test-slow coverage lint docs audit check benchmark figures calibration clean
 
 $(VENV)/.package: pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "luce needs Python 3.11 or newer; set PYTHON=")'
@@ -31,6 +31,15 @@ test: $(VENV)/.tools  ## the default tests
 test-slow: $(VENV)/.tools  ## the default tests and the slow ones, a fuzzer among them
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --group fuzz
 	LUCE_REQUIRE_FUZZER=1 $(BIN)/python -m pytest $(WORKERS) -m "slow or not slow"
+
+# Kernels run as plain Python here, so what draws much is left out; tests/small stands in for it.
+COVERED := tests/small $(patsubst %,tests/test_%.py,among conditional_counts convergence density \
+	diagnostics files frames gibbs_step_input pgn preflib readings simulate storage structure \
+	uncertainty)
+
+coverage: $(VENV)/.tools  ## branches seen by a small suite, numba being switched off
+	NUMBA_DISABLE_JIT=1 $(BIN)/python -m coverage run -m pytest -W ignore::RuntimeWarning $(COVERED)
+	$(BIN)/python -m coverage report --fail-under=95 --skip-covered --sort=miss
 
 lint: $(VENV)/.tools  ## style and types
 	$(BIN)/ruff check

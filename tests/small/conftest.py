@@ -1,0 +1,6 @@
+"""Tests here use what stands beside them in tests/."""
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
