@@ -147,8 +147,8 @@ def largest_at(counts: ConditionalCounts, prior: FloatArray, scale: str) -> Mode
     for core in structure.cores:
         shape = shapes.total[core.cells]
         if not shape.any() and not (core.sets.exponent > 0).any():
-            parts.append(np.zeros(core.n_atoms))
-            continue
+            # Powers of sets alone are left, all below 0: there is no bound where a set is empty.
+            raise _unbounded_of(structure, counts, core.cells[core.sets.set_members(0)])
         # The layout as it is: spreads, which only samplers need, are not worked out.
         problem = core.laid_out._replace(shape=shape, total_shape=float(shapes.total[core.union]))
         try:
@@ -175,9 +175,15 @@ def _require_bounded(shapes: ModuleShapes, counts: ConditionalCounts) -> None:
     items = shapes.target[shared[shapes.shape[shared] < 0]]  # single categories are not below 0
     cells = [core.cells[shapes.total[core.cells] < 0] for core in structure.cores]
     for module in [*(-1 - items), *np.concatenate([items[:0], *cells])]:
-        below = some(_labels_of(structure, counts, np.array([module])))
-        why = "the outcomes among them say nothing of it, and the concentration is below 1"
-        raise _unbounded(f"{below} together", why)
+        raise _unbounded_of(structure, counts, np.array([module]))
+
+
+def _unbounded_of(
+    structure: Structure, counts: ConditionalCounts, modules: IntArray
+) -> NoMaximumError:
+    who = some(_labels_of(structure, counts, modules))
+    why = "the outcomes among them say nothing of it, and the concentration is below 1"
+    return _unbounded(f"{who} together", why)
 
 
 def _unbounded(who: str, why: str) -> NoMaximumError:

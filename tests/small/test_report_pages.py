@@ -52,6 +52,14 @@ def exact() -> xr.DataTree:
 
 
 @pytest.fixture(scope="module")
+def saved(exact: xr.DataTree, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The file of these three."""
+    file = tmp_path_factory.mktemp("saved") / "three.nc"
+    luce.save(exact, file)
+    return file
+
+
+@pytest.fixture(scope="module")
 def chains() -> xr.DataTree:
     """Duels among four, and one label that the data says nothing about."""
     labels = ["a", "b", "c", "d"]
@@ -147,9 +155,8 @@ def test_pictures_are_described_by_their_numbers(chains: xr.DataTree, drawn: Pat
 
 
 @pytest.mark.usefixtures("undrawn")
-def test_an_exact_run_is_told_as_such(exact: xr.DataTree, tmp_path: Path) -> None:
-    luce.save(exact, tmp_path / "three.nc")
-    page, verdict = write_report(tmp_path / "three.nc", tmp_path / "three.html")
+def test_an_exact_run_is_told_as_such(exact: xr.DataTree, saved: Path, tmp_path: Path) -> None:
+    page, verdict = write_report(saved, tmp_path / "three.html")
     said = text_of(page)
     assert verdict.kind == "good"
     assert "Every draw is an exact and independent draw" in said
@@ -441,17 +448,25 @@ def test_accepted_proposals_and_interruptions_are_told() -> None:
         {"log_probabilities": True, "seed": np.random.SeedSequence([3, 4]).spawn(3)[2]},
         {"seed": np.random.SeedSequence(3).spawn(2)[1], "method": "waiting-times", "reduce": False},
     ],
-    ids=str,
+    ids=["given proposal", "tuned proposal", "logarithms", "raw categories"],
 )
-def test_the_lines_give_the_same_draws(how: dict[str, Any], tmp_path: Path) -> None:
+def test_the_lines_give_the_same_draws(how: dict[str, Any]) -> None:
     run = sampled(duels(list("abcd")), 8, **{"warmup": 3, **how})
+    lines = python_lines(find(run, 0.9), None)
+    assert lines is not None
+    space: dict[str, Any] = {"run": run}
+    exec("\n".join(line for line in lines if "luce.load" not in line), space)
+    assert space["again"].posterior.to_dataset().equals(run.posterior.to_dataset())
+
+
+def test_the_lines_begin_with_the_file(exact: xr.DataTree, tmp_path: Path) -> None:
     file = tmp_path / 'a "name".nc'
-    luce.save(run, file)
-    lines = python_lines(find(run, 0.9), str(file))
+    luce.save(exact, file)
+    lines = python_lines(find(exact, 0.9), str(file))
     assert lines is not None
     space: dict[str, Any] = {}
     exec("\n".join(lines), space)
-    assert space["again"].posterior.to_dataset().equals(run.posterior.to_dataset())
+    assert space["again"].posterior.to_dataset().equals(exact.posterior.to_dataset())
     shell = shell_lines(lines, "a b.nc")
     assert shell[0] == "python - <<'END'"
     assert shell[-1] == "luce report 'a b.nc' --out 'a b.html'"
@@ -481,18 +496,17 @@ def test_a_run_in_memory_is_to_be_saved_first(chains: xr.DataTree, tmp_path: Pat
 
 @pytest.mark.usefixtures("undrawn")
 def test_the_command(
-    chains: xr.DataTree, exact: xr.DataTree, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    chains: xr.DataTree, saved: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     luce.save(chains, tmp_path / "chains.nc")
-    luce.save(exact, tmp_path / "exact.nc")
     assert main(["report", str(tmp_path / "chains.nc")]) == 3
     said = capsys.readouterr().out
     assert said.startswith("Do not trust these draws yet.")
     assert str(tmp_path / "chains.html") in said
     out = tmp_path / "x.html"
-    assert main(["report", str(tmp_path / "exact.nc"), "--out", str(out), "--title", "A <b>"]) == 0
+    assert main(["report", str(saved), "--out", str(out), "--title", "A <b>"]) == 0
     assert "<h1>A &lt;b&gt;</h1>" in out.read_text()
-    assert main(["report", str(tmp_path / "exact.nc"), "--out", str(tmp_path / "no/x.html")]) == 1
+    assert main(["report", str(saved), "--out", str(tmp_path / "no" / "x.html")]) == 1
     assert "there is no folder" in capsys.readouterr().err
 
 

@@ -12,7 +12,6 @@ grouped.  Where its shape A is 0, as for maximum likelihood, s = 0: f does not c
 of λ.
 """
 
-import math
 from typing import NamedTuple
 
 import numpy as np
@@ -77,11 +76,11 @@ def look(problem: Problem, at: Place) -> float:
     theta, x, sums, weights = at.theta, at.x, at.sums, at.weights
     n, n_sets, grouped, nothing = len(theta), len(sums), False, False
     for i in range(n):
-        x[i] = math.exp(theta[i])
+        x[i] = np.exp(theta[i])  # not of math: as Python, that would refuse to overflow
     over_sets(problem, x, sums)
     value, scale = 0.0, 1.0 if problem.total_shape > 0.0 else 0.0
     for t in range(n_sets):
-        value -= (problem.waits[t] - problem.groups[t]) * math.log(sums[t])
+        value -= (problem.waits[t] - problem.groups[t]) * np.log(sums[t])
         weights[t] = problem.waits[t] / sums[t]
         grouped |= problem.groups[t] > 0.0
         nothing |= not sums[t] > 0.0
