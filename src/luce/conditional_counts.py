@@ -279,8 +279,7 @@ class ConditionalCounts:
 
     @cached_property
     def _canonical(self) -> tuple[FloatArray, SetFamily]:
-        entries = []
-        log = self._log
+        entries, log = list[Entry](), self._log
         while log is not None:
             log, entry = log
             entries.append(entry)
@@ -296,7 +295,6 @@ class ConditionalCounts:
         if not np.isfinite(self._n_outcomes + entry.total):
             raise DataError("the counts add up to more than 1e308; scale them down.")
         new = object.__new__(ConditionalCounts)
-        new._categories = self._categories
-        new._log = (self._log, entry)
+        new._categories, new._log = self._categories, (self._log, entry)
         new._n_outcomes = self._n_outcomes + entry.total
         return new
