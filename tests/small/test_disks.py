@@ -21,6 +21,7 @@ import luce
 from luce import DataError, DirichletProcess, DiskFullError, Gamma, LuceError, Posterior
 from luce.kernels.running import add_moments, add_quantiles
 from luce.run_files import formats
+from luce.run_files.seal import check_folder
 from luce.run_files.stored_form import original_form, stored_form
 from luce.sampling import Chain
 from luce.settings import Settings
@@ -531,6 +532,14 @@ def test_what_a_run_says_of_its_prior_must_make_sense() -> None:
     refused("exact", "given in 4 pieces", data_pieces=4)
     assert luce.posterior_of(draw("process")).process == DirichletProcess(2.0)
     assert luce.posterior_of(draw("concentration")).hyperprior == Gamma(2, 1)
+
+
+def test_a_sealed_file_is_no_shorter_than_its_seal(tmp_path: Path) -> None:
+    (tmp_path / "run.nc").write_bytes(b"luce")
+    with pytest.raises(DataError, match=r"was not written by luce\.save, or its end is missing"):
+        luce.load(tmp_path / "run.nc")
+    with pytest.raises(DataError, match="is not a Zarr folder"):
+        check_folder(tmp_path)
 
 
 def test_names_and_values_that_no_file_keeps(tmp_path: Path) -> None:
