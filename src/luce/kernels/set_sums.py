@@ -54,7 +54,7 @@ def minus(total: float, part: float, wide: Wide) -> float:
         return total - part
     if part == -np.inf:
         return total
-    return -np.inf if part >= total else total + math.log1p(-math.exp(part - total))
+    return -np.inf if part >= total else total + np.log1p(-math.exp(part - total))
 
 
 @embedded

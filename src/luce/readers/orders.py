@@ -11,7 +11,7 @@ import numpy as np
 
 from luce._types import Label, Labels
 from luce.errors import DataError
-from luce.labels import Categories
+from luce.labels import Categories, is_hashable, shown
 from luce.readers.categories import all_categories
 from luce.readers.columns import is_missing
 from luce.readers.label_lists import is_printed_list
@@ -94,6 +94,8 @@ def check_order(classes: tuple[tuple[Label, ...], ...], *others: Iterable[Label]
     for label in chain(*classes, *others):
         if is_missing(label):
             raise WrongOrderError("a place is empty.")
+        if not is_hashable(label):
+            raise WrongOrderError(f"{shown(label)} cannot be a label: labels must be hashable.")
         if label in seen:
             raise WrongOrderError(f"{label!r} appears twice in one ranking.")
         seen.add(label)
