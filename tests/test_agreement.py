@@ -480,7 +480,9 @@ def swap(monkeypatch: pytest.MonkeyPatch) -> Iterator[Swap]:
     ("name", "method", "kernel"),
     [
         pytest.param("mixture", "waiting-times", plain_waiting_times(), id="waiting-times"),
-        pytest.param("paper-10", "hidden-counts", plain_hidden_counts(), id="hidden-counts"),
+        pytest.param(
+            "paper-10", "hidden-counts", plain_hidden_counts(), id="hidden-counts", marks=SLOW
+        ),
         pytest.param(
             "three-groups", "hidden-counts", plain_hidden_counts(), id="groups", marks=SLOW
         ),

@@ -106,7 +106,10 @@ def test_equal_values_are_ranked_at_random() -> None:
 # -- the grid -------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("shape", "method"), QUICK)
+@pytest.mark.parametrize(
+    ("shape", "method"),
+    [pytest.param(*each, marks=pytest.mark.slow if k % 2 else ()) for k, each in enumerate(QUICK)],
+)
 def test_right_samplers_pass(shape: str, method: str) -> None:
     found = grid.check(SHAPES[shape], method, 60, 7 + SEED, draws=15)
     assert found.p_value > LEVEL / len(QUICK), found

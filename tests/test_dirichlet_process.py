@@ -224,6 +224,7 @@ def as_counts(terms: list[Any], n_base: int, forget: bool) -> tuple[list[int], C
     return seen, counts
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("base", [pytest.param((), marks=pytest.mark.slow), (0.3, 0.1)])
 @pytest.mark.parametrize("forget", [False, True])
 def test_parameters_and_their_posterior_draws_have_one_law(

@@ -236,6 +236,7 @@ def check_standard_errors(z: np.ndarray) -> None:
     assert chi2.ppf(tail, n - 1) < (n - 1) * z.var(ddof=1) < chi2.isf(tail, n - 1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [pytest.param("teams", marks=pytest.mark.slow), "star"])
 def test_standard_errors_are_what_they_say(name: str) -> None:
     given = case(name)

@@ -166,6 +166,7 @@ def test_masks_agree_with_quadrature() -> None:
     np.testing.assert_allclose(rows.sum(axis=-1), 1.0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "fault", ["", "trials", "rows first", pytest.param("by_base", marks=pytest.mark.slow)]
 )
@@ -270,17 +271,20 @@ def plain_step(trials: bool) -> Step:
     return step
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("data", [pytest.param(4, marks=pytest.mark.slow), 12])
 def test_the_joint_distribution_is_left_as_it_is(data: int) -> None:
     z = joint(our_step, 200, 12, data)
     assert z.max() < allowed(len(z)), z
 
 
+@pytest.mark.slow
 def test_rows_before_the_base_change_the_joint_distribution() -> None:
     z = joint(our_step_rows_first, 200, 12, 4)
     assert z.max() > allowed(len(z)), z
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("trials", [False, True])
 def test_counting_trials_changes_the_joint_distribution(trials: bool) -> None:
     z = joint(plain_step(trials), 100, 15, 12)
@@ -354,6 +358,7 @@ def open_data(
     return state, counts, np.eye(n)[path[0]]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("fault", "length", "chains"),
     [

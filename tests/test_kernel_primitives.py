@@ -162,7 +162,7 @@ def check_all_sums(
 # --- sums ---------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("wide", [False, True])
+@pytest.mark.parametrize("wide", [False, pytest.param(True, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("seed", range(12))
 def test_sums_equal_brute_force(seed: int, wide: bool) -> None:
     rng = generator(seed)
@@ -177,7 +177,7 @@ def test_sums_equal_brute_force(seed: int, wide: bool) -> None:
     check_all_sums(chains, x, w, wide)
 
 
-@pytest.mark.parametrize("wide", [False, True])
+@pytest.mark.parametrize("wide", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_small_kept_part_keeps_its_digits(wide: bool) -> None:
     x = [mpmath.mpf(v) for v in (1 - 1e-12, 3e-13, 5e-13, 2e-13)]
     chains = [Chain((i,), (1,), (-1.0,), True) for i in range(4)]
@@ -413,7 +413,7 @@ def many_splits(state: np.ndarray, problem: Problem, x: np.ndarray, out: np.ndar
     many_splits_in(state, problem, x, split_space(problem), out)
 
 
-@pytest.mark.parametrize("wide", [False, True])
+@pytest.mark.parametrize("wide", [False, pytest.param(True, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", GROUPED)
 def test_groups_split_multinomially(name: str, wide: bool) -> None:
     n, draws = 7, 20_000
@@ -520,9 +520,15 @@ STORED = {
 }
 
 
-@pytest.mark.parametrize("wide", [False, True])
+@pytest.mark.parametrize("wide", [False, pytest.param(True, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("stored", STORED)
-@pytest.mark.parametrize("data", EXPONENTS)
+@pytest.mark.parametrize(
+    "data",
+    [
+        name if "group" not in name else pytest.param(name, marks=pytest.mark.slow)
+        for name in EXPONENTS
+    ],
+)
 @pytest.mark.parametrize("kernel", PLAIN)
 def test_kernel_meets_the_closed_form(kernel: str, data: str, stored: str, wide: bool) -> None:
     exponent, counts = EXPONENTS[data]
@@ -547,6 +553,7 @@ def test_kernel_meets_the_closed_form(kernel: str, data: str, stored: str, wide:
         assert abs(stat.mean() - 0.24) < z_limit(runs) * 0.02
 
 
+@pytest.mark.slow
 def test_kernels_agree_where_nothing_is_closed() -> None:
     chains = [
         Chain((0, 1, 2), (2, 3), (-4.0, 2.0)),

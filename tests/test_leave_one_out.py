@@ -67,6 +67,7 @@ def test_pieces_left_out_are_predicted_as_well_as_is_said() -> None:
     assert np.abs(inside.mean(axis=0) - without).max() > bound
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:The inplace keyword")  # pandas, of arviz-stats
 def test_a_better_description_is_preferred() -> None:
     """Home advantage that is there, with and without a name for it."""

@@ -353,6 +353,7 @@ def test_nothing_executes(browser: Any, tmp_path: Path) -> None:
         assert seen.complaints() == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dark", [pytest.param(False, marks=pytest.mark.slow), True])
 def test_contrast(dark: bool, browser: Any, tmp_path: Path) -> None:
     kinds = ["h1", ".lead", "h2", "p", "p a", "nav a", ".skip", "code", "pre", "figcaption", "dt"]
@@ -370,6 +371,7 @@ def test_contrast(dark: bool, browser: Any, tmp_path: Path) -> None:
         assert seen.complaints() == []
 
 
+@pytest.mark.slow
 def test_keyboard(browser: Any, tmp_path: Path) -> None:
     with visit(browser, wide().save(tmp_path / "a.html"), width=360) as seen:
         press = seen.page.keyboard.press

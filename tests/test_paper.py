@@ -132,6 +132,7 @@ def test_a_plain_sampler_agrees_and_a_broken_one_is_told(ten: Comparison) -> Non
     assert wrong.difference > 2 * wrong.allowed
 
 
+@pytest.mark.slow
 def test_samplers_with_one_mean_and_two_variances_are_told(ten: Comparison) -> None:
     wider = replace(ten[METROPOLIS], chain_variances=2 * ten[METROPOLIS].chain_variances)
     wrong = agreement(Comparison(10, {**ten.runs, METROPOLIS.key: wider}))
@@ -147,6 +148,7 @@ def test_samplers_with_one_mean_and_two_variances_are_told(ten: Comparison) -> N
     assert agreement(Comparison(10, fifty)).verdict is HOLDS
 
 
+@pytest.mark.slow
 def test_the_floor_is_of_independent_draws(ten: Comparison) -> None:
     # Mean autocorrelations over 50 chains of 5,000 independent draws: sd about 1 / sqrt(250,000),
     # bias -1 / 5,000; 2 components and 200 lags are looked at.
@@ -490,6 +492,7 @@ def test_truth_is_that_of_the_papers_sampler(report: Report) -> None:
     assert float(row["percentile_90"]) == pytest.approx(np.percentile(errors, 90), rel=1e-9)
 
 
+@pytest.mark.slow
 def test_the_page_in_a_browser(report: Report, tmp_path: Path) -> None:
     with chromium() as browser:
         with visit(browser, report.page, width=1280) as seen:

@@ -549,6 +549,7 @@ def test_chains_have_different_colours() -> None:
 # Files
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("plot", ["strengths", "win_matrix", "simplex", "trace"])
 def test_the_same_picture_is_the_same_file(plot: str, tmp_path: Path) -> None:
     draws = some_draws(5)

@@ -436,6 +436,7 @@ def test_every_column_sorts(by: str, pages: dict[str, Path], browser: Any) -> No
         assert seen.complaints() == []
 
 
+@pytest.mark.slow
 def test_text_sorts_as_people_sort(pages: dict[str, Path], browser: Any) -> None:
     with visit(browser, pages["chains"]) as seen:
         seen.page.get_by_role("button", name="Category").click()
@@ -455,6 +456,7 @@ def test_missing_numbers_come_last(pages: dict[str, Path], browser: Any) -> None
         assert seen.complaints() == []
 
 
+@pytest.mark.slow
 def test_search(pages: dict[str, Path], browser: Any) -> None:
     with visit(browser, pages["chains"]) as seen:
         field = seen.page.get_by_label("Search the table")
@@ -523,6 +525,7 @@ def test_pictures_hold_no_script(pages: dict[str, Path]) -> None:
             assert not re.search(r"<script|\son\w+=|href=\"(?!#|data:image/png)", svg)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dark", [pytest.param(False, marks=pytest.mark.slow), True])
 def test_contrast(dark: bool, pages: dict[str, Path], browser: Any) -> None:
     kinds = [".search label", ".search input", ".search p", "thead button"]

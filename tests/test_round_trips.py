@@ -104,7 +104,7 @@ def check_round_trip(posterior: luce.Posterior, run: xr.DataTree, suffix: str) -
     )
 
 
-@tried(8)
+@tried(4)
 @given(runs())
 def test_runs_come_back_from_netcdf(case: Any) -> None:
     check_round_trip(*case, ".nc")

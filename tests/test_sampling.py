@@ -665,6 +665,7 @@ def process(code: str, **environment: str) -> subprocess.Popen[str]:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("threads", [pytest.param(1, marks=pytest.mark.slow), 2])
 def test_interrupt_returns_the_draws_so_far(tmp_path: Path, threads: int) -> None:
     run = process(
@@ -724,6 +725,7 @@ except KeyboardInterrupt:
 """
 
 
+@pytest.mark.slow
 def test_a_bar_appears_after_two_seconds() -> None:
     """On standard error; interrupted before that, none."""
     runs = [process(INTERRUPTED.format(seconds=s, progress=True)) for s in (0.8, 2.6)]

@@ -66,6 +66,7 @@ def drawn(pieces: list[ConditionalCounts]) -> Moments:
     return chain_moments(run.posterior["probabilities"].values)
 
 
+@pytest.mark.slow
 def test_pieces_give_the_posterior_of_their_sum() -> None:
     pieces, exponents = small()
     truth = simplex_quadrature(exponents, [1.2, 0.7, 2.0])

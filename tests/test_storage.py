@@ -241,7 +241,11 @@ WRONG: list[tuple[Callable[[xr.DataTree], Any], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("wrong", "words"), WRONG, ids=lambda w: w if isinstance(w, str) else "")
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [pytest.param(*each, marks=pytest.mark.slow if k % 3 else ()) for k, each in enumerate(WRONG)],
+    ids=lambda w: w if isinstance(w, str) else "",
+)
 def test_wrong_contents_are_refused(
     wrong: Callable[[xr.DataTree], Any], words: str, run: xr.DataTree, tmp_path: Path
 ) -> None:
@@ -325,6 +329,7 @@ def test_absurd_sizes_codecs_and_links_are_refused(run: xr.DataTree, tmp_path: P
         luce.load(tmp_path / "run.nc")
 
 
+@pytest.mark.slow
 def test_mutated_bytes_are_found(run: xr.DataTree, tmp_path: Path) -> None:
     """Load gives back the run itself, or a LuceError; it never crashes."""
     file = tmp_path / "run.nc"

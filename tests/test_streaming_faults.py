@@ -92,6 +92,7 @@ def reference(script: Path, folder: Path) -> tuple[np.ndarray, float]:
     return np.load(folder / "reference.npy"), time.monotonic() - began
 
 
+@pytest.mark.slow
 def test_a_killed_run_goes_on_bit_for_bit(
     script: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -115,6 +116,7 @@ def test_fifty_kills(script: Path, tmp_path: Path) -> None:
         np.testing.assert_array_equal(found, values)
 
 
+@pytest.mark.slow
 def test_ctrl_c_says_how_to_go_on(script: Path, tmp_path: Path) -> None:
     folder = tmp_path / "run.zarr"
     run = started(script, str(folder), "begin")
