@@ -130,7 +130,7 @@ SHAPES = (
     Shape("partial rankings", top_two, 1.0, "abcd"),
     Shape("grouped outcomes", grouped_answers, 1.0, "abcd", refused=NO_FIT),
     Shape("disconnected", duels("abcdef", "ab bc ca de ef fd", 4), 1.5),
-    Shape("sparse", duels("abcde", "ab bc cd de ea ac", 1), 1.0, refused=NO_REJECTION),
+    Shape("sparse", duels("abcde", "ab bc cd de ea ac", 1), 0.8, refused=NO_REJECTION),
     Shape("unequal concentration", duels("abcd", "ab bc ca", 4) + all_but_one("abcd", 3),
           (0.6, 1.0, 2.5, 5.0), refused=NO_REJECTION),
     # Here an envelope is sometimes too loose.
@@ -141,7 +141,7 @@ SHAPES = (
         .observe({"a": 6}, within="abc").observe({"d": 5}, without="f"),
         1.0,
     ),
-    Shape("Dirichlet process", of_process, luce.DirichletProcess(5.0, BASE),
+    Shape("Dirichlet process", of_process, luce.DirichletProcess(2.5, BASE),
           [*"abc", "remainder"], refused=NO_REJECTION),
     Shape("process, concentration drawn", of_process,
           luce.DirichletProcess(luce.Gamma(4.0, 1.5), BASE), [*"abc", "remainder"],
