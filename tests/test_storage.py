@@ -417,7 +417,11 @@ def test_a_replacement_that_fails_at_the_last_step_is_undone(
     path = tmp_path / "run.zarr"
     luce.save(run_over(3), path)
 
-    def fail(*_: Any) -> None:
+    replace = Path.replace
+
+    def fail(self: Path, target: Path) -> Path:
+        if target != path:
+            return replace(self, target)
         raise PermissionError(13, "Permission denied")
 
     monkeypatch.setattr(Path, "replace", fail)
