@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from maximum_oracles import Data, Seen, largest_if, log_height, never_lost
+from maximum_oracles import Seen, largest_if, log_height, never_lost
 from oracles import brute_structure
 from scipy.stats import chi2
+from test_maximum import counts_of
 
 import luce
 from luce import (
@@ -36,16 +37,6 @@ from luce.mode import Mode
 from luce.module_shapes import raw_problem, shapes_of
 
 pytestmark = pytest.mark.filterwarnings("ignore::luce.ConvergenceWarning")
-
-
-def counts_of(n: int, data: Data) -> ConditionalCounts:
-    counts = ConditionalCounts(n)
-    for outcome, within, count in data:
-        if len(outcome) == 1:
-            counts = counts.observe({outcome[0]: count}, within=within)
-        else:
-            counts = counts.observe_group(outcome, count, within=within)
-    return counts
 
 
 def along_a_path(*wins: tuple[float, float]) -> ConditionalCounts:

@@ -11,6 +11,7 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
+from paper_runs import comparison, made_up
 from scipy.stats import chisquare, dirichlet
 
 from luce import diagnostics
@@ -21,7 +22,7 @@ from luce.paper import report as paper_report
 from luce.paper.agreement import agreement, disagreement
 from luce.paper.claims import Claim, Verdict, graded, tally, unless_it_holds
 from luce.paper.densities import _chi_square, densities, triangle_of, triangles
-from luce.paper.experiments import Comparison, Run, Size
+from luce.paper.experiments import Comparison, Size
 from luce.paper.figures import drawing_style, mpsrf_figure
 from luce.paper.judge_mixing import about_autocorrelation, about_convergence, spread
 from luce.paper.judge_mpsrf import about_mpsrf_10, about_mpsrf_20
@@ -31,8 +32,6 @@ from luce.paper.samplers import (
     HIDDEN,
     METROPOLIS,
     SAMPLERS,
-    TUNED,
-    Sampler,
     Scale,
     seconds_a_draw,
     way_to_draw,
@@ -298,40 +297,6 @@ def test_seconds_are_those_of_draws_alone(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 # Claims
-
-
-def made_up(sampler: Sampler, **changes: Any) -> Run:
-    """Make a run: 4 chains of 100 draws evaluated 4 times, 30 lags, 10 categories."""
-    proposes = sampler in (METROPOLIS, TUNED)
-    forgets = changes.pop("forgets", 25 if proposes else 2)
-    excess = changes.pop("excess", 2.0 if proposes else 0.02)
-    error = changes.pop("error", 0.5 if proposes else 0.1)
-    index = np.array([25, 50, 75, 100])
-    lags = np.where(np.arange(31) < forgets, 1.0, 0.0)
-    chains = np.random.default_rng(3).dirichlet(np.full(10, 500.0), 4)
-    run = Run(
-        sampler,
-        seconds=2e-6 if proposes else 1e-6,
-        effective=0.01 if proposes else 0.7,
-        proposal=160.0 if proposes else np.nan,
-        accepted=0.23 if proposes else np.nan,
-        autocorrelation=np.broadcast_to(lags[:, None], (4, 31, 2)),
-        index=index,
-        rhat=1 + excess * 25 / index,
-        mean_error=np.broadcast_to(error * np.sqrt(25 / index), (4, 4)),
-        variance_error=np.broadcast_to(error * np.sqrt(25 / index), (4, 4)),
-        chain_means=chains,
-        chain_variances=chains,
-        printed_rhat=0.003,
-    )
-    return replace(run, **changes)
-
-
-def comparison(n: int = 10, **changes: dict[str, Any]) -> Comparison:
-    """Make a comparison as the paper has it, but for changes of the named samplers."""
-    named = {"hidden": HIDDEN, "metropolis": METROPOLIS, "tuned": TUNED}
-    changed = {named[name].key: change for name, change in changes.items()}
-    return Comparison(n, {s.key: made_up(s, **changed.get(s.key, {})) for s in SAMPLERS[n]})
 
 
 def verdicts(ten: Comparison, twenty: Comparison, *words: str) -> list[Verdict]:
