@@ -7,9 +7,11 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 import warnings
 from pathlib import Path
+from typing import Any
 
 import arviz_base
 import arviz_stats
@@ -23,6 +25,7 @@ import luce
 from luce import ConditionalCounts, ConvergenceWarning, DataError, MethodError, Posterior
 from luce import sampling as chain_loop
 from luce.examples import paper_posterior
+from luce.progress import ctrl_c_noted
 
 Floats = npt.NDArray[np.float64]
 
@@ -712,6 +715,46 @@ except KeyboardInterrupt:
     run.send_signal(signal.SIGINT)
     out, errors = run.communicate(timeout=10)
     assert out == "interrupted\n", errors
+
+
+def test_ctrl_c_is_noted_where_locks_are_held_and_raised_elsewhere() -> None:
+    """Raised while futures are waited for, it left one locked, and once in a while a run hung."""
+    with ctrl_c_noted() as ctrl_c:
+        assert not ctrl_c.seen
+        os.kill(os.getpid(), signal.SIGINT)
+        os.kill(os.getpid(), signal.SIGINT)
+        assert ctrl_c.seen
+    with pytest.raises(KeyboardInterrupt):  # noqa: PT012
+        os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(1)
+    other = signal.signal(signal.SIGINT, lambda *_: None)
+    try:
+        with ctrl_c_noted() as ctrl_c:  # somebody else's to take care of
+            os.kill(os.getpid(), signal.SIGINT)
+            assert not ctrl_c.seen
+    finally:
+        signal.signal(signal.SIGINT, other)
+
+
+@pytest.mark.filterwarnings("ignore::luce.ConvergenceWarning")
+def test_no_run_hangs_however_often_it_is_interrupted() -> None:
+    counts = ConditionalCounts("abc").observe({"a": 2, "b": 1}, within="ab")
+    counts = counts.observe({"b": 2, "c": 1}, within="bc").observe({"a": 1}, within="ac")
+    posterior = Posterior(counts)
+    how: dict[str, Any] = {"chains": 2, "warmup": 5, "method": "waiting-times", "keep": ["a"]}
+    posterior.sample(5, progress=False, **how)
+    rng, before, during = np.random.default_rng(SEED), 0, 0
+    for _ in range(12):
+        timer = threading.Timer(rng.uniform(0.01, 0.2), os.kill, (os.getpid(), signal.SIGINT))
+        try:
+            timer.start()
+            run = posterior.sample(5_000_000, progress=False, **how)
+            during += run.attrs["interrupted"]
+        except KeyboardInterrupt:  # before there was a draw
+            before += 1
+        timer.join()
+    assert before + during == 12
+    assert during > 6
 
 
 INTERRUPTED = """

@@ -1,10 +1,14 @@
-"""What a user sees while waiting."""
+"""What a user sees while waiting, and how waiting ends."""
 
 from __future__ import annotations
 
+import signal
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from threading import current_thread, main_thread
 from types import TracebackType
 from typing import Any
 
@@ -90,3 +94,30 @@ def announce_compilation(kernel: Any = None) -> None:
             "luce: compiling the samplers; this happens once and takes some seconds",
             file=sys.stderr,
         )
+
+
+class CtrlC:
+    """Was Ctrl-C pressed?"""
+
+    seen = False
+
+
+@contextmanager
+def ctrl_c_noted() -> Iterator[CtrlC]:
+    """Note Ctrl-C instead of raising it: raised inside a lock, it would leave it locked for ever.
+
+    Outside of the main thread, and where somebody else takes care of Ctrl-C, nothing changes.
+    """
+    noted, usual = CtrlC(), signal.getsignal(signal.SIGINT)
+    if current_thread() is not main_thread() or usual is not signal.default_int_handler:
+        yield noted
+        return
+
+    def note(*_: object) -> None:
+        noted.seen = True
+
+    signal.signal(signal.SIGINT, note)
+    try:
+        yield noted
+    finally:
+        signal.signal(signal.SIGINT, usual)

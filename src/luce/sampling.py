@@ -18,7 +18,7 @@ import numpy as np
 from luce._types import FloatArray, WordArray
 from luce.methods import Method, Part
 from luce.module_shapes import ModuleShapes
-from luce.progress import ProgressBar
+from luce.progress import ProgressBar, ctrl_c_noted
 from luce.settings import Settings
 
 if TYPE_CHECKING:
@@ -182,7 +182,8 @@ def run_chains(
     if threads == 1 and watch is None and not progress and current_thread() is not main_thread():
         take_turns(chains)  # Ctrl-C reaches the main thread alone: nobody has to wait for one here
         return False
-    with ThreadPoolExecutor(threads) as pool, ProgressBar(total, progress) as bar:
+    pool = ThreadPoolExecutor(threads)
+    with ctrl_c_noted() as ctrl_c, pool, ProgressBar(total, progress) as bar:
         futures = [pool.submit(take_turns, chains[k::threads]) for k in range(threads)]
         try:
             pending = True
@@ -191,11 +192,13 @@ def run_chains(
                 bar.update(total - left())
                 # One thread that failed is enough: the others have no use any more.
                 failed = any(f.done() and f.exception() is not None for f in futures)
-                if failed or (watch is not None and watch()):
+                if ctrl_c.seen or failed or (watch is not None and watch()):
                     stop.set()
-        except KeyboardInterrupt:
+        except KeyboardInterrupt:  # where it could not be noted
             stop.set()
             wait(futures)
+    if ctrl_c.seen:  # it may have come with the last draw
+        stop.set()
     for future in futures:
         future.result()  # an error in a thread is an error here
     return stop.is_set()

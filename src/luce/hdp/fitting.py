@@ -19,7 +19,7 @@ from luce.gamma_prior import Gamma
 from luce.hdp.problem import Problem, whole_counts
 from luce.hdp.state import log_dirichlet
 from luce.labels import Categories, hash_of_names, plural
-from luce.progress import ProgressBar
+from luce.progress import ProgressBar, ctrl_c_noted
 from luce.readers.given import is_frame
 from luce.readers.transitions import as_sequences, read_transitions
 from luce.settings import Settings
@@ -182,14 +182,19 @@ def _run(chains: list[_Chain], problem: Problem, chunk: int, settings: Settings)
                     chain.advance(problem, chunk)
 
     total = sum(c.to_do for c in chains)
-    with ThreadPoolExecutor(n_threads) as pool, ProgressBar(total, settings.progress) as bar:
+    pool = ThreadPoolExecutor(n_threads)
+    with ctrl_c_noted() as ctrl_c, pool, ProgressBar(total, settings.progress) as bar:
         futures = [pool.submit(take_turns, chains[k::n_threads]) for k in range(n_threads)]
         try:
             while wait(futures, timeout=0.1).not_done:
                 bar.update(total - sum(c.to_do for c in chains))
-        except KeyboardInterrupt:
+                if ctrl_c.seen:
+                    stop.set()
+        except KeyboardInterrupt:  # where it could not be noted
             stop.set()
             wait(futures)
+    if ctrl_c.seen:  # it may have come with the last draw
+        stop.set()
     for future in futures:
         future.result()  # an error in a thread is an error here
     if stop.is_set() and not all(c.done for c in chains):
