@@ -148,7 +148,7 @@ def interrupted_after(seconds: float, folder: Path, *more: str) -> tuple[int, st
     )
     time.sleep(seconds)
     process.send_signal(signal.SIGINT)
-    out, errors = process.communicate(timeout=600)  # so many draws take long to sum up
+    out, errors = process.communicate(timeout=120)
     return process.returncode, out, errors
 
 

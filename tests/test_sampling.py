@@ -689,7 +689,7 @@ np.savez({str(tmp_path / "draws.npz")!r}, p=p[:, :2000], length=p.shape[1],
     _, errors = run.communicate(timeout=60)
     waited = time.perf_counter() - began
     assert run.returncode == 0, errors
-    assert waited < 15  # all 3,000,000 draws would take minutes
+    assert waited < 3
     with np.load(tmp_path / "draws.npz") as found:
         assert found["interrupted"].tolist() == [1, 1]
         assert 2000 < found["length"] < 3_000_000
