@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 
 import luce
+from luce.kernels.jit import digest_of_sources
 
 
 def cache_folder(package: Path, **environment: str) -> str:
@@ -49,6 +50,7 @@ def test_numbas_own_setting_is_left_alone() -> None:
 
 SAME = """
 import luce
+from luce.kernels.jit import digest_of_sources
 counts = luce.ConditionalCounts("abc").observe({"a": 3, "b": 1}, within="ab")
 counts = counts.observe({"b": 2, "c": 1}, within="bc").observe({"a": 2, "c": 1}, within="ac")
 counts = counts.observe_group("ac", 2)
@@ -70,3 +72,18 @@ def test_python_and_compiled_code_draw_the_same() -> None:
     assert [len(drawn) for drawn in printed[0]] == [2, 2, 2, 3]
     for compiled, interpreted in zip(*printed, strict=True):
         np.testing.assert_allclose(interpreted, compiled, rtol=1e-9)
+
+
+def test_an_edit_in_a_subfolder_changes_the_digest(tmp_path: Path) -> None:
+    nested = tmp_path / "structure" / "overlap.py"
+    nested.parent.mkdir()
+    (tmp_path / "jit.py").write_text("a = 1\n")
+    nested.write_text("b = 1\n")
+    before = digest_of_sources(tmp_path)
+    nested.write_text("b = 2\n")
+    edited = digest_of_sources(tmp_path)
+    nested.rename(tmp_path / "overlap.py")
+    moved = digest_of_sources(tmp_path)
+    assert len({before, edited, moved}) == 3
+    (tmp_path / "overlap.py").rename(nested)
+    assert digest_of_sources(tmp_path) == edited

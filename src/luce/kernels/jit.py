@@ -24,6 +24,15 @@ _config: Any = numba.config
 _build: Any = cgutils
 
 
+def digest_of_sources(folder: Path) -> str:
+    """Hash numba's version and every Python file below a folder, with its name."""
+    digest = hashlib.sha256(numba.__version__.encode())
+    for source in sorted(folder.rglob("*.py")):
+        digest.update(source.relative_to(folder).as_posix().encode() + b"\0")
+        digest.update(source.read_bytes())
+    return digest.hexdigest()[:16]
+
+
 @cache
 def _cache_folder() -> str | None:
     """Where compiled kernels go: beside their sources, or in the user's cache if that is closed.
@@ -32,13 +41,11 @@ def _cache_folder() -> str | None:
     places would not do, since it does not look at all kernels before it takes old code.
     """
     here = Path(__file__).parent
-    digest = hashlib.sha256(numba.__version__.encode())
-    for source in sorted(here.glob("*.py")):
-        digest.update(source.read_bytes())
+    digest = digest_of_sources(here)
     chosen = _config.CACHE_DIR  # the user's own choice, by NUMBA_CACHE_DIR
     usual = [str(here / "__pycache__"), "~/.cache/luce"]
     for base in [str(chosen)] if chosen else usual:
-        folder = Path(base) / f"luce-{digest.hexdigest()[:16]}"
+        folder = Path(base) / f"luce-{digest}"
         try:
             folder = folder.expanduser()
             folder.mkdir(parents=True, exist_ok=True)
