@@ -33,18 +33,19 @@ test-slow: $(VENV)/.tools  ## the default tests and the slow ones, a fuzzer amon
 	LUCE_REQUIRE_FUZZER=1 $(BIN)/python -m pytest $(WORKERS) -m "slow or not slow"
 
 # Kernels run as plain Python here, so what draws much is left out; tests/small stands in for it.
-COVERED := tests/small $(patsubst %,tests/test_%.py,among conditional_counts convergence density \
+COVERED := $(wildcard tests/*/test_small_*.py) $(foreach name,among conditional_counts convergence density \
 	diagnostics files frames gibbs_step_input pgn preflib readings simulate storage structure \
-	uncertainty)
+	uncertainty,$(wildcard tests/*/test_$(name).py))
 
 coverage: $(VENV)/.tools  ## branches seen by a small suite, numba being switched off
 	NUMBA_DISABLE_JIT=1 $(BIN)/python -m coverage run -m pytest -W ignore::RuntimeWarning $(COVERED)
 	$(BIN)/python -m coverage report --fail-under=95 --skip-covered --sort=miss
 
-lint: $(VENV)/.tools  ## style and types
+lint: $(VENV)/.tools  ## style, types, and imports that go one way
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
+	$(BIN)/lint-imports --no-logo
 
 docs: $(VENV)/.site  ## the documentation as a site, in site/; a warning is a failure
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict

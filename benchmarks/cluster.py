@@ -24,7 +24,7 @@ import luce
 from luce import ConditionalCounts, Posterior
 from luce.cluster.connect import connected
 from luce.cluster.shards import Shards
-from luce.set_family import SetFamily
+from luce.counts.family import SetFamily
 
 
 def piece(block: int, n: int, sets: int, size: int) -> ConditionalCounts:

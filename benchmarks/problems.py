@@ -106,7 +106,7 @@ class Problem:
     def posterior(self) -> Posterior:
         """The same for luce, entered as a user would."""
         from luce import ConditionalCounts, Posterior
-        from luce.set_family import SetFamily
+        from luce.counts.family import SetFamily
 
         counts = ConditionalCounts(self.n)
         if self.rankings is not None:

@@ -89,9 +89,9 @@ def luce_run(folder: Path, n: int, draws: int, chains: int) -> dict[str, float]:
 
 
 def dirichlet_run(folder: Path, n: int, draws: int, chains: int) -> dict[str, float]:
-    from luce.sampling import Task
-    from luce.streaming.durable import write_whole
-    from luce.streaming.layout import StreamedArray, block_of, padded
+    from luce.runs.blocks import StreamedArray, block_of, padded
+    from luce.runs.files import write_whole
+    from luce.sampling.chains import Task
 
     class _Nothing:
         parts = ()

@@ -12,7 +12,7 @@ from collections.abc import Callable
 import numpy as np
 
 import luce
-from luce.set_family import SetFamily
+from luce.counts.family import SetFamily
 
 MEMBERS = 1_000_000
 

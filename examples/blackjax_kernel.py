@@ -7,7 +7,7 @@ import numpy as np
 from jax.scipy.special import gammaln
 
 import luce
-from luce.adapters.blackjax import waiting_times
+from luce.embed.blackjax import waiting_times
 
 # Where a semi-Markov chain goes next: state t is always left for another one.
 truth = np.array([0.4, 0.3, 0.2, 0.1])

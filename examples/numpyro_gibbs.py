@@ -8,7 +8,7 @@ import numpyro.distributions as dist
 from numpyro.infer import MCMC, NUTS, HMCGibbs
 
 import luce
-from luce.adapters.numpyro import gibbs_fn
+from luce.embed.numpyro import gibbs_fn
 
 # Where a semi-Markov chain goes next: state t is always left for another one.
 truth = np.array([0.4, 0.3, 0.2, 0.1])

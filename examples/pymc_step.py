@@ -4,7 +4,7 @@ import numpy as np
 import pymc as pm
 
 import luce
-from luce.adapters.pymc import WaitingTimes
+from luce.embed.pymc import WaitingTimes
 
 # Where a semi-Markov chain goes next: state t is always left for another one.
 truth = np.array([0.4, 0.3, 0.2, 0.1])

@@ -4,32 +4,26 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numba
 import pytest
-from streaming_runs import BrokenOff
+from lib.streaming_runs import BrokenOff
 
-from luce.streaming import disk, durable, journal, layout
-
-# The order of files.  On a new machine kernels are compiled on the way, and two processes that
-# come to the same kernel at once compile it twice.  So one begins with what compiles most, the
-# others with what compiles nothing; what takes long is not left for the end.
-FILES = [
-    "kernel_primitives", "page", "structure", "conditional_counts", "layers", "security",
-    "files", "fuzz_readers", "readings", "preflib", "pgn", "simulate", "diagnostics",
-    "convergence", "plots", "docs", "agreement", "report", "paper", "storage",
-    "streaming_faults", "cluster", "frames", "engine",
-]  # fmt: skip
+from luce.runs import blocks as layout
+from luce.runs import disk, journal
+from luce.runs import files as durable
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Put files in that order, and the rest behind them."""
-    place = {f"test_{name}.py": k for k, name in enumerate(FILES)}
-    items.sort(key=lambda item: place.get(item.path.name, len(FILES)))
+    """Tests of few draws are for plain Python; compiled, larger ones say the same."""
+    for item in items:
+        if item.path.name.startswith("test_small_") and not numba.config.DISABLE_JIT:
+            item.add_marker(pytest.mark.slow)
 
 
 @pytest.fixture
 def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have some dozen blocks a run, and places on the way."""
-    monkeypatch.setattr("luce.sampling._CHUNK_STEPS", 300)
+    monkeypatch.setattr("luce.sampling.chains._CHUNK_STEPS", 300)
     monkeypatch.setattr(layout, "_MOST_CHUNKS", 3)
 
 

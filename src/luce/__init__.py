@@ -1,12 +1,27 @@
 """Exact and fast posterior draws of probabilities seen only through subsets."""
 
-from luce import diagnostics, plots, simulate
-from luce.bayes_factors import bayes_factor
-from luce.calibration_check import check_calibration
-from luce.comparability import comparable_groups, prior_only
-from luce.conditional_counts import ConditionalCounts
-from luce.dirichlet_process import DirichletProcess
-from luce.duels import beats, win_matrix
+from luce import plots, simulate
+from luce.answers import diagnostics
+from luce.answers.comparisons import beats, win_matrix
+from luce.answers.leave_one_out import log_likelihood, loo
+from luce.answers.new_categories import draw_new_atoms, expected_new
+from luce.answers.prediction import log_predictive, posterior_predictive
+from luce.answers.ranks import (
+    expected_order,
+    expected_ranks,
+    probability_best,
+    rank_probabilities,
+    tie_groups,
+)
+from luce.answers.reliability import calibration
+from luce.answers.scales import elo, intervals, log_odds, shares
+from luce.answers.summaries import summary
+from luce.answers.transition_matrix import transition_matrix
+from luce.calibration.check import check_calibration
+from luce.cluster.sharded import sample_sharded
+from luce.counts.comparability import comparable_groups, prior_only
+from luce.counts.counts import ConditionalCounts
+from luce.embed.gibbs_step import GibbsStep
 from luce.errors import (
     BadRowsError,
     ConvergenceWarning,
@@ -19,26 +34,13 @@ from luce.errors import (
     NotExactError,
     SkippedRowsWarning,
 )
-from luce.files.read import read
-from luce.gamma_prior import Gamma
-from luce.gibbs_step import GibbsStep
-from luce.hdp import HDPTransitions
-from luce.hypotheses import hypothesis
-from luce.leave_one_out import log_likelihood, loo
-from luce.likelihood import maximum_likelihood
-from luce.logs import reduce_logs
-from luce.many import sample_many
-from luce.new_categories import draw_new_atoms, expected_new
+from luce.estimates.likelihood import maximum_likelihood
+from luce.hypotheses.bayes_factors import bayes_factor
+from luce.hypotheses.questions import hypothesis
+from luce.model.dirichlet_process import DirichletProcess
+from luce.model.gamma_prior import Gamma
 from luce.posterior import Posterior
-from luce.prediction import log_predictive, posterior_predictive
-from luce.ranks import (
-    expected_order,
-    expected_ranks,
-    probability_best,
-    rank_probabilities,
-    tie_groups,
-)
-from luce.readers import (
+from luce.reading import (
     from_choices,
     from_groups,
     from_pairs,
@@ -47,17 +49,16 @@ from luce.readers import (
     from_teams,
     from_transitions,
 )
-from luce.readers.ties import HalfWinsWarning
-from luce.reliability import calibration
-from luce.report import report
-from luce.resuming import resume
-from luce.scales import elo, intervals, log_odds, shares
-from luce.sensitivity import sensitivity
-from luce.sharded import sample_sharded
-from luce.storage import load, open_run, posterior_of, save
-from luce.summaries import summary
-from luce.transition_matrix import transition_matrix
+from luce.reading.files import read
+from luce.reading.ties import HalfWinsWarning
+from luce.reports.whole import report
+from luce.runs.resuming import resume
+from luce.runs.saving import load, open_run, posterior_of, save
+from luce.sequences import HDPTransitions
 from luce.version import __version__
+from luce.workflows.logs import reduce_logs
+from luce.workflows.many import sample_many
+from luce.workflows.sensitivity import sensitivity
 
 __all__ = [
     "BadRowsError",

@@ -8,9 +8,9 @@ import time
 from collections.abc import Sequence
 
 from luce import report_command, resume_command
+from luce.counts.labels import plural
 from luce.errors import BadRowsError, LuceError
 from luce.fit_command import add_commands, located
-from luce.labels import plural
 from luce.version import __version__
 
 
@@ -83,8 +83,8 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _demo(arguments: argparse.Namespace) -> None:
-    from luce.examples import paper_posterior
-    from luce.summaries import summary
+    from luce.answers.summaries import summary
+    from luce.paper.examples import paper_posterior
 
     posterior = paper_posterior(10)
     print("Johnson & Willsky's posterior with n = 10: five truncated terms of ten outcomes each.\n")

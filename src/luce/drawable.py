@@ -13,18 +13,18 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from luce._types import Labels, SeedLike
-from luce.data_and_prior import DataAndPrior
 from luce.errors import MethodError
-from luce.module_shapes import ModuleShapes, shapes_of
-from luce.progress import announce_compilation
-from luce.structure import Structure, structure_of
+from luce.model.data_and_prior import DataAndPrior
+from luce.model.shapes import ModuleShapes, shapes_of
+from luce.model.structure import Structure, structure_of
+from luce.sampling.progress import announce_compilation
 
 if TYPE_CHECKING:
     from distributed import Client
     from xarray import DataTree
 
     from luce.cluster.connect import ClusterLike
-    from luce.settings import Settings
+    from luce.sampling.settings import Settings
 
 
 class Drawable(DataAndPrior):
@@ -41,7 +41,7 @@ class Drawable(DataAndPrior):
         return structure_of(self._counts.sets)
 
     def _choices(self) -> list[str]:
-        from luce.methods import parts_of
+        from luce.sampling.methods import parts_of
 
         if self._hyperprior is not None:
             return ["waiting-times, the concentration is drawn too"] * len(self._structure.cores)
@@ -128,8 +128,8 @@ class Drawable(DataAndPrior):
         """
         from luce.cluster.chains import stream_on
         from luce.cluster.connect import connected
-        from luce.settings import Settings
-        from luce.streaming.open_stream import begin
+        from luce.runs.open_stream import begin
+        from luce.sampling.settings import Settings
 
         settings = Settings(
             draws, chains, warmup, seed, method, reduce, initial, threads, progress,
@@ -145,9 +145,9 @@ class Drawable(DataAndPrior):
 
     def _draw(self, settings: Settings, client: Client | None) -> DataTree:
         from luce.cluster.chains import draw_on
-        from luce.convergence import warn_if_not_converged
-        from luce.drawing import draw
-        from luce.draws import Origin, as_datatree
+        from luce.runs.tree import Origin, as_datatree
+        from luce.sampling.convergence import warn_if_not_converged
+        from luce.sampling.memory import draw
 
         if client is None:
             result = draw(self, self._shapes, settings)

@@ -13,15 +13,15 @@ from typing import Any
 
 import numpy as np
 
-from luce.conditional_counts import ConditionalCounts
+from luce.answers.summaries import summary
+from luce.counts.counts import ConditionalCounts
 from luce.errors import ConvergenceWarning, DataError, Problem, SkippedRowsWarning
-from luce.files.read import understand
+from luce.model.structure import structure_of
 from luce.posterior import Posterior
-from luce.readers.reading import READERS, Reading
-from luce.settings import check_whole
-from luce.storage import check_target, save
-from luce.structure import structure_of
-from luce.summaries import summary
+from luce.reading.files import understand
+from luce.reading.reading import READERS, Reading
+from luce.runs.saving import check_target, save
+from luce.sampling.settings import check_whole
 
 NOT_CONVERGED = 3  # exit code: done, but the draws should not be trusted yet
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from luce import density, exact
 from luce._types import FloatArray, Label, Labels, SeedLike
 from luce.drawable import Drawable
-from luce.exact import LogEvidence
-from luce.mode import Mode, check_scale, find_mode
-from luce.progress import announce_compilation
-from luce.uncertainty import covariance_at
+from luce.estimates.curvature import covariance_at
+from luce.estimates.modes import Mode, check_scale, find_mode
+from luce.model import density, exact
+from luce.model.exact import LogEvidence
+from luce.sampling.progress import announce_compilation
 
 
 class Posterior(Drawable):
@@ -192,8 +192,8 @@ class Posterior(Drawable):
         >>> float(np.exp(Posterior(ConditionalCounts(2).observe({0: 1})).log_evidence()).round(6))
         0.5
         """
-        from luce.evidence import log_evidence
-        from luce.settings import Settings
+        from luce.estimates.evidence import log_evidence
+        from luce.sampling.settings import Settings
 
         self._require_number("the evidence")
         settings = Settings(draws, chains, seed=seed, progress=progress)

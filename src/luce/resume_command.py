@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from luce.resuming import resume
+from luce.runs.resuming import resume
 
 
 def add_command(commands: Any) -> None:

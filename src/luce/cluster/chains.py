@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from luce._types import FloatArray
-from luce.data_and_prior import DataAndPrior
-from luce.drawing import Draws, empty_draws, wants_logs
-from luce.methods import choose_method
-from luce.module_shapes import ModuleShapes, shapes_of
-from luce.progress import ProgressBar
-from luce.sampling import Chain, Task, new_chains, run_chains, warmup_of
-from luce.settings import Settings
-from luce.streaming.disk import ChainEnd
-from luce.streaming.stream import Stream, new_stream
-from luce.structure import structure_of
+from luce.model.data_and_prior import DataAndPrior
+from luce.model.shapes import ModuleShapes, shapes_of
+from luce.model.structure import structure_of
+from luce.runs.disk import ChainEnd
+from luce.runs.stream import Stream, new_stream
+from luce.sampling.chains import Chain, Task, new_chains, run_chains, warmup_of
+from luce.sampling.memory import Draws, empty_draws, wants_logs
+from luce.sampling.methods import choose_method
+from luce.sampling.progress import ProgressBar
+from luce.sampling.settings import Settings
 
 if TYPE_CHECKING:
     from distributed import Client

@@ -13,9 +13,9 @@ import numpy as np
 from luce._types import FloatArray, Label, WordArray
 from luce.cluster.connect import workers_of
 from luce.cluster.tree_sums import Node, nodes_of, sum_of, total_of
-from luce.conditional_counts import ConditionalCounts
+from luce.counts.counts import ConditionalCounts
+from luce.counts.labels import hash_of_names
 from luce.errors import DataError, LuceError
-from luce.labels import hash_of_names
 
 if TYPE_CHECKING:
     from distributed import Client

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from luce._types import FloatArray
-from luce.conditional_counts import ConditionalCounts
+from luce.counts.counts import ConditionalCounts
 from luce.posterior import Posterior
 
 CUT = 400  # the most hidden outcomes of a term that are summed over

@@ -8,7 +8,7 @@ import numpy as np
 from scipy.special import chdtrc
 
 from luce._types import BoolArray, FloatArray, IntArray
-from luce.conditional_counts import ConditionalCounts
+from luce.counts.counts import ConditionalCounts
 from luce.paper.samplers import HIDDEN, sample
 from luce.posterior import Posterior
 

@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from luce import diagnostics
 from luce._types import FloatArray, IntArray
-from luce.examples import paper_posterior
+from luce.answers import diagnostics
+from luce.paper.examples import paper_posterior
 from luce.paper.samplers import (
     FLOOR,
     HIDDEN,

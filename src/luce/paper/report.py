@@ -12,13 +12,13 @@ from math import isnan
 from pathlib import Path
 
 from luce.errors import MethodError
-from luce.page import Badge, Code, Link, Page, Panel, Strong
+from luce.page.document import Badge, Code, Link, Page, Panel, Strong
 from luce.paper import figures, numbers
 from luce.paper.claims import Claim, Verdict, tally
 from luce.paper.samplers import FULL, PAPER_PROPOSAL, QUICK, WANTED_ACCEPTANCE
 from luce.paper.sections import SECTIONS, Experiments, count_steps
-from luce.progress import ProgressBar, announce_compilation
-from luce.settings import check_whole
+from luce.sampling.progress import ProgressBar, announce_compilation
+from luce.sampling.settings import check_whole
 from luce.version import __version__
 
 FIGURES = tuple(SECTIONS)

@@ -11,8 +11,8 @@ from contextlib import contextmanager
 from math import ceil
 from typing import TYPE_CHECKING, Any
 
+from luce.counts.labels import plural
 from luce.errors import DataError, MethodError
-from luce.labels import plural
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from luce._types import IntArray, Label, Labels
-from luce.chains import read_draws
-from luce.diagnostics import autocorrelation as autocorrelation_of
-from luce.diagnostics import ess
-from luce.labelled_draws import read_labelled
+from luce.answers.diagnostics import autocorrelation as autocorrelation_of
+from luce.answers.diagnostics import ess
+from luce.answers.given import read_draws
+from luce.answers.view import read_labelled
 from luce.plots.canvas import CHAINS, GREY, drawing_rows, require_matplotlib
 from luce.plots.names import names_of
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from xarray import DataArray
 
-    from luce.chains import DrawsLike
+    from luce.answers.given import DrawsLike
 
 _DEFAULT = 4  # categories drawn unless they are named
 _POINTS = 4000  # of lines; more make smaller files as an image

@@ -8,10 +8,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from luce._types import FloatArray, IntArray, Label, Labels, SeedLike
-from luce.conditional_counts import ConditionalCounts
+from luce.answers.prediction import posterior_predictive
+from luce.answers.reliability import calibration
+from luce.answers.scales import shares as shares_of
+from luce.answers.view import BLOCK, LabelledDraws, read_labelled, tails
+from luce.counts.counts import ConditionalCounts
+from luce.counts.labels import plural
 from luce.errors import DataError
-from luce.labelled_draws import BLOCK, LabelledDraws, read_labelled, tails
-from luce.labels import plural
 from luce.plots.canvas import (
     BLUE,
     GREY,
@@ -24,15 +27,12 @@ from luce.plots.canvas import (
 from luce.plots.dots import Spread, draw_intervals, interval_words, spread_of, whole
 from luce.plots.excerpt import evenly, of_draws
 from luce.plots.names import names_of
-from luce.prediction import posterior_predictive
-from luce.reliability import calibration
-from luce.scales import shares as shares_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from xarray import DataArray, Dataset
 
-    from luce.chains import DrawsLike
+    from luce.answers.given import DrawsLike
 
 _REPLICATES = 1000  # at most; more do not make the picture any better
 _WORK = 5e7  # cells of all replicates together

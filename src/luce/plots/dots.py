@@ -8,19 +8,19 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from luce._types import FloatArray, IntArray, Label, Labels
+from luce.answers.scales import elo, intervals, log_odds
+from luce.answers.scales import shares as shares_of
+from luce.answers.view import LabelledDraws, read_labelled, tails
+from luce.counts.labels import some
 from luce.errors import DataError, MethodError
-from luce.labelled_draws import LabelledDraws, read_labelled, tails
-from luce.labels import some
 from luce.plots.canvas import BLUE, GREY, drawing, height_of, name_rows, require_matplotlib
 from luce.plots.names import names_of
-from luce.scales import elo, intervals, log_odds
-from luce.scales import shares as shares_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from xarray import DataArray
 
-    from luce.chains import DrawsLike
+    from luce.answers.given import DrawsLike
 
 _SCALES = ("probability", "log-odds", "elo")
 _INNER = 0.5  # the probability of the thick line

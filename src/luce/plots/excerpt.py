@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from luce._types import IntArray
-from luce.labelled_draws import LabelledDraws
+from luce.answers.view import LabelledDraws
 
 if TYPE_CHECKING:
     from xarray import DataTree

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from luce._types import BoolArray, FloatArray, IntArray, Label, Labels
-from luce.duels import win_matrix as wins_of
-from luce.labelled_draws import LabelledDraws, read_labelled
+from luce.answers.comparisons import win_matrix as wins_of
+from luce.answers.ranks import expected_order, rank_probabilities
+from luce.answers.view import LabelledDraws, read_labelled
 from luce.plots.canvas import (
     add_scale,
     drawing,
@@ -21,14 +22,13 @@ from luce.plots.canvas import (
 from luce.plots.dots import whole
 from luce.plots.excerpt import of_categories
 from luce.plots.names import names_of
-from luce.ranks import expected_order, rank_probabilities
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.colors import Normalize
     from matplotlib.image import AxesImage
 
-    from luce.chains import DrawsLike
+    from luce.answers.given import DrawsLike
 
 _RANK = 24  # points of the number of a rank
 _ANNOTATED = 12  # rows and columns up to which cells have room for numbers

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from luce._types import IntArray
+from luce.answers.rank_uniformity import band_of
 from luce.plots.canvas import BLUE, CHAINS, GREY, VERMILION, drawing
-from luce.rank_uniformity import band_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

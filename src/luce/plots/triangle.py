@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from luce._types import FloatArray, IntArray
+from luce.answers.view import LabelledDraws, read_labelled
 from luce.errors import DataError
-from luce.labelled_draws import LabelledDraws, read_labelled
 from luce.plots.canvas import GREY, add_scale, drawing, require_matplotlib
 from luce.plots.excerpt import evenly
 from luce.plots.names import names_of
@@ -18,7 +18,7 @@ from luce.plots.names import names_of
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from luce.chains import DrawsLike
+    from luce.answers.given import DrawsLike
 
 _CORNERS = np.array([[0.0, 0.0], [1.0, 0.0], [0.5, np.sqrt(0.75)]])
 _PIXELS = 150  # along the lower side

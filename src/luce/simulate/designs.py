@@ -8,8 +8,8 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from luce._types import FloatArray, IntArray, Label, Labels
+from luce.counts.labels import Categories, as_mapping, describe
 from luce.errors import DataError
-from luce.labels import Categories, as_mapping, describe
 
 Rng: TypeAlias = np.random.Generator | int
 Truth: TypeAlias = Mapping[Any, float]

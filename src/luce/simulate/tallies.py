@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from luce._types import FloatArray, Label, Labels
+from luce.counts.labels import describe
 from luce.errors import DataError
-from luce.labels import describe
 from luce.simulate.designs import (
     Rng,
     Table,

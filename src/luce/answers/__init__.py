@@ -1,0 +1,1 @@
+"""Questions put to draws: ranks, shares, predictions, diagnostics, summaries."""

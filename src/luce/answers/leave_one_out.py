@@ -1,0 +1,104 @@
+"""How well each piece of data is predicted by all the others: leave-one-out cross-validation.
+
+A piece is what would be left out as one: a match, a ballot, a shopping trip.  Counts do not say
+which outcomes came together, so pieces are given one by one, each as counts of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from luce.answers.prediction import aligned, set_logarithms
+from luce.answers.view import read_labelled
+from luce.counts.canonical import concatenate
+from luce.counts.counts import ConditionalCounts
+from luce.errors import DataError
+
+if TYPE_CHECKING:
+    from arviz_stats import ELPDData
+    from xarray import DataArray
+
+    from luce.answers.given import DrawsLike
+
+
+def log_likelihood(draws: DrawsLike, pieces: Iterable[ConditionalCounts]) -> DataArray:
+    """Log likelihood of each piece of data under each draw, without multinomial coefficients.
+
+    Parameters
+    ----------
+    draws
+        What `Posterior.sample` returned, or an array of shape (chain, draw, category).
+    pieces
+        The data piece by piece, each over the draws' categories, in any order.
+
+    Returns
+    -------
+    DataArray
+        Dimensions (chain, draw, piece).
+
+    Examples
+    --------
+    >>> import luce
+    >>> match = luce.ConditionalCounts(3).observe({0: 1}, within=[0, 1])
+    >>> luce.log_likelihood([[[0.25, 0.25, 0.5]]], [match, match + match]).values.round(3)
+    array([[[-0.693, -1.386]]])
+    """
+    x = read_labelled(draws)
+    given = [aligned(x, piece, f"piece {k}") for k, piece in enumerate(pieces)]
+    if not given:
+        raise DataError("no pieces of data were given; one is needed at least.")
+    family = concatenate(x.n_categories, [sets for _, sets in given])
+    counts = np.array([single for single, _ in given])
+    # The sets of all pieces in a row: where those of each begin.
+    n_sets = np.array([sets.n_sets for _, sets in given])
+    begin = np.r_[0, np.cumsum(n_sets)[:-1]][n_sets > 0]
+    seen = np.flatnonzero(counts.any(axis=0))
+    out = np.zeros((*x.values.shape[:2], len(given)))
+    for chain, rows in x.blocks(x.n_categories + len(family.members) + family.n_sets + len(given)):
+        logs = x.logs(chain, rows)
+        out[chain, rows] = logs[:, seen] @ counts[:, seen].T
+        if len(begin):
+            terms = set_logarithms(x, logs, family) * family.exponent
+            out[chain, rows][:, n_sets > 0] += np.add.reduceat(terms, begin, axis=1)
+    return x.labelled(out, ("chain", "draw", "piece"), "outcomes", piece=np.arange(len(given)))
+
+
+def loo(draws: DrawsLike, pieces: Iterable[ConditionalCounts]) -> ELPDData:
+    """Estimate how well each piece of data would be predicted by the others (PSIS-LOO).
+
+    Made by arviz-stats, whose `compare` puts several such results side by side.  The larger the
+    `elpd`, the better the model predicts; the pieces must be the same ones, described as each model
+    describes them.
+
+    Parameters
+    ----------
+    draws
+        What `Posterior.sample` returned for all pieces together.
+    pieces
+        As for `log_likelihood`.
+
+    Examples
+    --------
+    >>> import luce
+    >>> won = [("a", "b"), ("a", "b"), ("b", "c"), ("c", "a")]
+    >>> pieces = [luce.from_pairs([match], categories="abc") for match in won]
+    >>> draws = luce.Posterior(sum(pieces)).sample(seed=1)
+    >>> round(float(luce.loo(draws, pieces).elpd), 1)
+    -4.0
+    """
+    import xarray as xr
+    from arviz_stats import loo as psis_loo  # type: ignore[attr-defined]
+
+    values = log_likelihood(draws, pieces)
+    # arviz-stats asks for a group of draws, to know how many there are.
+    tree = xr.DataTree.from_dict(
+        {
+            "/posterior": xr.Dataset({"outcomes": values.isel(piece=0, drop=True)}),
+            "/log_likelihood": xr.Dataset({"outcomes": values}),
+        }
+    )
+    found: ELPDData = psis_loo(tree, pointwise=True)
+    return found

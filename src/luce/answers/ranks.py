@@ -1,0 +1,299 @@
+"""Who is best, and who comes where: ranks of the categories, draw by draw.
+
+Rank 1 is the largest probability.  Categories whose probabilities are equal in a draw, as may
+happen when both were stored as 0, share the ranks they take: each has each of them with the same
+weight.  Logarithms are compared where the draws have them, because these do not underflow.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from luce._types import FloatArray, IntArray, Label, Labels
+from luce.answers.view import BLOCK, LabelledDraws, read_labelled, tails
+from luce.errors import DataError
+
+if TYPE_CHECKING:
+    from xarray import DataArray, Dataset
+
+    from luce.answers.given import DrawsLike
+
+
+class RankMoments(NamedTuple):
+    """Mean, standard deviation and interval of the ranks, each of shape (category,)."""
+
+    mean: FloatArray
+    sd: FloatArray
+    lower: IntArray
+    upper: IntArray
+
+
+def rank_probabilities(draws: DrawsLike, among: Labels | None = None) -> DataArray:
+    """Probability of each category to have each rank, dimensions (category, rank).
+
+    Every row and every column adds up to 1.  Takes a table of n² numbers besides the draws.
+
+    Parameters
+    ----------
+    draws
+        What `Posterior.sample` returned, or an array of shape (chain, draw, category).
+    among
+        Rank these only, as if the others did not take part: without ties and home advantage, say.
+
+    Examples
+    --------
+    >>> import luce
+    >>> luce.rank_probabilities([[[0.5, 0.3, 0.2], [0.6, 0.2, 0.2]]]).values
+    array([[1.  , 0.  , 0.  ],
+           [0.  , 0.75, 0.25],
+           [0.  , 0.25, 0.75]])
+    """
+    x = read_labelled(draws, among)
+    n = x.n_categories
+    alone = np.zeros(n * n, np.int64)
+    # A tie over ranks s+1..e is 1/(e-s) from s on, and minus that from e on: sums of these along
+    # the ranks give its weights, at the cost of two entries however long it is.
+    steps = np.zeros(n * (n + 1))
+    tied = np.zeros(n * (n + 1), np.int64)
+    for chain, rows in x.blocks(n):
+        order, first, last = _sorted(x.values[chain, rows])
+        single = last == first
+        place = np.broadcast_to(np.arange(n), order.shape)
+        alone += np.bincount((order * n + place)[single], minlength=n * n)
+        if not single.all():
+            shared = ~single
+            who, begin, end = order[shared], first[shared], last[shared] + 1
+            for at, sign in ((begin, 1), (end, -1)):
+                cells = who * (n + 1) + at
+                steps += np.bincount(cells, sign / (end - begin), n * (n + 1))
+                tied += sign * np.bincount(cells, minlength=n * (n + 1))
+    weights = steps.reshape(n, n + 1).cumsum(axis=1)[:, :n]
+    taken = tied.reshape(n, n + 1).cumsum(axis=1)[:, :n] > 0  # elsewhere rounding is all there is
+    table = (alone.reshape(n, n) + np.where(taken, weights, 0.0)) / x.n_draws
+    ranks = np.arange(1, n + 1)
+    return x.labelled(table, ("category", "rank"), "rank_probability", rank=ranks)
+
+
+def probability_best(draws: DrawsLike, k: int = 1, among: Labels | None = None) -> DataArray:
+    """Probability of each category to be among the best k, dimension (category).
+
+    They add up to k.
+
+    Parameters
+    ----------
+    draws
+        As for `rank_probabilities`.
+    k
+        How many are the best: 1 to the number of categories.
+    among
+        As for `rank_probabilities`.
+
+    Examples
+    --------
+    >>> import luce
+    >>> luce.probability_best([[[0.5, 0.3, 0.2], [0.6, 0.2, 0.2]]], k=2).values
+    array([1.  , 0.75, 0.25])
+    """
+    x = read_labelled(draws, among)
+    n = x.n_categories
+    if not isinstance(k, (int, np.integer)) or isinstance(k, bool) or not 1 <= k <= n:
+        raise DataError(f"k = {k!r} was given; a whole number from 1 to {n} is needed.")
+    return x.labelled(best(x, int(k)), ("category",), "probability_best")
+
+
+def expected_ranks(draws: DrawsLike, interval: float = 0.9, among: Labels | None = None) -> Dataset:
+    """Mean rank of each category, its standard deviation and a central interval.
+
+    The interval's ends are ranks.  At most (1 - interval)/2 of the draws lie below `lower`, at
+    most as many above `upper`; a tie counts by its best rank below and by its worst above.
+
+    Parameters
+    ----------
+    draws
+        As for `rank_probabilities`.
+    interval
+        How much the interval holds at least.
+    among
+        As for `rank_probabilities`.
+
+    Returns
+    -------
+    Dataset
+        `mean`, `sd`, `lower` and `upper`, dimension (category).
+
+    Examples
+    --------
+    >>> import luce
+    >>> ranks = luce.expected_ranks([[[0.5, 0.3, 0.2], [0.6, 0.2, 0.2]]])
+    >>> ranks["mean"].values, ranks["lower"].values, ranks["upper"].values
+    (array([1.  , 2.25, 2.75]), array([1, 2, 2]), array([1, 3, 3]))
+    """
+    import xarray as xr
+
+    tail = tails(interval)
+    x = read_labelled(draws, among)
+    found = rank_moments(x, tail)._asdict()
+    columns = {name: x.labelled(values, ("category",), name) for name, values in found.items()}
+    return xr.Dataset(columns, attrs={"interval": float(interval)})
+
+
+def expected_order(draws: DrawsLike, among: Labels | None = None) -> list[Label]:
+    """List labels by their expected rank, best first.
+
+    Parameters
+    ----------
+    draws
+        As for `rank_probabilities`.
+    among
+        Rank these only, as if the others did not take part.  Equal expected ranks keep the order
+        in which the labels are stored.
+
+    Examples
+    --------
+    >>> import luce
+    >>> luce.expected_order([[[0.2, 0.3, 0.5], [0.2, 0.2, 0.6]]])
+    [2, 1, 0]
+    >>> luce.expected_order([[[0.2, 0.3, 0.5], [0.2, 0.2, 0.6]]], among=[0, 1])
+    [1, 0]
+    """
+    x = read_labelled(draws, among)
+    return [x.categories[int(i)] for i in _order(x)]
+
+
+def tie_groups(
+    draws: DrawsLike, probability: float = 0.95, among: Labels | None = None
+) -> list[list[Label]]:
+    """Group neighbours in the order that the draws cannot tell from the first of their group.
+
+    Walk down `expected_order`.  The first category leads the first group.  Each next category c
+    is compared with the leader l of the current group: where
+
+        P(p_l > p_c) + P(p_l = p_c) / 2  >=  probability,
+
+    c is told apart, and leads a new group; otherwise it joins.  So within a group nobody is told
+    apart from its leader, and each leader is told apart from the one before; members of
+    neighbouring groups need not be.
+
+    Parameters
+    ----------
+    draws
+        As for `rank_probabilities`.
+    probability
+        How sure to be that the leader is the larger, above 1/2 and at most 1.
+    among
+        As for `rank_probabilities`.
+
+    Examples
+    --------
+    >>> import luce
+    >>> draws = [[[0.5, 0.1, 0.4], [0.4, 0.1, 0.5], [0.5, 0.1, 0.4], [0.5, 0.2, 0.3]]]
+    >>> luce.tie_groups(draws)
+    [[0, 2], [1]]
+    >>> luce.tie_groups(draws, probability=0.7)
+    [[0], [2], [1]]
+    """
+    if not isinstance(probability, (int, float, np.number)) or not 0.5 < probability <= 1:
+        raise DataError(
+            f"probability = {probability!r} was given; a number above 0.5 and at most 1 is needed."
+        )
+    x = read_labelled(draws, among)
+    groups: list[list[Label]] = []
+    leading = np.empty(0)
+    for i in _order(x):
+        column = np.ascontiguousarray(x.values[:, :, i])
+        larger = np.mean(leading > column) + np.mean(leading == column) / 2 if groups else 1.0
+        if larger >= probability:
+            groups.append([])
+            leading = column
+        groups[-1].append(x.categories[int(i)])
+    return groups
+
+
+def best(x: LabelledDraws, k: int) -> FloatArray:
+    """Probability of each category to be among the best k."""
+    n = x.n_categories
+    total = np.zeros(n)
+    for chain, rows in x.blocks(n):
+        values = x.values[chain, rows]
+        last = np.partition(values, n - k, axis=1)[:, [n - k]]
+        above, level = values > last, values == last
+        # Those level with the last of the best share the places that are left.
+        left = (k - above.sum(axis=1)) / level.sum(axis=1)
+        total += above.sum(axis=0) + left @ level
+    return total / x.n_draws
+
+
+def best_in_draws(x: LabelledDraws, k: int, i: int) -> FloatArray:
+    """Whether category i is among the best k, (chain, draw); a tie for the last is drawn by lot."""
+    out = np.empty(x.values.shape[:2])
+    for chain, rows in x.blocks(x.n_categories):
+        values = x.values[chain, rows]
+        own = values[:, [i]]
+        above, level = (values > own).sum(axis=1), (values == own).sum(axis=1)
+        out[chain, rows] = np.clip((k - above) / level, 0.0, 1.0)
+    return out
+
+
+def rank_moments(x: LabelledDraws, tail: float) -> RankMoments:
+    """Mean, standard deviation and interval of the ranks, at a quarter of the draws' memory."""
+    n, total = x.n_categories, x.n_draws
+    kind = np.uint16 if n < 1 << 16 else np.uint32
+    bests = np.empty((total, n), kind)
+    worsts = bests  # the same table until there is a tie
+    sums, squares = np.zeros(n), np.zeros(n)
+    start = 0
+    for chain, rows in x.blocks(n):
+        order, first, last = _sorted(x.values[chain, rows])
+        here = slice(start, start + len(order))
+        start += len(order)
+        if worsts is bests and (first != last).any():
+            worsts = bests.copy()
+        np.put_along_axis(bests[here], order, (first + 1).astype(kind), axis=1)
+        if worsts is not bests:
+            np.put_along_axis(worsts[here], order, (last + 1).astype(kind), axis=1)
+        low, high = bests[here].astype(np.float64), worsts[here].astype(np.float64)
+        middle = (low + high) / 2
+        sums += middle.sum(axis=0)
+        # The variance of a rank that is any of low..high.
+        squares += (middle**2 + ((high - low + 1) ** 2 - 1) / 12).sum(axis=0)
+    mean = sums / total
+    sd = np.sqrt(np.maximum(squares / total - mean**2, 0.0))
+    beyond = min(int(tail * total + 1e-9), (total - 1) // 2)
+    lower, upper = np.empty(n, np.int64), np.empty(n, np.int64)
+    step = max(1, BLOCK // total)
+    for begin in range(0, n, step):
+        some = slice(begin, begin + step)
+        lower[some] = np.partition(bests[:, some].T, beyond, axis=1)[:, beyond]
+        upper[some] = np.partition(worsts[:, some].T, total - 1 - beyond, axis=1)[:, -1 - beyond]
+    return RankMoments(mean, sd, lower, upper)
+
+
+def _order(x: LabelledDraws) -> IntArray:
+    """Categories by their expected rank."""
+    sums = np.zeros(x.n_categories)
+    for chain, rows in x.blocks(x.n_categories):
+        order, first, last = _sorted(x.values[chain, rows])
+        middles = np.empty(order.shape)
+        np.put_along_axis(middles, order, (first + last) / 2, axis=1)
+        sums += middles.sum(axis=0)
+    return np.asarray(np.argsort(sums, kind="stable"))
+
+
+def _sorted(values: FloatArray) -> tuple[IntArray, IntArray, IntArray]:
+    """Categories from the largest value down, and the first and last place (from 0) of each tie."""
+    order = np.argsort(-values, axis=1)
+    ordered = np.take_along_axis(values, order, axis=1)
+    n = values.shape[1]
+    place = np.broadcast_to(np.arange(n), order.shape)
+    new = np.ones(order.shape, np.bool_)
+    new[:, 1:] = ordered[:, 1:] != ordered[:, :-1]
+    if new.all():
+        return order, place, place
+    first = np.maximum.accumulate(np.where(new, place, 0), axis=1)
+    closes = np.ones(order.shape, np.bool_)
+    closes[:, :-1] = new[:, 1:]
+    ends = np.where(closes, place, n)[:, ::-1]
+    last = np.minimum.accumulate(ends, axis=1)[:, ::-1]
+    return order, first, last

@@ -1,0 +1,224 @@
+"""The same draws on the scales people ask for: shares, log odds, Elo; and their intervals.
+
+Everything is computed from logarithms where the draws have them, so probabilities too small for a
+double are no trouble.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from luce._types import FloatArray, IntArray, Label, Labels
+from luce.answers.given import read_draws
+from luce.answers.view import LabelledDraws, read_labelled, tails
+from luce.counts.labels import as_mapping, some
+from luce.errors import DataError
+
+if TYPE_CHECKING:
+    from xarray import DataArray, Dataset, DataTree
+
+    from luce.answers.given import DrawsLike
+
+_SAMPLE = ("chain", "draw")
+# A factor of 10 in odds is worth 400 points of Elo.
+_ELO = 400 / np.log(10)
+
+
+def shares(
+    draws: DrawsLike,
+    among: Labels | None = None,
+    groups: Mapping[str, Labels] | None = None,
+) -> DataArray:
+    """Shares of choice when only some categories are on offer: p_i / p(among), draw by draw.
+
+    Parameters
+    ----------
+    draws
+        What `Posterior.sample` returned, or an array of shape (chain, draw, category).
+    among
+        The labels on offer; all unless given.
+    groups
+        Maps names to labels among them: then the shares of each group, added up.
+
+    Returns
+    -------
+    DataArray
+        Dimensions (chain, draw, category), in the order of `among`; or (chain, draw, group).
+
+    Examples
+    --------
+    >>> import luce
+    >>> draws = [[[0.5, 0.3, 0.2], [0.2, 0.6, 0.2]]]
+    >>> luce.shares(draws, among=[0, 1]).values
+    array([[[0.625, 0.375],
+            [0.25 , 0.75 ]]])
+    >>> luce.shares(draws, groups={"even": [0, 2], "odd": [1]}).values
+    array([[[0.7, 0.3],
+            [0.4, 0.6]]])
+    """
+    x = read_labelled(draws)
+    offered = x.numbers(among, "among")
+    values = np.empty((*x.values.shape[:2], len(offered)))
+    for chain, rows in x.blocks(len(offered)):
+        values[chain, rows] = x.shares(chain, rows, offered)
+    if groups is None:
+        labels = x.index["category"][offered]
+        return x.labelled(values, (*_SAMPLE, "category"), "shares", category=labels)
+    names, weights = _read_groups(x, offered, groups)
+    return x.labelled(values @ weights, (*_SAMPLE, "group"), "shares", group=names)
+
+
+def log_odds(draws: DrawsLike, reference: Label = "mean", among: Labels | None = None) -> DataArray:
+    """Log odds of each category against one of them: log(p_i / p_reference), draw by draw.
+
+    Parameters
+    ----------
+    draws
+        As for `shares`.
+    reference
+        A label; or "mean", unless that is a label: then the mean of all log p_i is subtracted.
+    among
+        These categories only, the mean being theirs: without ties and home advantage, say.
+
+    Returns
+    -------
+    DataArray
+        Dimensions (chain, draw, category).
+
+    Examples
+    --------
+    >>> import luce
+    >>> luce.log_odds([[[0.25, 0.25, 0.5]]], reference=0).values.round(3)
+    array([[[0.   , 0.   , 0.693]]])
+    """
+    x = read_labelled(draws, among)
+    return x.labelled(_log_odds(x, reference), (*_SAMPLE, "category"), "log_odds")
+
+
+def elo(
+    draws: DrawsLike,
+    reference: Label = "mean",
+    at: float = 1500.0,
+    among: Labels | None = None,
+) -> DataArray:
+    """Elo ratings: at + 400 / ln(10) · log(p_i / p_reference), draw by draw.
+
+    A difference of 400 points is odds of 10 to 1.
+
+    Parameters
+    ----------
+    draws
+        As for `shares`.
+    reference
+        As for `log_odds`.
+    at
+        The rating of the reference.
+    among
+        As for `log_odds`.
+
+    Returns
+    -------
+    DataArray
+        Dimensions (chain, draw, category).
+
+    Examples
+    --------
+    >>> import luce
+    >>> luce.elo([[[0.05, 0.45, 0.5]]], reference=0, at=1000).values.round(1)
+    array([[[1000. , 1381.7, 1400. ]]])
+    """
+    if not isinstance(at, (int, float, np.number)) or not np.isfinite(at):
+        raise DataError(f"at = {at!r} was given; a finite number is needed.")
+    x = read_labelled(draws, among)
+    return x.labelled(float(at) + _ELO * _log_odds(x, reference), (*_SAMPLE, "category"), "elo")
+
+
+def intervals(array: DataArray | DataTree, interval: float = 0.9) -> Dataset:
+    """Mean, standard deviation and central interval over all chains and draws.
+
+    Parameters
+    ----------
+    array
+        A named array with dimensions chain and draw, among any others: what `shares`, `elo` and
+        the like return; or draws themselves.
+    interval
+        The probability of the interval, between 0 and 1.
+
+    Returns
+    -------
+    Dataset
+        `mean`, `sd`, `lower` and `upper`, with the array's other dimensions.
+
+    Examples
+    --------
+    >>> import luce
+    >>> import numpy as np
+    >>> draws = np.random.default_rng(1).dirichlet([3.0, 1.0], size=(4, 5000))
+    >>> found = luce.intervals(luce.beats(draws, 0, 1))
+    >>> round(float(found["mean"]), 2), round(float(found["lower"]), 1)
+    (0.75, 0.4)
+    """
+    import xarray as xr
+
+    tail = tails(interval)
+    if isinstance(array, xr.DataTree):
+        array = read_draws(array)
+    if not isinstance(array, xr.DataArray) or not set(_SAMPLE) <= set(array.dims):
+        given = getattr(array, "dims", type(array).__name__)
+        raise DataError(f"a DataArray with dimensions chain and draw is needed; {given} was given.")
+    rest = [dim for dim in array.dims if dim not in _SAMPLE]
+    values = array.transpose(*_SAMPLE, *rest).to_numpy()
+    if values.shape[0] * values.shape[1] == 0:
+        raise DataError(f"no draws: sizes {dict(array.sizes)} were given.")
+    lower, upper = np.quantile(values, [tail, 1 - tail], axis=(0, 1))
+    found = {
+        "mean": values.mean(axis=(0, 1)),
+        "sd": values.std(axis=(0, 1)),
+        "lower": lower,
+        "upper": upper,
+    }
+    coords = {k: v for k, v in array.coords.items() if not set(v.dims) & set(_SAMPLE)}
+    return xr.Dataset(
+        {name: (rest, v) for name, v in found.items()}, coords, {"interval": float(interval)}
+    )
+
+
+def _log_odds(x: LabelledDraws, reference: Label) -> FloatArray:
+    number = None  # the mean of all, unless that is a label
+    if not isinstance(reference, str) or reference != "mean" or "mean" in x.categories.index:
+        number = x.number(reference, "reference")
+    out = np.empty(x.values.shape)
+    for chain, rows in x.blocks(x.n_categories):
+        logs = x.logs(chain, rows)
+        nothing = np.isneginf(logs)
+        x.refuse_zeros(nothing, np.flatnonzero(nothing.any(axis=0)), "log odds")
+        centre = logs.mean(axis=1) if number is None else logs[:, number]
+        np.subtract(logs, centre[:, None], out=out[chain, rows])
+    return out
+
+
+def _read_groups(
+    x: LabelledDraws, offered: IntArray, groups: Mapping[str, Labels]
+) -> tuple[Any, FloatArray]:
+    """Names of the groups, and which of the offered categories each holds."""
+    groups = as_mapping(groups)
+    if not isinstance(groups, Mapping) or not groups:
+        raise DataError(f"groups must map names to labels; {groups!r} was given.")
+    place = np.full(x.n_categories, -1)
+    place[offered] = np.arange(len(offered))
+    weights = np.zeros((len(offered), len(groups)))
+    for g, (name, labels) in enumerate(groups.items()):
+        numbers = x.numbers(labels, f"groups[{name!r}]")
+        if (place[numbers] < 0).any():
+            stranger = x.categories[int(numbers[place[numbers] < 0][0])]
+            on_offer = some([x.categories[int(i)] for i in offered])
+            raise DataError(
+                f"{stranger!r} in groups[{name!r}] is not on offer; `among` holds {on_offer}."
+            )
+        weights[place[numbers], g] = 1.0
+    names = np.empty(len(groups), object)
+    names[:] = list(groups)
+    return (names.astype(str) if all(isinstance(k, str) for k in groups) else names), weights

@@ -1,0 +1,258 @@
+"""Simulation-based calibration: is the posterior that is drawn the posterior of this design?
+
+If p is drawn from the prior, data from p, and draws from the posterior of these data, then the
+rank of p among the draws is uniform, whatever the design (Cook, Gelman and Rubin 2006; Talts,
+Betancourt, Simpson, Vehtari and Gelman 2018).  So is that of any function of p and the data.  The
+log likelihood is ranked too, because ranks of p alone cannot see some errors: draws of the prior
+pass (Modrák, Moon, Kim, Bürkner, Huurre, Faltejsková, Gelman and Vehtari 2023).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from luce._types import FloatArray, IntArray, Labels, SeedLike
+from luce.answers.rank_uniformity import p_value_of
+from luce.calibration.design import Design, Prior, Recorder, quantity_names
+from luce.calibration.replications import Replication, Replicator
+from luce.counts.counts import ConditionalCounts
+from luce.counts.labels import plural
+from luce.errors import ConvergenceWarning, MethodError, warn_user
+from luce.page.words import escaped
+from luce.runs.tree import category_coordinate
+from luce.sampling.progress import ProgressBar, announce_compilation
+from luce.sampling.settings import Settings, check_whole
+from luce.version import __version__
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from xarray import Dataset
+
+# A share of replications whose chains did not mix, above which ranks say nothing about a sampler.
+_FEW = 0.01
+
+
+@dataclass(frozen=True, eq=False)
+class CalibrationCheck:
+    """Ranks of truths among draws, and whether they are uniform.
+
+    Attributes
+    ----------
+    ranks
+        Dataset of whole numbers from 0 to `draws`: "probabilities" (replication, category),
+        "log_likelihood" (replication) and, where it is drawn, "concentration" (replication).  Its
+        attributes hold version, seed, method, prior and design.
+    draws
+        How many nearly independent draws each truth was ranked among.
+    level
+        The check passes unless uniform ranks would stray as far with a probability below this.
+    """
+
+    ranks: Dataset
+    draws: int
+    level: float
+
+    @property
+    def replications(self) -> int:
+        """How many truths were ranked."""
+        return int(self.ranks.sizes["replication"])
+
+    @cached_property
+    def p_values(self) -> Dataset:
+        """For each quantity: the probability that uniform ranks stray as far."""
+
+        def of_columns(ranks: IntArray, axis: int) -> FloatArray:
+            return np.apply_along_axis(p_value_of, axis, ranks, self.draws)
+
+        return self.ranks.map(lambda each: each.reduce(of_columns, "replication"))
+
+    @cached_property
+    def p_value(self) -> float:
+        """The smallest of the p-values times their number, at most 1: all quantities together."""
+        return float(min(1.0, self._flat.min() * len(self._flat)))
+
+    @property
+    def passed(self) -> bool:
+        """Are the ranks as uniform as chance would have them?"""
+        return self.p_value >= self.level
+
+    @property
+    def quantities(self) -> list[str]:
+        """What was ranked, in words."""
+        return quantity_names(
+            tuple(self.ranks["category"].values.tolist()), "concentration" in self.ranks
+        )
+
+    def __str__(self) -> str:
+        attrs, worst = self.ranks.attrs, int(self._flat.argmin())
+        most = attrs["largest_thin"]
+        spaced = f", up to {most:,} sweeps between draws" if most > 1 else ""
+        verdict = "passed" if self.passed else "rejected"
+        return "\n".join(
+            [
+                f"calibration {verdict} at level {self.level:g}: p = {self.p_value:.3g}",
+                f"  replications   {self.replications:,}, each ranked among "
+                f"{plural(self.draws, 'draw')}",
+                f"  quantities     {len(self._flat):,}, furthest from uniform "
+                f"{self.quantities[worst]} (p = {self._flat[worst]:.3g})",
+                f"  method         {attrs['method']}{spaced}",
+                f"  prior          {attrs['prior']}",
+                f"  design         {attrs['design']}",
+            ]
+        )
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        head, *rows = str(self).splitlines()
+        cells = (row.strip().split("  ", 1) for row in rows)
+        body = "\n".join(
+            f'<tr><th scope="row">{escaped(a)}</th><td>{escaped(b.strip())}</td></tr>'
+            for a, b in cells
+        )
+        return f"<table>\n<caption>{escaped(head)}</caption>\n<tbody>\n{body}\n</tbody>\n</table>"
+
+    def plot(self, *, ax: Axes | None = None) -> Axes:
+        """Draw how far the ranks of each quantity stray, and the band they may stray in.
+
+        A line leaves the band if, and only if, its quantity is what the check is rejected for.
+        """
+        from luce.plots.rank_curves import rank_curves
+
+        return rank_curves(self._columns, self.quantities, self.draws, self.level, ax=ax)
+
+    @cached_property
+    def _columns(self) -> IntArray:
+        """All ranks, shape (replication, quantity), in the order of `quantities`."""
+        parts = [self.ranks["probabilities"].values, self.ranks["log_likelihood"].values[:, None]]
+        if "concentration" in self.ranks:
+            parts.append(self.ranks["concentration"].values[:, None])
+        return np.concatenate(parts, axis=1)
+
+    @cached_property
+    def _flat(self) -> FloatArray:
+        """All p-values, in the order of `quantities`."""
+        names = ("probabilities", "log_likelihood", "concentration")
+        found = [np.atleast_1d(self.p_values[x].values) for x in names if x in self.p_values]
+        return np.concatenate(found)
+
+
+def check_calibration(
+    design: ConditionalCounts | Recorder,
+    concentration: Prior = 1.0,
+    *,
+    replications: int = 500,
+    draws: int = 63,
+    method: str = "auto",
+    reduce: bool = True,
+    level: float = 0.01,
+    categories: int | Labels | None = None,
+    seed: SeedLike = None,
+    progress: bool = True,
+) -> CalibrationCheck:
+    """Check by simulation that posteriors of a design are drawn right.
+
+    Each replication draws p from the prior, data from p and the design, draws from the posterior of
+    these data, and ranks p_i and the log likelihood among the draws.
+
+    Parameters
+    ----------
+    design
+        What you plan to observe, or have observed: counts whose sets and totals are kept, while
+        their outcomes are drawn anew.  Or a function of a NumPy generator and a dict from labels
+        to probabilities that returns counts: for grouped outcomes, for rankings, whose sets
+        depend on who was first, for anything.
+    concentration
+        The prior, as in `Posterior`: a number, one for each category, a `Gamma`, or a
+        `DirichletProcess` whose base has all the labels.
+    replications
+        How many; with more, smaller errors show.
+    draws
+        To rank each truth among.  Of Markov chains they are spaced until nearly independent.
+    method, reduce
+        As in `Posterior.sample`.
+    level
+        Probability of rejecting a sampler that is right, at most.
+    categories
+        The labels, where the design is a function.
+    seed
+        The same seed gives the same ranks.
+    progress
+        Show a bar for anything longer than two seconds?
+
+    Returns
+    -------
+    CalibrationCheck
+        Prints as a verdict; knows `passed`, `p_value`, `p_values` and `ranks`, and has `plot()`.
+
+    Warns
+    -----
+    ConvergenceWarning
+        Where chains did not mix in more than 1% of the replications: then a rejection tells of
+        slow chains, not of wrong ones.
+
+    Examples
+    --------
+    >>> import luce
+    >>> duels = luce.ConditionalCounts("abc").observe({"a": 8}, within="ab")
+    >>> duels = duels.observe({"b": 8}, within="bc")
+    >>> luce.check_calibration(duels, replications=200, seed=1, progress=False).passed
+    True
+    """
+    check_whole("replications", replications, 1)
+    check_whole("draws", draws, 1)
+    if not isinstance(level, (float, int)) or not 0 < level < 1:
+        raise MethodError(f"level = {level!r}; a number between 0 and 1 is needed.")
+    plan = Design(design, categories, concentration)
+    entropy = Settings(draws, 1, seed=seed).seed_sequence()
+    replicate = Replicator(plan, draws, method, reduce)
+    announce_compilation()
+    found: list[Replication] = []
+    with ProgressBar(replications, progress) as bar:
+        for own in entropy.spawn(replications):
+            found.append(replicate(own))
+            bar.update(len(found), "calibrating")
+    stuck = sum(not each.mixed for each in found)
+    if stuck > _FEW * replications:
+        warn_user(ConvergenceWarning(
+            f"in {stuck:,} of {replications:,} replications the chains did not mix, so their ranks "
+            "need not be uniform even if the sampler is right. Leave method='auto', or take "
+            "another one."
+        ))  # fmt: skip
+    return CalibrationCheck(_dataset(plan, found, entropy), draws, float(level))
+
+
+def _dataset(plan: Design, found: list[Replication], seed: np.random.SeedSequence) -> Dataset:
+    """Ranks with their labels, and where they come from."""
+    import xarray as xr
+
+    ranks = np.array([each.ranks for each in found])
+    n = len(plan.labels)
+    variables: dict[str, Any] = {
+        "probabilities": (("replication", "category"), ranks[:, :n]),
+        "log_likelihood": ("replication", ranks[:, n]),
+    }
+    if plan.prior.hyperprior is not None:
+        variables["concentration"] = ("replication", ranks[:, n + 1])
+    used = Counter(each.method for each in found).most_common()
+    attributes = {
+        "inference_library": "luce",
+        "inference_library_version": __version__,
+        "method": ", ".join(
+            name if len(used) == 1 else f"{name} ({times:,})" for name, times in used
+        ),
+        "seed": str(seed.entropy),
+        "prior": plan.prior_words,
+        "design": plan.words,
+        "largest_thin": max(each.thin for each in found),
+        "unmixed_replications": sum(not each.mixed for each in found),
+    }
+    if seed.spawn_key:
+        attributes["seed_spawn_key"] = list(seed.spawn_key)
+    index = {"category": category_coordinate(plan.prior.counts)}
+    return xr.Dataset(variables, index, attributes)

@@ -1,0 +1,175 @@
+"""Truths of the prior, and the data that a design would record of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+
+from luce._types import Concentration, FloatArray, IntArray, Label, Labels
+from luce.counts.comparability import unconditional
+from luce.counts.counts import ConditionalCounts
+from luce.counts.family import describe_set
+from luce.counts.labels import plural
+from luce.errors import DataError
+from luce.model.data_and_prior import DataAndPrior
+from luce.model.density import set_probabilities
+from luce.model.dirichlet_process import DirichletProcess
+from luce.model.gamma_prior import Gamma
+
+if TYPE_CHECKING:
+    from luce.counts.family import SetFamily
+
+Prior: TypeAlias = Concentration | Gamma | DirichletProcess
+Recorder: TypeAlias = Callable[[np.random.Generator, Mapping[Any, float]], ConditionalCounts]
+
+# Whole numbers up to here are exact as doubles.
+_LARGEST = 2.0**53
+# Sums of probabilities above this have all their digits; below, logarithms are added.
+_SMALLEST = 1e-290
+
+
+@dataclass(frozen=True)
+class Truth:
+    """One draw of the prior: log probabilities, and the concentration where it is drawn too."""
+
+    log_p: FloatArray
+    concentration: float | None
+
+
+class Design:
+    """What will be observed, and the prior.
+
+    Parameters
+    ----------
+    given
+        Counts, whose sets and totals are kept while their outcomes are drawn anew; or a function
+        of a generator and a mapping from labels to probabilities that returns counts.
+    categories
+        The labels, where a function is given.
+    prior
+        As in `Posterior`.
+    """
+
+    def __init__(
+        self, given: ConditionalCounts | Recorder, categories: int | Labels | None, prior: Prior
+    ) -> None:
+        self._trials: list[tuple[IntArray, int]] | None = None
+        if isinstance(given, ConditionalCounts):
+            if categories is not None:
+                raise DataError("the counts have categories of their own; leave out categories=.")
+            self._trials = _trials_of(given)
+            self.labels, self._sets = given.categories, given.sets
+            self.words = repr(given)
+        elif callable(given):
+            if categories is None:
+                raise DataError("a design that is a function needs categories=, their labels.")
+            self.labels = ConditionalCounts(categories).categories
+            self._record: Recorder = given
+            self.words = f"{getattr(given, '__name__', 'a function')}, a function"
+        else:
+            raise DataError(
+                f"a design must be ConditionalCounts, or a function that simulates some; "
+                f"{type(given).__name__} was given."
+            )
+        self.prior = DataAndPrior(ConditionalCounts(self.labels), prior)
+        self.given_prior = prior
+
+    @property
+    def prior_words(self) -> str:
+        """The prior in words."""
+        a, given = self.prior.concentration, self.prior.process or self.prior.hyperprior
+        if given is not None:
+            return repr(given) if self.prior.process else f"Dirichlet(a), a ~ {given!r}"
+        if (a == a[0]).all():
+            return f"Dirichlet({a[0]:g})"
+        return f"Dirichlet({a.min():g} to {a.max():g})"
+
+    def draw_truth(self, rng: np.random.Generator) -> Truth:
+        """Draw from the prior."""
+        shape, hyperprior, a = self.prior.concentration, self.prior.hyperprior, None
+        if hyperprior is not None:
+            # Not 0, and not so small that logarithms of its probabilities overflow.
+            a = max(float(rng.gamma(hyperprior.shape)) / hyperprior.rate, 1e-300)
+            shape = shape * (a / hyperprior.mean)
+        # log G(a) = log G(a + 1) + log(U) / a stays finite where G(a) underflows.
+        logs = np.log(rng.standard_gamma(shape + 1)) + np.log1p(-rng.random(len(shape))) / shape
+        return Truth(logs - np.logaddexp.reduce(logs), a)
+
+    def record(self, rng: np.random.Generator, truth: Truth) -> ConditionalCounts:
+        """Simulate the data."""
+        if self._trials is not None:
+            return self._redrawn(rng, truth, self._trials)
+        p = np.exp(truth.log_p)
+        counts = self._record(rng, dict(zip(self.labels, p.tolist(), strict=True)))
+        if not isinstance(counts, ConditionalCounts):
+            raise DataError(
+                f"the design returned {type(counts).__name__}; ConditionalCounts are needed, as "
+                "luce.from_rankings and the other readers make them."
+            )
+        if tuple(counts.categories) != tuple(self.labels):
+            raise DataError(
+                "the design returned counts with other categories, or in another order; give the "
+                "reader the same categories=."
+            )
+        return counts
+
+    def _redrawn(
+        self, rng: np.random.Generator, truth: Truth, trials: list[tuple[IntArray, int]]
+    ) -> ConditionalCounts:
+        """The same sets and totals with new outcomes."""
+        new = np.zeros(len(truth.log_p))
+        for members, total in trials:
+            logs = truth.log_p[members]
+            share = np.exp(logs - logs.max())
+            new[members] += rng.multinomial(total, share / share.sum())
+        sets: SetFamily = self._sets
+        return ConditionalCounts.from_chains(self.labels, new, sets, merged=True)
+
+
+def _trials_of(counts: ConditionalCounts) -> list[tuple[IntArray, int]]:
+    """Members and number of outcomes of each set; all categories last."""
+    family, labels = counts.sets, counts.categories
+    grouped = np.flatnonzero(family.exponent > 0)
+    if len(grouped):
+        words = describe_set(labels, family, int(grouped[0]))
+        raise DataError(
+            f"the design has grouped outcomes ({words}), and counts do not tell what would have "
+            "been recorded instead. Give a function that simulates them, with categories=."
+        )
+    trials = [(family.set_members(t), -float(family.exponent[t])) for t in range(family.n_sets)]
+    free = unconditional(counts)
+    if free > 0:
+        trials.append((np.arange(len(labels)), free))
+    for members, total in trials:
+        if not total.is_integer() or total > _LARGEST:
+            names = ", ".join(repr(labels[int(i)]) for i in members[:4])
+            raise DataError(
+                f"the design has {plural(total, 'outcome')} given a set of {names}...; whole "
+                "numbers up to 2^53 can be simulated."
+            )
+    return [(members, int(total)) for members, total in trials]
+
+
+def log_likelihoods(log_p: FloatArray, counts: ConditionalCounts) -> FloatArray:
+    """Log likelihood, shape (...), from logarithms of shape (..., category)."""
+    family, n = counts.sets, counts.category_counts
+    seen = np.flatnonzero(n)
+    out = np.asarray(log_p[..., seen] @ n[seen])
+    if family.n_sets == 0:
+        return out
+    sums = set_probabilities(np.exp(log_p), family)
+    with np.errstate(divide="ignore"):
+        log_sums = np.log(sums)
+    for t in np.flatnonzero((sums < _SMALLEST).reshape(-1, family.n_sets).any(axis=0)):
+        members = family.set_members(int(t))
+        log_sums[..., t] = np.logaddexp.reduce(log_p[..., members], axis=-1)
+    return np.asarray(out + log_sums @ family.exponent)
+
+
+def quantity_names(labels: tuple[Label, ...] | range, drawn: bool) -> list[str]:
+    """What is ranked, in words."""
+    own = ["the concentration"] if drawn else []
+    return [*(f"p of {label!r}" for label in labels), "the log likelihood", *own]

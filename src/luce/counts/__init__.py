@@ -1,0 +1,1 @@
+"""The data algebra: labels, families of sets, and conditional counts."""

@@ -1,0 +1,82 @@
+"""Could these exponents have come from data?
+
+Every outcome that was conditioned on a set needs an outcome of its own inside that set (a category
+in it, or a group within it); outcomes left over were conditioned on nothing.  Whether outcomes can
+be handed out that way is a transport problem.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from luce._types import FloatArray, Label
+from luce.counts.family import SetFamily, describe_set
+from luce.errors import DataError
+
+
+def check_attainable(
+    categories: Sequence[Label],
+    category_counts: FloatArray,
+    family: SetFamily,
+) -> None:
+    """Raise DataError unless some data has these counts and exponents.
+
+    Parameters
+    ----------
+    categories
+        The labels.
+    category_counts
+        Shape (n,), possibly negative: then no data has them.
+    family
+        Canonical sets with their exponents.
+    """
+    from scipy.sparse import csr_array
+
+    from luce.kernels.structure.max_flow import unmet_demands
+
+    if (category_counts < 0).any():
+        i = int(np.argmin(category_counts))
+        raise DataError(
+            f"no data has these exponents: category {categories[i]!r} has the exponent "
+            f"{category_counts[i]:g}, but an outcome cannot be seen less than never."
+        )
+    # A fractional power of a group is a whole number of outcomes, less some conditioned on it.
+    grouped = np.ceil(family.exponent.clip(min=0))
+    conditioned = grouped - family.exponent
+    groups, sets = np.flatnonzero(grouped > 0), np.flatnonzero(conditioned > 0)
+    if len(sets) == 0:
+        return
+
+    def incidence(which: np.ndarray) -> csr_array:
+        members = [family.set_members(int(t)) for t in which]
+        start = np.r_[0, np.cumsum([len(m) for m in members])].astype(np.int64)
+        columns = np.concatenate([np.empty(0, np.int64), *members])
+        return csr_array((np.ones(len(columns)), columns, start), (len(which), family.n))
+
+    holds = incidence(sets)
+    common = (holds @ incidence(groups).T).tocoo()
+    # Outcomes of a group given that very group say nothing, so they meet no demand of its own.
+    inside = (common.data == family.sizes[groups][common.col]) & (
+        sets[common.row] != groups[common.col]
+    )
+    rows = np.r_[np.repeat(np.arange(len(sets)), np.diff(holds.indptr)), common.row[inside]]
+    columns = np.r_[holds.indices, family.n + common.col[inside]]
+    order = np.argsort(rows, kind="stable")
+    link_start = np.r_[0, np.cumsum(np.bincount(rows, minlength=len(sets)))]
+    whole = bool((np.r_[category_counts, family.exponent] % 1 == 0).all())
+    unmet = unmet_demands(
+        np.r_[category_counts, grouped[groups]],
+        conditioned[sets],
+        link_start.astype(np.int64),
+        columns[order].astype(np.int64),
+        0.0 if whole else 1e-12 * float(conditioned.max()),
+    )
+    if unmet.any():
+        reached = np.unique(columns[np.isin(rows, np.flatnonzero(unmet))])
+        available = np.r_[category_counts, grouped[groups]][reached].sum()
+        named = "; ".join(describe_set(categories, family, int(t)) for t in sets[unmet][:3])
+        more = f"; and {unmet.sum() - 3} more sets" if unmet.sum() > 3 else ""
+        raise DataError(
+            f"no data has these exponents: they say {named}{more}, but no more than "
+            f"{available:g} can be inside. Every outcome conditioned on a set must be inside it."
+        )

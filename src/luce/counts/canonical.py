@@ -1,0 +1,223 @@
+"""Bring families of sets into canonical form: merged, folded, nested, each by its smaller side."""
+
+from collections.abc import Iterator
+from itertools import pairwise
+
+import numpy as np
+
+from luce._types import BoolArray, FloatArray, IntArray
+from luce.counts.family import SetFamily, fields, single_sets
+
+# Two sums of the same fractions may differ by rounding; what is this much smaller than the terms
+# that made it has cancelled.  Whole numbers cancel exactly.
+CANCELLED = 1e-14
+
+
+def canonical(n: int, families: list[SetFamily]) -> tuple[SetFamily, FloatArray]:
+    """Merge families into one canonical family.
+
+    Returns
+    -------
+    family
+        The canonical family.
+    singletons
+        Shape (n,): exponents of the sets that turned out to hold one category.
+    """
+    family = concatenate(n, families)
+    singletons = np.zeros(n)
+    family = _merge_equal(family, singletons)
+    return _store_by_smaller_side(_nest_neighbours(family)), singletons
+
+
+def concatenate(n: int, families: list[SetFamily]) -> SetFamily:
+    """Put families over the same n categories one after another."""
+    if len(families) == 1:
+        return families[0]
+    members = np.cumsum([0] + [len(f.members) for f in families])
+    sets = np.cumsum([0] + [f.n_sets for f in families])
+    starts = [f.chain_start[:-1] + o for f, o in zip(families, members[:-1], strict=True)]
+    set_starts = [f.set_start[:-1] + o for f, o in zip(families, sets[:-1], strict=True)]
+    ends = [f.set_end + o for f, o in zip(families, members[:-1], strict=True)]
+    return SetFamily(
+        n,
+        np.concatenate([np.empty(0, np.int64), *(f.members for f in families)]),
+        np.concatenate([*starts, members[-1:]]),
+        np.concatenate([np.empty(0, np.bool_), *(f.complement for f in families)]),
+        np.concatenate([*set_starts, sets[-1:]]),
+        np.concatenate([np.empty(0, np.int64), *ends]),
+        np.concatenate([np.empty(0), *(f.exponent for f in families)]),
+    )
+
+
+def _merge_equal(family: SetFamily, singletons: FloatArray) -> SetFamily:
+    """Add the exponents of equal sets; fold singletons away; drop full and cancelled sets."""
+    if family.n_sets == 0:
+        return single_sets(family.n, [], [], [])
+    signatures = family.signatures
+    order = np.argsort(signatures[:, 0], kind="stable")
+    fractions = bool((family.exponent % 1 != 0).any())
+    if fractions:
+        # Fractions are added in order of size, so that the sum does not depend on who came first.
+        order = np.lexsort((family.exponent, signatures[:, 0]))
+    ordered = signatures[order]
+    first = np.flatnonzero(np.r_[True, (ordered[1:] != ordered[:-1]).any(axis=1)])
+    total = np.add.reduceat(family.exponent[order], first)
+    weight = np.add.reduceat(np.abs(family.exponent[order]), first)
+    exponent = np.zeros(family.n_sets)
+    gone = np.abs(total) <= CANCELLED * weight if fractions else total == 0
+    exponent[order[first]] = np.where(gone, 0.0, total)
+    alone = np.flatnonzero((family.sizes == 1) & (exponent != 0))
+    singletons[[_only_member(family, int(t)) for t in alone]] += exponent[alone]
+    keep = (exponent != 0) & (family.sizes > 1) & (family.sizes < family.n)
+    return _keep_sets(family, keep, exponent)
+
+
+def _only_member(family: SetFamily, t: int) -> int:
+    k = family.chain_of_set[t]
+    listed = int(family.members[family.chain_start[k] : family.set_end[t]].sum())
+    return family.n * (family.n - 1) // 2 - listed if family.complement[k] else listed
+
+
+def _keep_sets(family: SetFamily, keep: BoolArray, exponent: FloatArray) -> SetFamily:
+    """Forget some sets, the members after the last set of a chain, and empty chains."""
+    in_use = (np.diff(family.set_start) > 0).all()
+    if (
+        keep.all()
+        and in_use
+        and (family.set_end[family.set_start[1:] - 1] == family.chain_start[1:]).all()
+    ):
+        return SetFamily(*fields(family)[:-1], exponent)
+    kept = np.flatnonzero(keep)
+    chains, first = np.unique(family.chain_of_set[kept], return_index=True)
+    set_start = np.r_[first, len(kept)]
+    start = family.chain_start[chains]
+    length = family.set_end[kept[set_start[1:] - 1]] - start
+    new_start = np.r_[0, np.cumsum(length)]
+    take = np.arange(new_start[-1]) + np.repeat(start - new_start[:-1], length)
+    shift = np.repeat(new_start[:-1] - start, np.diff(set_start))
+    return SetFamily(
+        family.n,
+        family.members[take],
+        new_start,
+        family.complement[chains],
+        set_start,
+        family.set_end[kept] + shift,
+        exponent[kept],
+    )
+
+
+def _nest_neighbours(family: SetFamily) -> SetFamily:
+    """Let lone sets that were given one after another and nest share one chain.
+
+    A ranking entered as "first of all of them, second of the rest, ..." thereby costs what
+    it would cost as a ranking.
+    """
+    if family.n_chains < 2:
+        return family
+    lone = np.diff(family.set_start) == 1
+    length = np.diff(family.chain_start)
+    pair = lone[1:] & lone[:-1] & (family.complement[1:] == family.complement[:-1])
+    left = np.flatnonzero(pair & (length[1:] != length[:-1]))
+    if len(left) == 0:
+        return family
+    chain_of_member = np.repeat(np.arange(family.n_chains), length)
+    keys = np.sort(chain_of_member * family.n + family.members)
+    longer = np.where(length[left] > length[left + 1], left, left + 1)
+    shorter = 2 * left + 1 - longer
+    positions = np.concatenate(
+        [np.arange(family.chain_start[k], family.chain_start[k + 1]) for k in longer]
+    )
+    wanted = np.repeat(shorter, length[longer]) * family.n + family.members[positions]
+    found = keys[np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)] == wanted
+    pair_start = np.r_[0, np.cumsum(length[longer])]
+    nested = np.add.reduceat(found, pair_start[:-1], dtype=np.int64) == length[shorter]
+    if not nested.any():
+        return family
+
+    # Runs of neighbours that keep growing, or keep shrinking, become one chain each.
+    step = np.zeros(family.n_chains, np.int64)  # step[k]: how chain k + 1 relates to chain k
+    step[left[nested]] = np.where(longer == left, -1, 1)[nested]
+    fresh = np.ones(len(family.members), np.bool_)  # members a set adds to the one it builds on
+    base = np.full(family.n_chains, -1, np.int64)
+    runs = list(_runs(step))
+    pair_of = {int(k): i for i, k in enumerate(left)}
+    for run in runs:
+        for below, above in pairwise(run):
+            base[above] = below
+            i = pair_of[min(below, above)]
+            fresh[positions[pair_start[i] : pair_start[i + 1]]] = ~found[
+                pair_start[i] : pair_start[i + 1]
+            ]
+    order = [k for run in runs for k in run]
+    return _chain_up(family, np.asarray(order), base, fresh)
+
+
+def _runs(step: IntArray) -> Iterator[list[int]]:
+    """Chains 0..K-1 in runs, each listed from the smallest set to the largest."""
+    k = 0
+    while k < len(step):
+        end, direction = k, step[k]
+        while direction and end < len(step) - 1 and step[end] == direction:
+            end += 1
+        run = list(range(k, end + 1))
+        yield run if direction >= 0 else run[::-1]
+        k = end + 1
+
+
+def _chain_up(family: SetFamily, order: IntArray, base: IntArray, fresh: BoolArray) -> SetFamily:
+    """Rebuild the chains in `order`; one whose `base` is set goes on where that one ended."""
+    length = np.diff(family.chain_start)
+    take = np.concatenate(
+        [np.arange(s, s + m) for s, m in zip(family.chain_start[order], length[order], strict=True)]
+    )
+    kept = fresh[take]
+    upto = np.r_[0, np.cumsum(kept)]
+    sets = np.concatenate([np.arange(family.set_start[k], family.set_start[k + 1]) for k in order])
+    old_start = np.r_[0, np.cumsum(length[order])]
+    shift = np.repeat(old_start[:-1] - family.chain_start[order], np.diff(family.set_start)[order])
+    head = base[order] < 0
+    set_count = np.r_[0, np.cumsum(np.diff(family.set_start)[order])]
+    return SetFamily(
+        family.n,
+        family.members[take][kept],
+        np.r_[upto[old_start[:-1]][head], upto[-1]],
+        family.complement[order][head],
+        np.r_[set_count[:-1][head], set_count[-1]],
+        upto[family.set_end[sets] + shift],
+        family.exponent[sets],
+    )
+
+
+def _store_by_smaller_side(family: SetFamily) -> SetFamily:
+    """Move every set whose prefix is the larger side into a chain of the other kind.
+
+    With prefixes P_1 < ... < P_k of which P_j..P_k are too long, the new chain lists the
+    rest V - P_k, then what P_k adds to P_(k-1), ..., what P_(j+1) adds to P_j.
+    """
+    # |S| = n/2 exactly counts as small, so that the two sides cannot both claim a set.
+    doubled = 2 * family.prefix_lengths
+    wrong = np.where(
+        family.complement[family.chain_of_set], doubled >= family.n, doubled > family.n
+    )
+    if not wrong.any():
+        return family
+    turned = []
+    for k in np.unique(family.chain_of_set[wrong]):
+        sets = np.arange(family.set_start[k], family.set_start[k + 1])
+        ends = family.set_end[sets[wrong[sets]]]
+        rest = np.ones(family.n, np.bool_)
+        rest[family.members[family.chain_start[k] : ends[-1]]] = False
+        pieces = [np.flatnonzero(rest)]
+        pieces += [family.members[a:b] for a, b in zip(ends[-2::-1], ends[:0:-1], strict=True)]
+        turned.append(
+            SetFamily(
+                family.n,
+                np.concatenate(pieces),
+                np.asarray([0, sum(map(len, pieces))]),
+                ~family.complement[k : k + 1],
+                np.asarray([0, len(ends)]),
+                np.cumsum([len(p) for p in pieces]),
+                family.exponent[sets[wrong[sets]]][::-1],
+            )
+        )
+    return concatenate(family.n, [_keep_sets(family, ~wrong, family.exponent), *turned])

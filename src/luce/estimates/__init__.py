@@ -1,0 +1,1 @@
+"""Modes, curvature, maximum likelihood and evidence."""

@@ -1,1 +1,0 @@
-"""Formats of text files, each read line by line."""

@@ -1,0 +1,1 @@
+"""Hypotheses, Bayes factors and likelihood-ratio tests."""

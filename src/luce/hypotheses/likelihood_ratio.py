@@ -1,0 +1,120 @@
+"""Likelihood-ratio tests: twice what the largest log likelihood loses under a hypothesis.
+
+Where the hypothesis fixes d numbers the loss is about chi-square with d degrees of freedom if it is
+true; where it puts a bound on one, half of the time there is no loss at all.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from luce._types import FloatArray, IntArray
+from luce.counts.counts import ConditionalCounts
+from luce.errors import NoMaximumError
+from luce.estimates.likelihood import MaximumLikelihood, maximum_likelihood
+from luce.model.density import log_likelihood
+from luce.model.shapes import raw_problem
+from luce.sampling import laplace
+
+
+class LikelihoodRatio(NamedTuple):
+    """A statistic, its degrees of freedom, and how often it is as large if the hypothesis holds."""
+
+    statistic: float
+    degrees_of_freedom: int
+    p_value: float
+
+
+_Answer = tuple[LikelihoodRatio | None, str]
+
+
+def ratio_of_equal(counts: ConditionalCounts, numbers: IntArray) -> _Answer:
+    """Test that these categories have the same probability."""
+    best = _best(counts)
+    if isinstance(best, str):
+        return None, best
+    return _ratio(best, _largest_if_equal(counts, numbers), len(numbers) - 1), ""
+
+
+def ratio_of_order(counts: ConditionalCounts, i: int, j: int) -> _Answer:
+    """Test that category i is at least as probable as j."""
+    best = _best(counts)
+    if isinstance(best, str):
+        return None, best
+    if best.probabilities[i] >= best.probabilities[j]:
+        return LikelihoodRatio(0.0, 1, 1.0), ""
+    found = _ratio(best, _largest_if_equal(counts, np.array([i, j])), 1)
+    return found._replace(p_value=found.p_value / 2), ""
+
+
+def ratio_of_share(counts: ConditionalCounts, i: int, value: float) -> _Answer:
+    """Test that category i has this probability."""
+    best = _best(counts)
+    if isinstance(best, str):
+        return None, best
+    return _ratio(best, _largest_if_share(counts, best, i, value), 1), ""
+
+
+def _best(counts: ConditionalCounts) -> MaximumLikelihood | str:
+    """The maximum-likelihood estimate, or why the tests that need it cannot be had."""
+    try:
+        best = maximum_likelihood(counts)
+    except NoMaximumError as none:
+        return str(none)
+    if best.probabilities.at_zero:
+        return (
+            f"the estimate of {best.probabilities.at_zero[0]!r} is 0, on the boundary, where the "
+            "test does not hold"
+        )
+    return best
+
+
+def _ratio(best: MaximumLikelihood, restricted: float, freedom: int) -> LikelihoodRatio:
+    from scipy.special import chdtrc
+
+    statistic = max(2 * (best.log_likelihood - restricted), 0.0)
+    return LikelihoodRatio(statistic, freedom, float(chdtrc(freedom, statistic)))
+
+
+def _largest_if_equal(counts: ConditionalCounts, numbers: IntArray) -> float:
+    """Largest log likelihood with these categories equal: they share one unknown."""
+    n = counts.n_categories
+    owner = np.arange(n)
+    owner[numbers] = numbers.min()
+    owner = np.unique(owner, return_inverse=True)[1].reshape(-1)
+    problem = raw_problem(counts, np.zeros(n))
+    starts = [np.zeros(n)]
+    if problem.groups.any():  # there may be several maxima
+        rng = np.random.default_rng(0)
+        starts += [np.log(rng.dirichlet(np.ones(owner.max() + 1)))[owner] for _ in range(8)]
+    ends = [laplace.climb_from(problem, owner, start)[0] for start in starts]
+    shares = [np.exp(theta - np.logaddexp.reduce(theta)) for theta in ends]
+    return max(float(log_likelihood(p / p.sum(), counts)) for p in shares)
+
+
+def _largest_if_share(
+    counts: ConditionalCounts, best: MaximumLikelihood, i: int, value: float
+) -> float:
+    """Largest log likelihood with p_i = value: the others share 1 - value as they like."""
+    from scipy.optimize import minimize
+
+    from luce.kernels.curvature import slope
+
+    n = counts.n_categories
+    problem = raw_problem(counts, np.zeros(n))._replace(wide=None, total_shape=0.0)
+    others = np.delete(np.arange(n), i)
+    theta, gradient = np.empty(n), np.empty(n)
+
+    def loss(free: FloatArray) -> tuple[float, FloatArray]:
+        theta[i] = np.log(value)
+        theta[others] = free - np.logaddexp.reduce(free) + np.log1p(-value)
+        height = slope(problem, theta, gradient)
+        share = np.exp(theta[others]) / (1 - value)
+        down = gradient[others]
+        return -height, share * down.sum() - down
+
+    start = np.log(np.asarray(best.probabilities)[others])
+    found = minimize(loss, start, jac=True, method="BFGS", options={"gtol": 1e-7})
+    return float(-found.fun)

@@ -1,0 +1,1 @@
+"""What the posterior is: counts, a prior, their structure and density."""

@@ -1,0 +1,178 @@
+"""The Dirichlet process: a prior over categories of which most have never been seen."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from luce._types import FloatArray, Label
+from luce.counts.attainable import check_attainable
+from luce.counts.counts import ConditionalCounts
+from luce.counts.labels import as_mapping, is_hashable, read_number, some
+from luce.errors import DataError
+from luce.model.gamma_prior import Gamma
+
+# Masses that add up to 1 but for this much leave nothing to the diffuse part.
+_ROUNDING = 1e-12
+
+# Whether the total of some atoms is known at all is looked at for so many set members at most.
+_MOST_MEMBERS = 20_000_000
+
+
+@dataclass(frozen=True)
+class DirichletProcess:
+    """The prior DP(γ, H) of probabilities over categories without end.
+
+        (p_1, ..., p_K, p_rest)  ~  Dir(γ H(1), ..., γ H(K), γ (1 - Σ H(k)))
+
+        γ         concentration: large, many categories share the mass; small, few do
+        H(k)      base: its mass on category k; the rest of H is diffuse, it never repeats itself
+        p_rest    remainder: the mass of all categories that have no name yet
+
+    Given as the `concentration` of a posterior.  The categories of the counts are those that were
+    seen, those of the base, and the remainder: a term ``without=`` some keeps it possible, and a
+    term ``within=`` some truncates it.  A category that the base gives no mass must have been
+    seen; its H(k) is 0, and its count alone makes its shape.
+
+    Parameters
+    ----------
+    concentration
+        A positive number, or a `Gamma` prior of it: then it is drawn too.
+    base
+        Masses of labels, at most 1 together; none unless given.  If they are 1 together, the
+        process is a Dirichlet distribution and has no remainder.
+    remainder
+        The label of the remainder.
+
+    Examples
+    --------
+    >>> import luce
+    >>> counts = luce.ConditionalCounts(["ant", "bee", "remainder"]).observe({"ant": 3, "bee": 1})
+    >>> luce.Posterior(counts, DirichletProcess(1.0)).mean()
+    array([0.6, 0.2, 0.2])
+    """
+
+    concentration: float | Gamma
+    base: Mapping[Label, float] | None = None
+    remainder: Label = "remainder"
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.concentration, Gamma):
+            number = read_number(self.concentration, "concentration")
+            if number <= 0:
+                raise DataError(f"concentration = {number:g}; a process needs a positive one.")
+            object.__setattr__(self, "concentration", number)
+        if not is_hashable(self.remainder):
+            raise DataError(f"{self.remainder!r} cannot be a label: labels must be hashable.")
+        given = as_mapping({} if self.base is None else self.base)
+        if not isinstance(given, Mapping):
+            raise DataError("base must map labels to masses, as in {'a': 0.5}.")
+        masses = {label: read_number(mass, label) for label, mass in given.items()}
+        if any(mass <= 0 for mass in masses.values()):
+            raise DataError("every mass of the base must be positive; leave labels of no mass out.")
+        if sum(masses.values()) > 1 + _ROUNDING:
+            raise DataError(f"the base's masses are {sum(masses.values()):g} together; at most 1.")
+        if self.remainder in masses:
+            raise DataError(f"{self.remainder!r} is the remainder; its mass is what others leave.")
+        object.__setattr__(self, "base", masses)
+
+    @property
+    def mean_concentration(self) -> float:
+        """γ, or its prior mean."""
+        given = self.concentration
+        return given.mean if isinstance(given, Gamma) else float(given)
+
+    @property
+    def diffuse(self) -> float:
+        """The mass of H that is on no label."""
+        left = 1.0 - sum((self.base or {}).values())
+        return left if left > _ROUNDING else 0.0
+
+    def place(self, counts: ConditionalCounts) -> int | None:
+        """Number of the remainder among the categories; None where there is none."""
+        if not self.diffuse or self.remainder not in counts.categories:
+            return None
+        return list(counts.categories).index(self.remainder)
+
+    def shapes(self, counts: ConditionalCounts) -> FloatArray:
+        """γ H of each category, and of the remainder; 0 for those that the base knows nothing of.
+
+        Parameters
+        ----------
+        counts
+            The data, which must make up for shapes that are 0.
+        """
+        shapes = self.mean_concentration * self.weights(counts)
+        shapes.setflags(write=False)
+        return shapes
+
+    def weights(self, counts: ConditionalCounts) -> FloatArray:
+        """H of each category, and of the remainder; checked against the counts.
+
+        Parameters
+        ----------
+        counts
+            The data.
+        """
+        base = dict(self.base or {})
+        labels = list(counts.categories)
+        missing = [label for label in base if label not in set(labels)]
+        if missing:
+            raise DataError(
+                f"{some(missing)} of the base {'is' if len(missing) == 1 else 'are'} not among the "
+                "categories; name them there."
+            )
+        if self.diffuse and self.remainder not in set(labels):
+            raise DataError(
+                f"the categories have no {self.remainder!r}, where all that have no name yet are: "
+                f"use luce.ConditionalCounts([*labels, {self.remainder!r}]). A term without= some "
+                "keeps it possible, a term within= some truncates it."
+            )
+        if self.diffuse:
+            base[self.remainder] = self.diffuse
+        weights = np.array([base.get(label, 0.0) for label in labels])
+        new = np.flatnonzero(weights == 0)
+        if len(new) and not self.diffuse:
+            raise DataError(
+                f"{some([labels[i] for i in new])} cannot occur: the base has all its mass on "
+                "other labels."
+            )
+        unseen = new[counts.category_counts[new] == 0]
+        if len(unseen):
+            raise DataError(
+                f"{some([labels[i] for i in unseen])} was never seen and has no mass in the base: "
+                "a category of a Dirichlet process needs a count of its own or base mass. Leave it "
+                "to the remainder."
+            )
+        _check_known(counts, weights)
+        return weights
+
+
+def _check_known(counts: ConditionalCounts, weights: FloatArray) -> None:
+    """Refuse named atoms of whose total nothing is known, such as two seen only in duels.
+
+    For all F among the atoms without base mass, more outcomes must lie in F than were conditioned
+    on sets inside F: else the density is not integrable at p(F) = 0.  That is whether the counts
+    are still attainable with a little less of each atom, and as much as one likes of the others.
+    """
+    family, new = counts.sets, weights == 0
+    if not new.any() or family.n_sets == 0 or family.sizes.sum() > _MOST_MEMBERS:
+        return
+    values = np.r_[counts.category_counts, family.exponent]
+    if (values % 1 == 0).all() and np.abs(values).max() * (new.sum() + 1) < 2**53:
+        scale = float(new.sum() + 1)  # whole numbers stay whole, and are compared exactly
+        less = counts.category_counts * scale - new
+    else:
+        scale, less = 1.0, counts.category_counts * (1 - 1e-9 * new)
+    plenty = np.where(new, 0.0, scale * np.abs(family.exponent).sum())
+    try:
+        scaled = replace(family, exponent=family.exponent * scale)
+        check_attainable(list(counts.categories), less + plenty, scaled)
+    except DataError:
+        raise DataError(
+            "some categories were only ever seen given that the outcome lay among themselves: "
+            "data says nothing of their total probability, and a Dirichlet process has no prior "
+            "of it. Observe one of them under a wider condition, or give one base mass."
+        ) from None

@@ -1,0 +1,154 @@
+"""From data and prior to the numbers on the module tree.
+
+With module A, a_A the sum of its concentrations and k_A the sum of its counts plus the exponents
+of the sets inside it, the mass of A behaves as that of one category with shape a_A + k_A.
+The two are summed apart and added last: (1e-3 + 1e15) - 1e15 would lose the prior.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from luce._types import FloatArray, IntArray
+from luce.counts.counts import ConditionalCounts
+from luce.model.structure import Structure
+
+if TYPE_CHECKING:
+    from luce.kernels.dirichlet_tree import SplitPlan
+    from luce.kernels.problem import Problem
+
+# Gammas of smaller shape may underflow (see kernels.problem).
+_TINY = 0.05
+
+# Sums of fractions are known to so many of their parts; sums of a million terms are, too.
+_ROUNDING = 1e-14
+
+
+@dataclass(frozen=True, eq=False)
+class ModuleShapes:
+    """Dirichlet splits and core problems of a posterior.
+
+    Parameters
+    ----------
+    start, target, shape
+        Owner o shares its mass among items ``start[o]:start[o + 1]`` in proportions
+        Dirichlet(`shape`); an item is category ``target[i]``, or module ``-1 - target[i]``.
+    total
+        Per module: its shape as one category, a_A + k_A.
+    prior
+        Per module: a_A alone.
+    """
+
+    structure: Structure
+    start: IntArray
+    target: IntArray
+    shape: FloatArray
+    total: FloatArray
+    prior: FloatArray
+
+    @property
+    def owner(self) -> IntArray:
+        """The module that each item takes its mass from."""
+        return self.structure.splits.owner
+
+    def split_plan(self) -> SplitPlan:
+        """The splits as the drawing kernel wants them: steps in the order of their modules."""
+        from luce.kernels.dirichlet_tree import CORE, SPLIT, SPLIT_TINY, SplitPlan
+        from luce.kernels.problem import gamma_spreads
+
+        tree = self.structure.tree
+        number = np.diff(self.start)
+        tiny = np.zeros(len(number), np.bool_)
+        tiny[self.owner[self.shape < _TINY]] = True
+        # A module with one item is that item, unless it is all there is.
+        alone = number == 1
+        alone[0] &= self.target[0] < 0
+        item = self.target[np.minimum(self.start[:-1], len(self.target) - 1)]
+
+        def settle(target: IntArray) -> IntArray:
+            while (through := (target < 0) & alone[-1 - np.minimum(target, -1)]).any():
+                target = np.where(through, item[-1 - np.minimum(target, -1)], target)
+            return target
+
+        kept = ~alone[self.owner]
+        union = np.repeat(tree.union, np.diff(tree.cell_start))
+        owner = np.r_[self.owner[kept], union]
+        order = np.argsort(owner, kind="stable")
+        target = np.r_[self.target[kept], -1 - tree.cells][order]
+        shape = np.r_[self.shape[kept], self.total[tree.cells]][order]
+        module, first = np.unique(owner[order], return_index=True)
+        kind = np.where(tiny[module], SPLIT_TINY, SPLIT)
+        kind[np.isin(module, tree.union)] = CORE
+        start = np.r_[first, len(target)]
+        return SplitPlan(
+            module, kind, start, settle(target), shape, gamma_spreads(shape), len(number)
+        )
+
+    def core_masses(self, probabilities: FloatArray, q: int) -> FloatArray:
+        """Add up category probabilities over the cells of core q."""
+        from luce.kernels.dirichlet_tree import add_up
+
+        tree = self.structure.tree
+        mass = _sum_by(tree.holder, probabilities, len(tree.parent))
+        add_up(tree.parent, mass)
+        return np.asarray(mass[self.structure.cores[q].cells])
+
+    def core_problem(self, q: int) -> Problem:
+        """Core q as the sampling kernels want it."""
+        from luce.kernels.problem import with_shapes
+
+        core = self.structure.cores[q]
+        return with_shapes(core.laid_out, self.total[core.cells], float(self.total[core.union]))
+
+
+def shapes_of(
+    structure: Structure, counts: ConditionalCounts, concentration: FloatArray
+) -> ModuleShapes:
+    """Put counts and prior on the module tree."""
+    from luce.kernels.dirichlet_tree import add_up
+
+    tree = structure.tree
+    n_modules = len(tree.parent)
+    prior = _sum_by(tree.holder, concentration, n_modules)
+    net = _sum_by(tree.holder, counts.category_counts, n_modules)
+    alone = tree.set >= 0
+    net[alone] += counts.sets.exponent[tree.set[alone]]
+    for core in structure.cores:
+        net[core.union] += core.sets.exponent.sum()
+    add_up(tree.parent, prior)
+    add_up(tree.parent, net)
+    # Outcomes inside a module number at least the outcomes conditioned on sets inside it.  Whole
+    # counts say so exactly; of fractions, what is left after cancelling may be rounding.
+    net = net.clip(min=0)
+    if not counts.is_whole:
+        size = _sum_by(tree.holder, counts.category_counts, n_modules)
+        size[alone] += np.abs(counts.sets.exponent[tree.set[alone]])
+        for core in structure.cores:
+            size[core.union] += np.abs(core.sets.exponent).sum()
+        add_up(tree.parent, size)
+        net[net <= _ROUNDING * size] = 0.0
+    total = prior + net
+
+    splits = structure.splits
+    single = concentration + counts.category_counts
+    shape = np.concatenate([single, total[splits.modules]])[splits.order]
+    return ModuleShapes(structure, splits.start, splits.target, shape, total, prior)
+
+
+def raw_problem(counts: ConditionalCounts, prior: FloatArray) -> Problem:
+    """The whole posterior as one problem over the categories, nothing taken apart."""
+    from luce.kernels.problem import make_problem
+
+    f = counts.sets
+    net = counts.category_counts.sum() + f.exponent.sum()
+    return make_problem(
+        f.members, f.chain_start, f.complement, f.set_start, f.set_end, f.exponent,
+        prior + counts.category_counts, float(prior.sum() + max(net, 0.0)),
+    )  # fmt: skip
+
+
+def _sum_by(holder: IntArray, values: FloatArray, n: int) -> FloatArray:
+    return np.bincount(holder, values, n).astype(np.float64, copy=False)

@@ -1,0 +1,273 @@
+"""What can be drawn exactly, and what cannot.
+
+A *module* is a group of categories that every set holds, misses, or lies inside of; how its
+mass is shared out within is independent of everything else.  The sets fall into overlap classes
+(sets that meet without nesting, directly or through others).  A class of one set is a module
+whose split is an exact Dirichlet; a class of two or more is an irreducible *core* over its
+cells, and only cores need simulation.  docs/structure.md has the proof.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from luce._types import FloatArray, IntArray, RecordArray
+from luce.counts.family import SetFamily
+
+if TYPE_CHECKING:
+    from luce.kernels.problem import Problem
+    from luce.kernels.structure.module_tree import ModuleTree
+
+_MOST_SHOWN = 10  # cores
+
+
+@dataclass(frozen=True, eq=False)
+class Core:
+    """A class of overlapping sets over its cells: what must be simulated.
+
+    Parameters
+    ----------
+    sets
+        Its sets, as chains over its cells 0..n_atoms-1.
+    cells
+        The modules that are its cells, in the order of those numbers.
+    union
+        The module that they make up.
+    """
+
+    sets: SetFamily
+    cells: IntArray
+    union: int
+
+    @property
+    def n_atoms(self) -> int:
+        """Number of cells."""
+        return len(self.cells)
+
+    @property
+    def n_sets(self) -> int:
+        """Number of sets."""
+        return self.sets.n_sets
+
+    @cached_property
+    def laid_out(self) -> Problem:
+        """Its sets as the kernels want them, with shapes yet to be put in."""
+        from luce.kernels.problem import make_problem
+
+        f = self.sets
+        return make_problem(
+            f.members, f.chain_start, f.complement, f.set_start, f.set_end, f.exponent,
+            np.ones(self.n_atoms), 1.0,
+        )  # fmt: skip
+
+    @cached_property
+    def trials(self) -> tuple[FloatArray, FloatArray]:
+        """Per atom: outcomes given a set that holds it, and how many if all were equal."""
+        given = np.maximum(-self.sets.exponent, 0.0)
+        return self.sets.member_sums(given), self.sets.member_sums(given / self.sets.sizes)
+
+    def __repr__(self) -> str:
+        return f"Core(n_atoms={self.n_atoms}, n_sets={self.n_sets})"
+
+
+class Splits(NamedTuple):
+    """Who shares whose mass outside of the cores.
+
+    Attributes
+    ----------
+    start, target
+        Owner o shares its mass among the items ``start[o]:start[o + 1]``; an item is category
+        ``target[i]``, or module ``-1 - target[i]``.
+    owner
+        The module that each item takes its mass from.
+    modules, order
+        Modules that are items: of the categories followed by these, item i is the one
+        ``order[i]``.
+    shared
+        Items that are not all their owner has.
+    """
+
+    start: IntArray
+    target: IntArray
+    owner: IntArray
+    modules: IntArray
+    order: IntArray
+    shared: IntArray
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Structure:
+    """The module tree of a family of sets.
+
+    Parameters
+    ----------
+    n_atoms
+        Number of groups of categories that lie in exactly the same sets.
+    cores
+        The irreducible cores; none means that everything is exact.
+    tree
+        The modules, as arrays.
+    choices
+        Gives, for each core, the method that "auto" draws it by and why; printed, where known.
+    """
+
+    n_categories: int
+    n_atoms: int
+    cores: tuple[Core, ...]
+    tree: ModuleTree
+    choices: Callable[[], list[str]] | None = None
+
+    @property
+    def is_exact(self) -> bool:
+        """Are independent exact draws, and closed forms, available for the whole posterior?"""
+        return not self.cores
+
+    @cached_property
+    def splits(self) -> Splits:
+        """The exact splits, without their numbers."""
+        tree = self.tree
+        modules = np.flatnonzero(tree.core[1:] < 0) + 1
+        owner = np.r_[tree.holder, tree.parent[modules]]
+        order = np.argsort(owner, kind="stable")
+        start = np.r_[0, np.cumsum(np.bincount(owner, minlength=len(tree.parent)))]
+        target = np.r_[np.arange(self.n_categories), -1 - modules][order]
+        shared = np.flatnonzero((np.diff(start) > 1)[owner[order]])
+        return Splits(start, target, owner[order], modules, order, shared)
+
+    @cached_property
+    def descent(self) -> Splits:
+        """All splits, of the items outside of cores and, after them, of the cores' cells."""
+        splits, tree = self.splits, self.tree
+        owner = np.r_[splits.owner, np.repeat(tree.union, np.diff(tree.cell_start))]
+        order = np.argsort(owner, kind="stable")
+        start = np.r_[0, np.cumsum(np.bincount(owner, minlength=len(tree.parent)))]
+        target = np.r_[splits.target, -1 - tree.cells][order]
+        return splits._replace(start=start, target=target, owner=owner[order], order=order)
+
+    def __str__(self) -> str:
+        if self.choices is None or self.is_exact:
+            return repr(self)
+        lines = self.choices()
+        shown = [f"core {q + 1}: {line}" for q, line in enumerate(lines[:_MOST_SHOWN])]
+        if len(lines) > _MOST_SHOWN:
+            shown.append(f"... and {len(lines) - _MOST_SHOWN:,} more cores")
+        return "\n".join([repr(self), *shown])
+
+    def __repr__(self) -> str:
+        atoms = f"{self.n_categories:,} categories in {self.n_atoms:,} atoms"
+        if self.n_categories == self.n_atoms == 1:
+            atoms = "1 category in 1 atom"
+        elif self.n_atoms == 1:
+            atoms = f"{self.n_categories:,} categories in 1 atom"
+        if self.is_exact:
+            return f"{atoms}: the sets nest, so every draw is exact and independent."
+        sizes = [f"{c.n_atoms:,} atoms and {c.n_sets:,} sets" for c in self.cores[:3]]
+        if len(self.cores) == 1:
+            return f"{atoms}: 1 core of {sizes[0]} must be simulated, the rest is exact."
+        more = ", ..." if len(self.cores) > 3 else ""
+        return (
+            f"{atoms}: {len(self.cores):,} cores ({'; '.join(sizes)}{more}) must be simulated, "
+            "the rest is exact."
+        )
+
+
+# What is known of families, as long as they are there: it does not depend on the prior.
+_known: WeakKeyDictionary[SetFamily, Structure] = WeakKeyDictionary()
+
+
+def structure_of(family: SetFamily) -> Structure:
+    """Find atoms, overlap classes and the module tree of a canonical family, once.
+
+    Near-linear time in the number of stored members.
+    """
+    if family not in _known:
+        _known[family] = _find_structure(family)
+    return _known[family]
+
+
+def _find_structure(family: SetFamily) -> Structure:
+    from luce.kernels.structure.module_tree import build_module_tree
+    from luce.kernels.structure.overlap import first_splits, overlap_classes
+    from luce.kernels.structure.partition import trie_by_size
+
+    sets, members = _set_by_set(family), family.members
+    cells, trie, home, separator, leaf = trie_by_size(family.n, members, sets)
+    first_splits(members, sets, cells, trie, separator, leaf)
+    class_of = overlap_classes(members, sets, cells, trie, home)
+    by_class, in_chain_order, class_start = _classes_by_largest_set(class_of, sets)
+    tree = build_module_tree(
+        family.n, members, sets, class_of, by_class, in_chain_order, class_start
+    )
+    cores = tuple(_core(tree, family, q) for q in range(len(tree.union)))
+    return Structure(family.n, len(leaf), cores, tree)
+
+
+def _set_by_set(family: SetFamily) -> RecordArray:
+    """Lay the family out set by set, with the ranks of the sets by decreasing size."""
+    from luce.kernels.structure.partition import SET_RECORD
+
+    chain, last = family.chain_of_set, family.set_start[1:] - 1
+    sets = np.zeros(family.n_sets, SET_RECORD)
+    number = np.arange(family.n_sets)
+    complement = family.complement[chain]
+    begin = np.r_[0, family.set_end][:-1]
+    begin[family.set_start[:-1]] = family.chain_start[:-1]
+    larger = np.where(complement, number - 1, number + 1)
+    larger[family.set_start[:-1][family.complement]] = -1
+    larger[last[~family.complement]] = -1
+    # The largest set of a direct chain is touched as a whole, any other by what it lacks.
+    whole = ~complement & (larger < 0)
+    touched = np.where(complement | whole, number, larger)
+    sets["complement"] = complement
+    sets["bottom"] = family.chain_start[chain]
+    sets["begin"], sets["end"] = begin, family.set_end
+    sets["chain_first"] = family.set_start[chain]
+    sets["chain_stop"] = family.set_start[chain + 1]
+    sets["touch_begin"] = np.where(whole, sets["bottom"], begin[touched])
+    sets["touch_end"] = family.set_end[touched]
+    sets["touch_inside"], sets["larger"] = whole, larger
+    sets["n_members"] = family.sizes
+    sets["by_rank"] = np.argsort(-family.sizes, kind="stable")
+    sets["rank"][sets["by_rank"]] = number
+    return sets
+
+
+def _classes_by_largest_set(
+    class_of: IntArray, sets: RecordArray
+) -> tuple[IntArray, IntArray, IntArray]:
+    """Sets class by class, classes by their largest set.
+
+    Returns them with the largest first in each class, then in order of number, and where each
+    class starts.
+    """
+    n_sets, by_rank = len(class_of), sets["by_rank"]
+    top = np.full(n_sets, n_sets)
+    top[class_of[by_rank[::-1]]] = np.arange(n_sets)[::-1]  # the last write is the least rank
+    place = top[class_of]
+    by_class = by_rank[np.argsort(place[by_rank], kind="stable")]
+    in_chain_order = np.argsort(place, kind="stable")
+    ordered = place[by_class]
+    starts = np.flatnonzero(np.r_[True, ordered[1:] != ordered[:-1]][:n_sets])
+    return by_class, in_chain_order, np.r_[starts, n_sets]
+
+
+def _core(tree: ModuleTree, family: SetFamily, q: int) -> Core:
+    a, b = tree.core_chain[q], tree.core_chain[q + 1]
+    first, last = tree.set_start[a], tree.set_start[b]
+    cells = tree.cells[tree.cell_start[q] : tree.cell_start[q + 1]]
+    sets = SetFamily(
+        len(cells),
+        tree.members[tree.chain_start[a] : tree.chain_start[b]],
+        tree.chain_start[a : b + 1] - tree.chain_start[a],
+        tree.complement[a:b] != 0,
+        tree.set_start[a : b + 1] - first,
+        tree.set_end[first:last] - tree.chain_start[a],
+        family.exponent[tree.set_index[first:last]],
+    )
+    return Core(sets, cells, int(tree.union[q]))

@@ -1,0 +1,1 @@
+"""The HTML builder: words, tables and documents in one self-contained page."""

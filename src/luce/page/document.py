@@ -1,0 +1,259 @@
+"""One self-contained HTML page: text, pictures and tables; nothing is fetched.
+
+Nothing is executed but a script of its own, named in the page's policy by its fingerprint, and
+that only where a table can be sorted.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from base64 import b64encode
+from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from importlib import resources
+from pathlib import Path
+from uuid import uuid4
+from xml.etree import ElementTree
+
+from luce.errors import DataError, LuceError
+from luce.page.tables import script, table_html
+from luce.page.words import (
+    Badge,
+    Cell,
+    Code,
+    Folded,
+    Inline,
+    Link,
+    Name,
+    Number,
+    Strong,
+    Words,
+    escaped,
+    html_of,
+    html_of_cell,
+    require,
+)
+
+__all__ = [
+    "Badge",
+    "Cell",
+    "Code",
+    "Folded",
+    "Inline",
+    "Link",
+    "Name",
+    "Number",
+    "Page",
+    "Panel",
+    "Strong",
+    "Words",
+]
+
+_POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'"
+_ICON = (
+    '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16">'
+    '<path d="M2 14 8 2l6 12z" fill="#0b55a0"/></svg>'
+)
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One picture: its SVG, and a description for those who cannot see it."""
+
+    svg: str
+    description: str
+    caption: Words = ""
+
+    def __post_init__(self) -> None:
+        require(self.description, "A picture's description")
+        # A browser shows a broken picture without a word, so the SVG is read here, as it will be.
+        try:
+            root = ElementTree.fromstring(self.svg.encode()).tag
+        except (ElementTree.ParseError, ValueError, LookupError) as error:
+            raise DataError(f"The picture {self.description!r} is not SVG: {error}.") from error
+        if root != "{http://www.w3.org/2000/svg}svg":
+            raise DataError(
+                f"The picture {self.description!r} is not SVG: its root is {root!r}, "
+                'not <svg xmlns="http://www.w3.org/2000/svg">.'
+            )
+
+
+class Page:
+    """A page, filled from top to bottom.
+
+    Words are joined as they are, so spaces between them are the caller's. Everything is escaped.
+
+    Parameters
+    ----------
+    title
+        The heading, and the title of the browser's tab.
+    lead
+        What the page says, in a sentence or two.
+
+    Examples
+    --------
+    >>> page = Page("A fit", lead="All chains agree.")
+    >>> page.section("Speed")
+    >>> page.table(["method", "seconds"], [[Code("gibbs"), "1.2"]], caption="Time", numeric=[1])
+    >>> page.to_html().count("<table>")
+    1
+    """
+
+    def __init__(self, title: str, lead: Words = "") -> None:
+        require(title, "A page's title")
+        self._title = title
+        self._lead = html_of(lead)
+        self._sections: dict[str, str] = {}  # from id to title
+        self._blocks: list[str] = []
+        self._tables = 0
+        self._scripted = False
+        self._printouts = 0
+
+    def section(self, title: str) -> None:
+        """Begin a section, listed among the contents; its id is made of its title."""
+        require(title, "A section's title")
+        plain = unicodedata.normalize("NFKD", title).encode("ascii", "ignore").decode().lower()
+        name = re.sub(r"[^a-z0-9]+", "-", plain).strip("-") or "section"
+        taken = {*self._sections, "main"}
+        number, unique = 1, name
+        while unique in taken:
+            number += 1
+            unique = f"{name}-{number}"
+        self._sections[unique] = title
+        self._blocks.append(f'<h2 id="{unique}">{html_of(title)}</h2>')
+
+    def text(self, *words: Inline) -> None:
+        """Add a paragraph."""
+        self._blocks.append(f"<p>{html_of(words)}</p>")
+
+    def figure(self, panels: Sequence[Panel], caption: Words = "") -> None:
+        """Add pictures, side by side where there is room."""
+        if not panels:
+            raise DataError("A figure has no panels; give one or more.")
+        kind = "panels single" if len(panels) == 1 else "panels"
+        pictures = "\n".join(_picture(panel) for panel in panels)
+        self._blocks.append(
+            f'<figure class="{kind}">\n{pictures}\n{_captioned("figcaption", caption)}</figure>'
+        )
+
+    def table(
+        self,
+        head: Sequence[str],
+        rows: Sequence[Sequence[Cell]],
+        *,
+        caption: str = "",
+        numeric: Collection[int] = (),
+        sortable: bool = False,
+    ) -> None:
+        """Add a table; the first cell of a row names the row.
+
+        Parameters
+        ----------
+        head
+            The names of the columns.
+        rows
+            Cells, as many in each row as there are columns.
+        caption
+            What the table shows.
+        numeric
+            Positions, from 0, of the columns that hold numbers.
+        sortable
+            Can readers sort it by any column, and search it?  Then cells of numeric columns are
+            `Number`, or text that is a number.  The page gets a script; without it, as where
+            scripts are turned off, the table stays as it is.
+        """
+        label = f"Table {self._tables + 1}"
+        self._blocks.append(table_html(head, rows, caption, label, numeric, sortable))
+        self._tables += 1
+        self._scripted |= sortable
+
+    def facts(self, pairs: Mapping[str, Cell]) -> None:
+        """Add a list of names and what they stand for, such as where results came from."""
+        if not pairs:
+            raise DataError("A list of facts is empty; give one or more.")
+        lines = "\n".join(
+            f"<dt>{html_of(k)}</dt><dd>{html_of_cell(v)}</dd>" for k, v in pairs.items()
+        )
+        self._blocks.append(f"<dl>\n{lines}\n</dl>")
+
+    def preformatted(self, text: str) -> None:
+        """Add text as it is, such as a command or a printout."""
+        self._printouts += 1
+        # HTML drops a newline right after <pre>; this one, so that the text's own stays.
+        self._blocks.append(
+            f'<pre role="region" tabindex="0" aria-label="Printout {self._printouts}">\n'
+            f"{html_of(text)}</pre>"
+        )
+
+    def to_html(self) -> str:
+        """Write the page as HTML; the same calls always give the same text."""
+        style = resources.files("luce.page").joinpath("page.css").read_text(encoding="utf-8")
+        entries = "\n".join(
+            f'<li><a href="#{name}">{html_of(title)}</a></li>'
+            for name, title in self._sections.items()
+        )
+        contents = f'<nav aria-label="Contents">\n<ol>\n{entries}\n</ol>\n</nav>\n'
+        lead = f'<p class="lead">{self._lead}</p>\n' if self._lead else ""
+        body = "\n".join(self._blocks)
+        policy, code = _POLICY, ""
+        if self._scripted:
+            text, allowed = script()
+            policy, code = f"{_POLICY}; {allowed}", f"<script>{text}</script>\n"
+        return f"""<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="{policy}">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>{escaped(self._title)}</title>
+<link rel="icon" href="{_address(_ICON)}">
+<style>
+{style}</style>
+</head>
+<body>
+<a class="skip" href="#main">Skip to the text</a>
+<header>
+<h1>{escaped(self._title)}</h1>
+{lead}</header>
+{contents if entries else ""}<main id="main" tabindex="-1">
+{body}
+</main>
+{code}</body>
+</html>
+"""
+
+    def save(self, path: str | Path) -> Path:
+        """Write the page to a file, whole or not at all, and return the file's path."""
+        path = Path(path)
+        if not path.parent.is_dir():
+            raise DataError(f"Cannot save {str(path)!r}: there is no folder {str(path.parent)!r}.")
+        part = path.with_name(f".{path.name}.{uuid4().hex}")
+        try:
+            part.write_bytes(self.to_html().encode())
+            part.replace(path)
+        except OSError as error:
+            why = error.strerror or error
+            raise LuceError(f"{str(path)!r} could not be written: {why}.") from error
+        finally:
+            with suppress(OSError):  # a disk that cannot be written holds no part either
+                part.unlink(missing_ok=True)
+        return path
+
+
+def _captioned(tag: str, words: Words) -> str:
+    return f"<{tag}>{inner}</{tag}>\n" if (inner := html_of(words)) else ""
+
+
+def _picture(panel: Panel) -> str:
+    # An embedded image is a document of its own: the ids of two pictures cannot clash.
+    return (
+        f'<figure class="panel"><img src="{_address(panel.svg)}" '
+        f'alt="{escaped(panel.description)}">\n{_captioned("figcaption", panel.caption)}</figure>'
+    )
+
+
+def _address(svg: str) -> str:
+    return f"data:image/svg+xml;base64,{b64encode(svg.encode()).decode()}"

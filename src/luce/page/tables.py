@@ -1,0 +1,86 @@
+"""Tables on a page, and the script that sorts and searches those that ask for it."""
+
+from __future__ import annotations
+
+import math
+from base64 import b64encode
+from collections.abc import Collection, Sequence
+from hashlib import sha256
+from importlib import resources
+
+from luce.errors import DataError
+from luce.page.words import Cell, Number, Words, escaped, html_of, html_of_cell
+
+# Hidden until the script shows it, since without the script it would do nothing.
+_SEARCH = (
+    '<div class="search" hidden>\n<label>Search the table <input type="search" '
+    'autocomplete="off" spellcheck="false"></label>\n<p role="status" aria-live="polite"></p>\n'
+    "</div>\n"
+)
+
+
+def table_html(
+    head: Sequence[str],
+    rows: Sequence[Sequence[Cell]],
+    caption: str,
+    label: str,
+    numeric: Collection[int],
+    sortable: bool,
+) -> str:
+    """Lay a table out in a frame of its own; `label` names the frame where there is no caption."""
+    width = len(head)
+    if isinstance(head, str) or not width:
+        raise DataError(f"A table's head is {head!r}; give the names of one or more columns.")
+    wrong = [column for column in numeric if not 0 <= column < width]
+    if wrong:
+        raise DataError(f"Numeric columns {wrong} do not exist: there are {width}, from 0.")
+    for i, row in enumerate(rows):
+        if isinstance(row, str) or len(row) != width:
+            raise DataError(f"Row {i} of the table is {row!r}; it needs {width} cells.")
+    number = [' class="number"' if column in numeric else "" for column in range(width)]
+    titles = "".join(
+        f'<th scope="col"{number[j]}>{html_of(name)}</th>' for j, name in enumerate(head)
+    )
+    sorted_as_numbers = set(numeric) if sortable else set()
+    body = "\n".join(_row(row, number, sorted_as_numbers) for row in rows)
+    # The span lets a caption stay in view while a wide table is scrolled under it.
+    above = f"<caption><span>{html_of(caption)}</span></caption>\n" if caption else ""
+    table = (
+        f'<div class="scroll" role="region" tabindex="0" aria-label="{escaped(caption) or label}">'
+        f"\n<table>\n{above}<thead>\n<tr>{titles}</tr>\n</thead>\n<tbody>\n{body}\n</tbody>\n"
+        "</table>\n</div>"
+    )
+    return f'<div class="sortable">\n{_SEARCH}{table}\n</div>' if sortable else table
+
+
+def script() -> tuple[str, str]:
+    """The script of tables that can be sorted, and the policy that allows it and nothing else."""
+    text = resources.files("luce.page").joinpath("page.js").read_text(encoding="utf-8")
+    digest = b64encode(sha256(text.encode()).digest()).decode()
+    return text, f"script-src 'sha256-{digest}'"
+
+
+def _row(row: Sequence[Cell], number: list[str], sorted_as_numbers: set[int]) -> str:
+    values = [_value(cell) if j in sorted_as_numbers else "" for j, cell in enumerate(row)]
+    first = f'<th scope="row"{number[0]}{values[0]}>{html_of_cell(row[0])}</th>'
+    cells = zip(number[1:], values[1:], row[1:], strict=True)
+    rest = "".join(f"<td{kind}{value}>{html_of_cell(cell)}</td>" for kind, value, cell in cells)
+    return f"<tr>{first}{rest}</tr>"
+
+
+def _value(cell: Cell) -> str:
+    """What a number is sorted by; nothing for one that is not there, which then comes last."""
+    value = cell.value if isinstance(cell, Number) else _read(cell)
+    if math.isnan(value):
+        return ' data-value=""'
+    # Scripts know infinity by its whole name.
+    return f' data-value="{repr(float(value)).replace("inf", "Infinity")}"'
+
+
+def _read(cell: Words | Cell) -> float:
+    if isinstance(cell, str):
+        try:
+            return float(cell.replace(",", ""))
+        except ValueError:
+            pass
+    raise DataError(f"{cell!r} stands in a numeric column that can be sorted; give a Number.")

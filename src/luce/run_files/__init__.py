@@ -1,1 +1,0 @@
-"""Runs as files: what is stored, in which formats, and how damage is found."""

@@ -1,0 +1,1 @@
+"""Results: runs in memory and on disk, saved, loaded and resumed."""

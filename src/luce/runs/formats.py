@@ -1,0 +1,188 @@
+"""The two formats of a saved run: a NetCDF file, and a Zarr folder."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import json
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from math import prod
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from luce.errors import DataError, LuceError
+from luce.runs.seal import check_file, check_folder, seal_file, seal_folder
+from luce.runs.stored_form import merged_attributes
+
+if TYPE_CHECKING:
+    from xarray import Dataset, DataTree
+
+
+class Format(NamedTuple):
+    """How to write, seal, check and read; `write` and `read` know nothing of seals."""
+
+    name: str
+    is_folder: bool
+    write: Callable[[DataTree, Path], None]
+    seal: Callable[[Path], None]
+    check: Callable[[Path], None]
+    read: Callable[[Path], DataTree]
+
+
+def format_of(path: Path) -> Format:
+    """Choose the format by the path's suffix."""
+    if path.suffix not in _FORMATS:
+        raise DataError(
+            f"{path} ends in {path.suffix!r}; a run is stored as '.nc' (NetCDF, one file) or "
+            "'.zarr' (Zarr, a folder)."
+        )
+    return _FORMATS[path.suffix]
+
+
+def _write_netcdf(tree: DataTree, path: Path) -> None:
+    # Draws are noise: compressing saves a tenth and costs several times the time.
+    plain = {"_FillValue": None}
+    encoding = {node.path: dict.fromkeys(node.variables, plain) for node in tree.subtree}
+    # HDF5 can take the whole process down when a disk is full; writing bytes cannot.
+    path.write_bytes(tree.to_netcdf(None, engine=_netcdf_engine(), encoding=encoding))
+
+
+def _read_netcdf(path: Path) -> DataTree:
+    import xarray as xr
+
+    engine = _netcdf_engine()
+    library = importlib.import_module("netCDF4" if engine == "netcdf4" else "h5netcdf")
+    opened = library.Dataset(path) if engine == "netcdf4" else library.File(path, "r")
+    with opened as file:
+        for name, variable in _netcdf_variables(file):
+            text = variable.dtype is str or np.dtype(variable.dtype).kind == "O"
+            _check_size(name, variable.shape, 16 if text else np.dtype(variable.dtype).itemsize,
+                        path.stat().st_size)  # fmt: skip
+    with xr.open_datatree(path, engine=engine, decode_times=False) as tree:
+        return tree.load()
+
+
+def _netcdf_variables(group: Any, above: str = "") -> Iterator[tuple[str, Any]]:
+    for name, variable in group.variables.items():
+        yield f"{above}/{name}", variable
+    for name, inner in group.groups.items():
+        yield from _netcdf_variables(inner, f"{above}/{name}")
+
+
+def _netcdf_engine() -> Any:
+    if _installed("netCDF4"):
+        return "netcdf4"
+    if _installed("h5netcdf") and _installed("h5py"):
+        return "h5netcdf"
+    raise LuceError("NetCDF files need a package more: pip install 'luce[files]'")
+
+
+def write_zarr(tree: DataTree, path: Path) -> None:
+    """Write a tree as a new Zarr folder."""
+    _need_zarr()
+    encoding = {
+        node.path: {name: _zarr_encoding(v) for name, v in node.variables.items()}
+        for node in tree.subtree
+    }
+    with _quietly():
+        tree.to_zarr(
+            path, mode="w-", encoding=encoding, consolidated=True, zarr_format=3,
+            write_empty_chunks=True,
+        )  # fmt: skip
+
+
+def complete_zarr(path: Path, group: str, data: Dataset, attributes: Mapping[str, Any]) -> None:
+    """Add a group to a folder, and attributes to the root, the posterior and its statistics."""
+    import zarr
+
+    encoding = {str(name): _zarr_encoding(v) for name, v in data.variables.items()}
+    with _quietly():
+        data.to_zarr(
+            path, group=group, mode="w", encoding=encoding, consolidated=False, zarr_format=3,
+            write_empty_chunks=True,
+        )  # fmt: skip
+        root: Any = zarr.open_group(path, mode="r+", use_consolidated=False)
+        for node in (root, root["posterior"], root["sample_stats"]):
+            node.attrs.update(merged_attributes(node.attrs.asdict(), attributes))
+        zarr.consolidate_metadata(path)
+
+
+@contextmanager
+def _quietly() -> Iterator[None]:
+    """Not to hear what zarr says of metadata in one place, or of a journal beside the arrays.
+
+    xarray wants the metadata in one place, or warns whoever opens the folder; zarr warns that this
+    is not in its specification yet.  Readers that do not know it ignore it.
+    """
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Consolidated metadata")
+        warnings.filterwarnings("ignore", "Object at journal")
+        yield
+
+
+def _zarr_encoding(variable: Any) -> dict[str, Any]:
+    # One file per chain, so that one chain can be read alone, and no file is padded.
+    shape = [1 if dim == "chain" else max(size, 1) for dim, size in variable.sizes.items()]
+    return {"chunks": tuple(shape), "compressors": ()}
+
+
+def _read_zarr(path: Path) -> DataTree:
+    with open_zarr(path) as tree:
+        return tree.load()
+
+
+def open_zarr(path: Path, *, some: bool = False) -> DataTree:
+    """Open a folder without reading its numbers, of which there may be only `some` as yet."""
+    import xarray as xr
+
+    _need_zarr()
+    for file in sorted(path.rglob("zarr.json")):
+        metadata = json.loads(file.read_text(encoding="utf-8"))
+        for name in (metadata.get("consolidated_metadata") or {}).get("metadata", {}):
+            if not all(part.isidentifier() for part in name.split("/")):
+                raise DataError(f"{file} names {name!r}, which might lead out of the folder.")
+        if metadata["node_type"] == "array":
+            _check_zarr_array(file.parent, metadata, some)
+    # Only version 3: the older one lets a file name any codec, and one of them unpickles.
+    with _quietly():
+        return xr.open_datatree(
+            path, engine="zarr", consolidated=False, zarr_format=3, decode_times=False
+        )
+
+
+def _check_zarr_array(folder: Path, metadata: Any, some: bool) -> None:
+    codecs = [codec["name"] for codec in metadata["codecs"]]
+    if codecs not in (["bytes"], ["vlen-utf8"]):
+        raise DataError(f"{folder} is stored with the codecs {codecs}; luce.save uses none.")
+    if some:
+        return
+    text = metadata["data_type"] == "string"
+    itemsize = 4 if text else np.dtype(metadata["data_type"]).itemsize
+    stored = sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
+    _check_size(str(folder), metadata["shape"], itemsize, stored)
+    _check_size(str(folder), metadata["chunk_grid"]["configuration"]["chunk_shape"], 1, stored)
+
+
+def _need_zarr() -> None:
+    if not _installed("zarr"):
+        raise LuceError("Zarr folders need a package more: pip install 'luce[files]'")
+
+
+def _installed(package: str) -> bool:
+    return importlib.util.find_spec(package) is not None
+
+
+def _check_size(name: str, shape: Any, itemsize: int, stored: int) -> None:
+    """Nothing is compressed, so what claims to be larger than its file is not to be allocated."""
+    if prod(map(int, shape)) * itemsize > stored:
+        raise DataError(f"{name} claims the shape {tuple(shape)}, more than is stored.")
+
+
+_FORMATS = {
+    ".nc": Format("NetCDF", False, _write_netcdf, seal_file, check_file, _read_netcdf),
+    ".zarr": Format("Zarr", True, write_zarr, seal_folder, check_folder, _read_zarr),
+}

@@ -1,0 +1,160 @@
+"""Save runs to files and load them again, whole and exactly."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from luce.errors import DataError, LuceError
+from luce.runs.contents import check_run, posterior_of
+from luce.runs.formats import Format, format_of
+from luce.runs.lazily import open_run, reading, require_complete
+from luce.runs.seal import files_of
+from luce.runs.stored_form import original_form, stored_form
+
+if TYPE_CHECKING:
+    from xarray import DataTree
+
+__all__ = ["check_target", "load", "open_run", "posterior_of", "save"]
+
+
+def check_target(path: str | os.PathLike[str], overwrite: bool = False) -> None:
+    """Refuse a place that `save` would refuse, before hours of work have gone into the run."""
+    target = Path(path)
+    _check_target(target, format_of(target), overwrite)
+    if not target.parent.is_dir():
+        raise DataError(f"{target} cannot be written: there is no folder {target.parent}.")
+
+
+def save(run: DataTree, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
+    """Write a run to a file: draws, statistics, data, prior and settings.
+
+    The file appears under its name only when it is whole and has been read back; until then, and
+    whatever happens, a file that was there before stays.
+
+    Parameters
+    ----------
+    run
+        What `Posterior.sample` returned; variables and attributes may have been added.
+    path
+        Ends in ``.nc`` for NetCDF, in ``.zarr`` for a Zarr folder.
+    overwrite
+        Replace what is there already?
+
+    Examples
+    --------
+    >>> import luce
+    >>> from tempfile import TemporaryDirectory
+    >>> run = luce.Posterior(luce.ConditionalCounts("abc").observe({"b": 2})).sample(10, seed=1)
+    >>> with TemporaryDirectory() as folder:
+    ...     luce.save(run, f"{folder}/run.nc")
+    ...     luce.load(f"{folder}/run.nc").identical(run)
+    True
+    """
+    target = Path(path)
+    form = format_of(target)
+    _check_target(target, form, overwrite)
+    check_run(run)
+    stored = stored_form(run)
+    with _writing(target), _workshop(target) as folder:
+        new = folder / target.name
+        form.write(stored, new)
+        form.seal(new)
+        if not original_form(form.read(new), str(target)).identical(run):
+            raise DataError(
+                f"{form.name} does not give back this run as it is. Take out the attributes and "
+                "variables that you added."
+            )
+        for file in files_of(new) if form.is_folder else [new]:
+            _flush(file)
+        _check_target(target, form, overwrite)  # somebody else may have been faster
+        if form.is_folder and target.exists():
+            target.rename(folder / "old")  # folders cannot be replaced in one step
+        try:
+            new.replace(target)
+        except OSError:
+            if (folder / "old").exists():
+                (folder / "old").rename(target)
+            raise
+
+
+def load(path: str | os.PathLike[str]) -> DataTree:
+    """Read a run that `save` wrote, check it, and close the file.
+
+    Parameters
+    ----------
+    path
+        The file or folder.
+
+    Returns
+    -------
+    DataTree
+        Identical to the run that was saved.
+
+    Raises
+    ------
+    LuceError
+        When it is missing, damaged, changed, or was not written by `save`.
+    """
+    source = Path(path)
+    form = format_of(source)
+    with reading(source, form.name):
+        if not source.exists():
+            raise DataError(f"{source} does not exist.")
+        if source.is_dir() != form.is_folder:
+            kinds = ("a folder", "a file") if form.is_folder else ("a file", "a folder")
+            raise DataError(f"{source} should be {kinds[0]}, and is {kinds[1]}.")
+        if form.is_folder:
+            require_complete(source)
+        form.check(source)
+        run = original_form(form.read(source), str(source))
+        check_run(run)
+    return run
+
+
+def _check_target(target: Path, form: Format, overwrite: bool) -> None:
+    if not os.path.lexists(target):
+        return
+    if not overwrite:
+        raise DataError(
+            f"{target} exists; give another name, or overwrite=True (--overwrite) to replace it."
+        )
+    ours = (target / "zarr.json").is_file() if form.is_folder else target.is_file()
+    if not ours or (form.is_folder and target.is_symlink()):
+        raise DataError(
+            f"{target} exists and is no {form.name} {'folder' if form.is_folder else 'file'}; "
+            "remove it yourself, or give another name."
+        )
+
+
+@contextmanager
+def _workshop(target: Path) -> Iterator[Path]:
+    """Make a hidden folder beside the target, on the same disk, and take it away again."""
+    folder = Path(tempfile.mkdtemp(".part", f".{target.name}.", target.parent))
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextmanager
+def _writing(target: Path) -> Iterator[None]:
+    try:
+        yield
+    except LuceError:
+        raise
+    except Exception as error:  # a full disk is an OSError to some libraries, not to all
+        raise LuceError(
+            f"{target} could not be written: {type(error).__name__}: {error}"
+        ) from error
+
+
+def _flush(file: Path) -> None:
+    """Have the disk keep the file before its name is given to it."""
+    with file.open("rb+") as opened:
+        os.fsync(opened.fileno())

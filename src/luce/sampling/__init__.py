@@ -1,0 +1,1 @@
+"""How a posterior is drawn: settings, methods, plans, chains."""

@@ -1,0 +1,1 @@
+"""Many posteriors at once, raw logs, and sensitivity to the prior."""

@@ -1,0 +1,65 @@
+"""Raw logs reduced to counts where they lie: one row an event, in Parquet, on workers."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from luce.cluster.connect import ClusterLike, connected
+from luce.counts.counts import ConditionalCounts
+from luce.errors import DataError, LuceError
+from luce.reading.reading import READERS
+
+
+def reduce_logs(
+    path: str | os.PathLike[str] | Sequence[str],
+    kind: str,
+    *,
+    cluster: ClusterLike = "local",
+    storage_options: Mapping[str, Any] | None = None,
+    **options: Any,
+) -> ConditionalCounts:
+    """Read event logs with Dask: workers group equal rows, and only distinct ones come here.
+
+    Parameters
+    ----------
+    path
+        A Parquet file or folder, a pattern or a list of them; on this machine or, with a prefix
+        such as ``s3://`` or ``gs://``, wherever fsspec can reach.
+    kind
+        What the rows are: "pairs", "rankings", "choices", "transitions", "table", "teams" or
+        "groups".
+    cluster
+        As in `luce.sample_sharded`; None reads in threads of this process.
+    storage_options
+        What fsspec needs to know of an object store: keys, endpoints.
+    options
+        Those of the reader: column names, ties and so on.
+
+    Examples
+    --------
+    >>> import luce, pandas
+    >>> from tempfile import TemporaryDirectory
+    >>> games = pandas.DataFrame({"winner": list("aab"), "loser": list("bca")})
+    >>> with TemporaryDirectory() as folder:
+    ...     games.to_parquet(f"{folder}/games.parquet")
+    ...     luce.reduce_logs(f"{folder}/*.parquet", "pairs", cluster=None)
+    ConditionalCounts(3 categories, 3 outcomes, 2 sets)
+    """
+    if kind not in READERS:
+        raise DataError(f"kind = {kind!r}; choose one of {', '.join(READERS)}.")
+    try:
+        import dask.dataframe as dd
+    except ImportError:
+        raise LuceError("logs need a package more: pip install 'luce[cluster]'") from None
+    source: Any = path if isinstance(path, str) or not hasattr(path, "__fspath__") else str(path)
+    with connected(cluster):
+        try:
+            frame = dd.read_parquet(source, storage_options=dict(storage_options or {}))
+        except (OSError, ValueError, ImportError) as error:
+            raise LuceError(f"{path} cannot be read as Parquet: {error}") from error
+        counts = READERS[kind](frame, **options).counts
+    if isinstance(counts, dict):
+        raise DataError("rows='separate' makes several posteriors; read them one by one.")
+    return counts

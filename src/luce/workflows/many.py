@@ -1,0 +1,245 @@
+"""Many posteriors at once: one for each group of a frame, spread over workers in blocks."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from luce._types import Concentration, Label, SeedLike
+from luce.cluster.connect import ClusterLike, connected, workers_of
+from luce.counts.labels import canonical_name, plural, some
+from luce.errors import ConvergenceWarning, DataError, LuceError, warn_user, warnings_gathered
+from luce.posterior import Posterior
+from luce.reading.reading import READERS
+from luce.sampling.progress import ProgressBar
+from luce.sampling.settings import Settings
+
+if TYPE_CHECKING:
+    from distributed import Client
+
+_Job = tuple[Label, Any]  # a name, and a posterior or the rows it is made of
+_Found = tuple[Any, list[Warning]]  # an answer, and what was warned of on the way
+
+# Blocks for each worker: enough that none waits long for the last, few enough to be cheap.
+_BLOCKS = 8
+
+
+def sample_many(
+    data: Any,
+    by: str | Sequence[str] | None = None,
+    kind: str | None = None,
+    *,
+    concentration: Concentration = 1.0,
+    draws: int = 1000,
+    chains: int = 4,
+    seed: SeedLike = None,
+    answer: Callable[[Any], Any] | None = None,
+    cluster: ClusterLike = "local",
+    progress: bool = True,
+    **options: Any,
+) -> dict[Label, Any]:
+    """Draw from many posteriors, each the data of one group.
+
+    What is drawn for a group depends on the seed, its name and its data alone.
+
+    Parameters
+    ----------
+    data
+        A frame (pandas, polars, pyarrow ...) whose column or columns `by` name the group of each
+        row; or a mapping from names to posteriors.
+    by
+        Name of that column, or names of several: then groups are named by tuples.
+    kind
+        What the rows are: "pairs", "rankings", "choices", "transitions", "table", "teams" or
+        "groups".
+    concentration
+        The prior's parameter, one number for all.
+    draws, chains, seed
+        As in `Posterior.sample`.
+    answer
+        What to make of each run before it is sent back, a function of the DataTree such as
+        `luce.expected_order`: runs themselves are large.  The runs, unless given.
+    cluster
+        As in `luce.sample_sharded`.
+    progress
+        Show a bar for anything longer than two seconds?
+    options
+        For the reader and for `Posterior.sample`: column names, ties, method and so on.
+
+    Returns
+    -------
+    dict
+        The answers, or runs, by the groups' names, in the order in which these first appear.
+
+    Examples
+    --------
+    >>> import luce
+    >>> games = {"league": list("AABBB"), "winner": list("xyuvu"), "loser": list("yzvuw")}
+    >>> luce.sample_many(games, "league", "pairs", seed=1, answer=luce.expected_order, cluster=None)
+    {'A': ['x', 'y', 'z'], 'B': ['u', 'v', 'w']}
+    """
+    entropy = Settings(draws, chains, seed=seed).seed_sequence()
+    work = _Work(
+        kind, concentration, draws, chains, entropy, answer, *_split_options(kind, options)
+    )
+    jobs = _jobs(data, by, kind)
+    with connected(cluster) as client, ProgressBar(len(jobs), progress) as bar:
+        found: dict[Label, _Found] = {}
+        for answers in _here(work, jobs) if client is None else _there(client, work, jobs):
+            found.update(answers)
+            bar.update(len(found), "posteriors")
+    _warn({name: found[name][1] for name, _ in jobs})
+    return {name: found[name][0] for name, _ in jobs}
+
+
+def _warn(said: dict[Label, list[Warning]]) -> None:
+    """Pass on what groups warned of, and of convergence in one sentence for all."""
+    doubtful: dict[Label, ConvergenceWarning] = {}
+    for name, warnings in said.items():
+        for warning in warnings:
+            if isinstance(warning, ConvergenceWarning):
+                doubtful.setdefault(name, warning)
+            else:
+                warn_user(warning)
+    if doubtful:
+        worst = min(doubtful, key=lambda name: np.nan_to_num(doubtful[name].ess, nan=-1.0))
+        each = doubtful[worst]
+        message = (
+            f"{len(doubtful):,} of {plural(len(said), 'group')} ({some(doubtful)}) cannot be "
+            f"trusted yet. Group {worst!r}: {each}"
+        )
+        warn_user(ConvergenceWarning(message, each.rhat, each.ess))
+
+
+class _Work:
+    """What is done for each group; sent to the workers."""
+
+    def __init__(
+        self,
+        kind: str | None,
+        concentration: Concentration,
+        draws: int,
+        chains: int,
+        seed: np.random.SeedSequence,
+        answer: Callable[[Any], Any] | None,
+        reading: dict[str, Any],
+        sampling: dict[str, Any],
+    ) -> None:
+        self.kind, self.concentration, self.answer = kind, concentration, answer
+        self.draws, self.chains, self.seed = draws, chains, seed
+        self.reading, self.sampling = reading, sampling
+
+    def __call__(self, jobs: list[_Job]) -> dict[Label, _Found]:
+        """Draw from the posteriors of a block of groups; warnings are for the driver to show."""
+        found: dict[Label, _Found] = {}
+        for name, given in jobs:
+            with warnings_gathered() as said:
+                found[name] = self._one(name, given), said
+        return found
+
+    def _one(self, name: Label, given: Any) -> Any:
+        try:
+            if isinstance(given, Posterior):
+                posterior = given
+            else:
+                counts = READERS[str(self.kind)](given, **self.reading).counts
+                if isinstance(counts, dict):
+                    raise DataError("rows='separate' makes several posteriors of a group itself.")
+                posterior = Posterior(counts, self.concentration)
+            run = posterior.sample(
+                self.draws, chains=self.chains, seed=self._seed_of(name), threads=1, progress=False,
+                **self.sampling,
+            )  # fmt: skip
+            return run if self.answer is None else self.answer(run)
+        except LuceError as error:
+            raise DataError(f"group {name!r}: {error}") from error
+
+    def _seed_of(self, name: Label) -> np.random.SeedSequence:
+        digest = hashlib.sha256(canonical_name(name).encode()).digest()
+        words = tuple(np.frombuffer(digest[:16], np.uint32).tolist())
+        return np.random.SeedSequence(self.seed.entropy, spawn_key=(*self.seed.spawn_key, *words))
+
+
+def _split_options(
+    kind: str | None, options: dict[str, Any]
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Options of the reader, and those of `sample`."""
+    import inspect
+
+    ours = set(inspect.signature(Posterior.sample).parameters) - {"to", "cluster", "threads"}
+    sampling = {name: value for name, value in options.items() if name in ours}
+    reading = {name: value for name, value in options.items() if name not in ours}
+    if kind is not None and kind not in READERS:
+        raise DataError(f"kind = {kind!r}; choose one of {', '.join(READERS)}.")
+    known = set() if kind is None else set(inspect.signature(READERS[kind]).parameters)
+    unknown = [name for name in reading if name not in known]
+    if unknown:
+        raise DataError(f"{some(unknown)} is an option neither of the reader nor of sample().")
+    return reading, sampling
+
+
+def _jobs(data: Any, by: str | Sequence[str] | None, kind: str | None) -> list[_Job]:
+    if isinstance(data, Mapping) and data and all(isinstance(v, Posterior) for v in data.values()):
+        if by is not None or kind is not None:
+            raise DataError("posteriors are given by name, so by= and kind= have no meaning here.")
+        return list(data.items())
+    if by is None or kind is None:
+        raise DataError(
+            "a frame needs by=, the column that names the groups, and kind=, what its rows are; or "
+            "give a mapping from names to posteriors."
+        )
+    columns = [by] if isinstance(by, str) else list(by)
+    parts = _of_columns(data, columns) if isinstance(data, Mapping) else _of_frame(data, columns)
+    return [(key[0] if isinstance(by, str) else key, rows) for key, rows in parts.items()]
+
+
+def _of_columns(data: Mapping[str, Any], columns: list[str]) -> dict[tuple[Any, ...], Any]:
+    """Rows of a mapping of columns, by group, in the order in which groups first appear."""
+    _check_columns(list(data), columns)
+    places: dict[tuple[Any, ...], list[int]] = {}
+    for place, key in enumerate(zip(*(data[column] for column in columns), strict=True)):
+        places.setdefault(key, []).append(place)
+    rest = {name: list(values) for name, values in data.items() if name not in columns}
+    return {
+        key: {name: [values[place] for place in own] for name, values in rest.items()}
+        for key, own in places.items()
+    }
+
+
+def _of_frame(data: Any, columns: list[str]) -> dict[tuple[Any, ...], Any]:
+    """Rows of a frame, by group, in the order in which groups first appear."""
+    import narwhals as nw
+
+    frame: Any = nw.from_native(data, pass_through=False)
+    frame = frame.collect() if isinstance(frame, nw.LazyFrame) else frame
+    _check_columns(frame.columns, columns)
+    names = frame.select(columns).unique(maintain_order=True)
+    found = {key: group.drop(columns).to_native() for key, group in frame.group_by(columns)}
+    return {key: found[key] for key in names.iter_rows()}
+
+
+def _check_columns(there: list[str], wanted: list[str]) -> None:
+    missing = [column for column in wanted if column not in there]
+    if missing:
+        raise DataError(f"there is no column {missing[0]!r}; the columns are {some(there)}.")
+
+
+def _here(work: _Work, jobs: list[_Job]) -> Iterator[dict[Label, _Found]]:
+    for job in jobs:
+        yield work([job])
+
+
+def _there(client: Client, work: _Work, jobs: list[_Job]) -> Iterator[dict[Label, _Found]]:
+    from distributed import as_completed
+
+    size = max(1, -(-len(jobs) // (_BLOCKS * len(workers_of(client)))))
+    blocks = [jobs[start : start + size] for start in range(0, len(jobs), size)]
+    futures = [client.submit(work, block, pure=False) for block in blocks]
+    try:
+        for future in as_completed(futures):
+            yield future.result()
+    finally:
+        client.cancel(futures)

@@ -1,0 +1,118 @@
+"""Likelihood-ratio tests, against restricted maxima that another optimiser finds."""
+
+import os
+from typing import Any
+
+import numpy as np
+import pytest
+from lib.maximum_oracles import Data, Seen, largest_if, random_data
+from scipy.stats import chi2
+from test_hypotheses import ask
+from test_maximum import TWO_PEAKS, counts_of
+from test_published_data import BY_NAME, DATA, published
+
+import luce
+from luce import Posterior
+from luce.hypotheses.likelihood_ratio import ratio_of_equal, ratio_of_order, ratio_of_share
+
+SEED = int(os.environ.get("LUCE_TEST_SEED", "0"))
+
+
+def data_of(seed: int, grouped: float = 0.0) -> tuple[int, Data]:
+    """Random outcomes, and everybody won against the next."""
+    rng = np.random.default_rng([SEED, seed])
+    n = int(rng.integers(3, 6))
+    circle = [Seen((k,), (k, (k + 1) % n), int(rng.integers(1, 9))) for k in range(n)]
+    return n, circle + random_data(rng, n, 6, grouped)
+
+
+@pytest.mark.parametrize("grouped", [0.0, 0.4], ids=["single", "grouped"])
+@pytest.mark.parametrize("seed", range(4))
+def test_what_restrictions_cost(seed: int, grouped: float) -> None:
+    n, data = data_of(seed, grouped)
+    counts, best = counts_of(n, data), largest_if(data, n)
+    for equal in ([0, 2], [1, 0, 2], list(range(n))):
+        found, why = ratio_of_equal(counts, np.array(equal))
+        assert (why, found.degrees_of_freedom) == ("", len(equal) - 1)
+        statistic = 2 * (best - largest_if(data, n, equal))
+        assert found.statistic == pytest.approx(statistic, abs=1e-6)
+        assert found.p_value == pytest.approx(chi2.sf(statistic, len(equal) - 1), abs=1e-6)
+    for i, share in ((0, 0.1), (1, 0.5), (2, 0.02)):
+        found, _ = ratio_of_share(counts, i, share)
+        statistic = 2 * (best - largest_if(data, n, share=(i, share)))
+        assert found.statistic == pytest.approx(statistic, abs=1e-6)
+        assert found.degrees_of_freedom == 1
+        assert found.p_value == pytest.approx(chi2.sf(statistic, 1), abs=1e-6)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_an_order_costs_nothing_or_an_equality(seed: int) -> None:
+    """Where the estimates are the other way round, half of chi-square's tail."""
+    n, data = data_of(10 + seed)
+    counts, best = counts_of(n, data), largest_if(data, n)
+    p = luce.maximum_likelihood(counts).probabilities
+    high, low = int(p.argmax()), int(p.argmin())
+    assert ratio_of_order(counts, high, low)[0] == (0.0, 1, 1.0)
+    found, _ = ratio_of_order(counts, low, high)
+    statistic = 2 * (best - largest_if(data, n, [low, high]))
+    assert found.statistic == pytest.approx(statistic, abs=1e-6)
+    assert found.p_value == pytest.approx(chi2.sf(statistic, 1) / 2, abs=1e-6)
+
+
+@pytest.mark.filterwarnings("ignore::luce.ConvergenceWarning")  # few draws: not looked at
+def test_hypotheses_come_with_their_ratio() -> None:
+    n, data = data_of(20)
+    counts = counts_of(n, data)
+    asked: list[tuple[dict[str, Any], object]] = [
+        ({"equal": [0, 1]}, ratio_of_equal(counts, np.array([0, 1]))[0]),
+        ({"all_equal": True}, ratio_of_equal(counts, np.arange(n))[0]),
+        ({"share": {1: 0.2}}, ratio_of_share(counts, 1, 0.2)[0]),
+        ({"larger": [2, 0]}, ratio_of_order(counts, 2, 0)[0]),
+        ({"larger": [2, 0, 1]}, None),
+        ({"best": 1}, None),
+    ]
+    for question, ratio in asked:
+        found = ask(Posterior(counts), draws=200, **question)
+        assert found.likelihood_ratio == ratio
+        assert (found.why_none == "") == (ratio is not None)
+        words = "none: " if ratio is None else f"{ratio.statistic:.4g} on"  # type: ignore[attr-defined]
+        assert words in str(found)
+
+
+@pytest.mark.filterwarnings("ignore::luce.ConvergenceWarning")  # few draws: not looked at
+def test_where_there_is_no_maximum_there_is_no_ratio() -> None:
+    always = [Seen((0,), (0, 1), 3), Seen((1,), (1, 2), 2), Seen((2,), (1, 2), 1)]
+    never = [Seen((0,), (0, 1), 3), Seen((1,), (0, 1), 2), Seen((0,), (0, 2), 1),
+             Seen((1,), (1, 2), 1)]  # fmt: skip
+    ridge = [Seen((0, 1), (0, 1, 2), 3), Seen((2,), (0, 1, 2), 2), Seen((1, 3), (1, 2, 3), 3),
+             Seen((2,), (1, 2, 3), 2)]  # fmt: skip
+    for n, data, why in (
+        (3, always, "never lost"),
+        (3, never, "the estimate of 2 is 0"),
+        (3, TWO_PEAKS, "the estimate of 2 is 0"),
+        (4, ridge, "not a single"),
+    ):
+        found = ask(Posterior(counts_of(n, data)), larger=[0, 1], draws=200)
+        assert found.likelihood_ratio is None
+        assert why in found.why_none
+        assert 0 < found.probability < 1
+
+
+@pytest.mark.skipif(not DATA.exists(), reason="the published data are not here")
+def test_published_tests_of_icons() -> None:
+    counts, truth = BY_NAME["icons"].counts, BY_NAME["icons"].truth
+    best = truth["loglik_mle"]
+    at = {label: i for i, label in enumerate(counts.categories)}
+    for other in ("L", "PB", "THC", "OA", "WAIS"):
+        found, _ = ratio_of_equal(counts, np.array([at["NB"], at[other]]))
+        largest = truth["max_loglik_under_equality"][f"NB={other}"]
+        assert found.statistic == pytest.approx(2 * (best - largest), abs=1e-5)
+    sixth, _ = ratio_of_share(counts, at["NB"], 1 / 6)
+    largest = truth["constrained"]["NB=1/6"]["loglik"]
+    assert sixth.statistic == pytest.approx(2 * (best - largest), abs=1e-5)
+    support, p_value = published("icons", "LR test")
+    every, _ = ratio_of_equal(counts, np.arange(6))
+    assert (every.statistic / 2, every.p_value) == pytest.approx((support, p_value), abs=1e-5)
+    ahead, _ = ratio_of_order(counts, at["OA"], at["THC"])
+    largest = published("icons", "max loglik with p_OA>=p_THC")
+    assert ahead.statistic == pytest.approx(2 * (best - largest), abs=2e-5)
