@@ -40,7 +40,7 @@ def piece(block: int, n: int, sets: int, size: int) -> ConditionalCounts:
         np.arange(sets + 1), np.arange(size, sets * size + 1, size), -np.ones(sets),
     )  # fmt: skip
     single = np.bincount(chosen, minlength=n).astype(np.float64)
-    return ConditionalCounts.from_chains(n, single, family, float(sets), merged=True)
+    return ConditionalCounts.from_nests(n, single, family, float(sets), merged=True)
 
 
 def sweeps(shards: Shards, n: int, repeats: int) -> list[float]:

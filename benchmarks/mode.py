@@ -83,7 +83,7 @@ def measure(
 
 def new_counts(counts: luce.ConditionalCounts) -> luce.ConditionalCounts:
     """The same counts as a new object, of whose sets nothing is known yet."""
-    return luce.ConditionalCounts.from_chains(
+    return luce.ConditionalCounts.from_nests(
         counts.n_categories, counts.category_counts, replace(counts.sets), merged=True
     )
 

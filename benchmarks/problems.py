@@ -122,7 +122,7 @@ class Problem:
             family = SetFamily(
                 self.n, self.idx, self.ptr, complement, number, self.ptr[1:], -self.m
             )
-            counts = ConditionalCounts.from_chains(self.n, self.c, family)
+            counts = ConditionalCounts.from_nests(self.n, self.c, family)
         return Posterior(counts, self.alpha)
 
 

@@ -73,7 +73,7 @@ def main() -> None:
     print("| family | stored members | sets | np.unique | structure | ratio |")
     print("| --- | ---: | ---: | ---: | ---: | ---: |")
     for name, family in families.items():
-        counts = luce.ConditionalCounts.from_chains(family.n, np.ones(family.n), family)
+        counts = luce.ConditionalCounts.from_nests(family.n, np.ones(family.n), family)
         stored = counts.sets.members
         unique = seconds(lambda m=stored: np.unique(m))
         ours = seconds(lambda c=counts: luce.Posterior(c).structure)

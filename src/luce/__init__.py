@@ -1,129 +1,117 @@
 """Exact and fast posterior draws of probabilities seen only through subsets."""
 
-from luce import plots, simulate
-from luce.answers import diagnostics
-from luce.answers.comparisons import beats, win_matrix
-from luce.answers.leave_one_out import log_likelihood, loo
-from luce.answers.new_categories import draw_new_atoms, expected_new
-from luce.answers.prediction import log_predictive, posterior_predictive
-from luce.answers.ranks import (
-    expected_order,
-    expected_ranks,
-    probability_best,
-    rank_probabilities,
-    tie_groups,
-)
-from luce.answers.reliability import calibration
-from luce.answers.scales import elo, intervals, log_odds, shares
-from luce.answers.summaries import summary
-from luce.answers.transition_matrix import transition_matrix
-from luce.calibration.check import check_calibration
-from luce.cluster.sharded import sample_sharded
-from luce.counts.comparability import comparable_groups, prior_only
-from luce.counts.counts import ConditionalCounts
-from luce.embed.gibbs_step import GibbsStep
-from luce.errors import (
-    BadRowsError,
-    ConvergenceWarning,
-    DataError,
-    DiskFullError,
-    EvidenceWarning,
-    LuceError,
-    MethodError,
-    NoMaximumError,
-    NotExactError,
-    SkippedRowsWarning,
-)
-from luce.estimates.likelihood import maximum_likelihood
-from luce.hypotheses.bayes_factors import bayes_factor
-from luce.hypotheses.questions import hypothesis
-from luce.model.dirichlet_process import DirichletProcess
-from luce.model.gamma_prior import Gamma
-from luce.posterior import Posterior
-from luce.reading import (
-    from_choices,
-    from_groups,
-    from_pairs,
-    from_rankings,
-    from_table,
-    from_teams,
-    from_transitions,
-)
-from luce.reading.files import read
-from luce.reading.ties import HalfWinsWarning
-from luce.reports.whole import report
-from luce.runs.resuming import resume
-from luce.runs.saving import load, open_run, posterior_of, save
-from luce.sequences import HDPTransitions
-from luce.version import __version__
-from luce.workflows.logs import reduce_logs
-from luce.workflows.many import sample_many
-from luce.workflows.sensitivity import sensitivity
+from typing import TYPE_CHECKING
 
-__all__ = [
-    "BadRowsError",
-    "ConditionalCounts",
-    "ConvergenceWarning",
-    "DataError",
-    "DirichletProcess",
-    "DiskFullError",
-    "EvidenceWarning",
-    "Gamma",
-    "GibbsStep",
-    "HDPTransitions",
-    "HalfWinsWarning",
-    "LuceError",
-    "MethodError",
-    "NoMaximumError",
-    "NotExactError",
-    "Posterior",
-    "SkippedRowsWarning",
-    "__version__",
-    "bayes_factor",
-    "beats",
+from luce._lazy import lazy_names
+
+if TYPE_CHECKING:
+    from luce import answers as answers
+    from luce import calibration as calibration
+    from luce import counts as counts
+    from luce import embed as embed
+    from luce import errors as errors
+    from luce import estimates as estimates
+    from luce import hypotheses as hypotheses
+    from luce import plots as plots
+    from luce import reading as reading
+    from luce import runs as runs
+    from luce import sequences as sequences
+    from luce import simulate as simulate
+    from luce import workflows as workflows
+    from luce.answers.comparisons import beats as beats
+    from luce.answers.leave_one_out import loo as loo
+    from luce.answers.prediction import log_predictive as log_predictive
+    from luce.answers.ranks import probability_best as probability_best
+    from luce.answers.ranks import rank_probabilities as rank_probabilities
+    from luce.answers.ranks import tie_groups as tie_groups
+    from luce.answers.scales import elo as elo
+    from luce.answers.scales import log_odds as log_odds
+    from luce.answers.scales import shares as shares
+    from luce.answers.summaries import summary as summary
+    from luce.cluster.sharded import sample_sharded as sample_sharded
+    from luce.counts.comparability import comparable_groups as comparable_groups
+    from luce.counts.counts import ConditionalCounts as ConditionalCounts
+    from luce.embed.gibbs_step import GibbsStep as GibbsStep
+    from luce.errors import ConvergenceWarning as ConvergenceWarning
+    from luce.errors import LuceError as LuceError
+    from luce.estimates.likelihood import maximum_likelihood as maximum_likelihood
+    from luce.hypotheses.bayes_factors import bayes_factor as bayes_factor
+    from luce.hypotheses.questions import hypothesis as hypothesis
+    from luce.model.priors import DirichletProcess as DirichletProcess
+    from luce.model.priors import Gamma as Gamma
+    from luce.posterior import Posterior as Posterior
+    from luce.posterior import posterior_of as posterior_of
+    from luce.reading.choices import from_choices as from_choices
+    from luce.reading.files import read as read
+    from luce.reading.groups import from_groups as from_groups
+    from luce.reading.pairs import from_pairs as from_pairs
+    from luce.reading.rankings import from_rankings as from_rankings
+    from luce.reading.tables import from_table as from_table
+    from luce.reading.teams import from_teams as from_teams
+    from luce.reading.transitions import from_transitions as from_transitions
+    from luce.reports.whole import report as report
+    from luce.runs.resuming import resume as resume
+    from luce.runs.saving import load as load
+    from luce.runs.saving import save as save
+    from luce.sequences.hdp import HDPTransitions as HDPTransitions
+    from luce.version import __version__ as __version__
+    from luce.workflows.many import sample_many as sample_many
+
+_HOMES = {
+    "ConditionalCounts": "counts.counts",
+    "ConvergenceWarning": "errors",
+    "DirichletProcess": "model.priors",
+    "Gamma": "model.priors",
+    "GibbsStep": "embed.gibbs_step",
+    "HDPTransitions": "sequences.hdp",
+    "LuceError": "errors",
+    "Posterior": "posterior",
+    "__version__": "version",
+    "bayes_factor": "hypotheses.bayes_factors",
+    "beats": "answers.comparisons",
+    "comparable_groups": "counts.comparability",
+    "elo": "answers.scales",
+    "from_choices": "reading.choices",
+    "from_groups": "reading.groups",
+    "from_pairs": "reading.pairs",
+    "from_rankings": "reading.rankings",
+    "from_table": "reading.tables",
+    "from_teams": "reading.teams",
+    "from_transitions": "reading.transitions",
+    "hypothesis": "hypotheses.questions",
+    "load": "runs.saving",
+    "log_odds": "answers.scales",
+    "log_predictive": "answers.prediction",
+    "loo": "answers.leave_one_out",
+    "maximum_likelihood": "estimates.likelihood",
+    "posterior_of": "posterior",
+    "probability_best": "answers.ranks",
+    "rank_probabilities": "answers.ranks",
+    "read": "reading.files",
+    "report": "reports.whole",
+    "resume": "runs.resuming",
+    "sample_many": "workflows.many",
+    "sample_sharded": "cluster.sharded",
+    "save": "runs.saving",
+    "shares": "answers.scales",
+    "summary": "answers.summaries",
+    "tie_groups": "answers.ranks",
+}
+
+_ROOMS = [
+    "answers",
     "calibration",
-    "check_calibration",
-    "comparable_groups",
-    "diagnostics",
-    "draw_new_atoms",
-    "elo",
-    "expected_new",
-    "expected_order",
-    "expected_ranks",
-    "from_choices",
-    "from_groups",
-    "from_pairs",
-    "from_rankings",
-    "from_table",
-    "from_teams",
-    "from_transitions",
-    "hypothesis",
-    "intervals",
-    "load",
-    "log_likelihood",
-    "log_odds",
-    "log_predictive",
-    "loo",
-    "maximum_likelihood",
-    "open_run",
+    "counts",
+    "embed",
+    "errors",
+    "estimates",
+    "hypotheses",
     "plots",
-    "posterior_of",
-    "posterior_predictive",
-    "prior_only",
-    "probability_best",
-    "rank_probabilities",
-    "read",
-    "reduce_logs",
-    "report",
-    "resume",
-    "sample_many",
-    "sample_sharded",
-    "save",
-    "sensitivity",
-    "shares",
+    "reading",
+    "runs",
+    "sequences",
     "simulate",
-    "summary",
-    "tie_groups",
-    "transition_matrix",
-    "win_matrix",
+    "workflows",
 ]
+
+__getattr__, __dir__, __all__ = lazy_names(__name__, _HOMES, _ROOMS)

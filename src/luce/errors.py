@@ -110,6 +110,10 @@ def warn_user(warning: Warning) -> None:
     warnings.warn(warning, stacklevel=level)
 
 
+class HalfWinsWarning(UserWarning):
+    """Half wins are a custom: they are not the likelihood of any model of ties."""
+
+
 class SkippedRowsWarning(UserWarning):
     """Rows or lines were left out, as asked; `problems` lists them all."""
 

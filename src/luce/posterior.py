@@ -2,19 +2,37 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
 import numpy as np
 from numpy.typing import ArrayLike
 
 from luce._types import FloatArray, Label, Labels, SeedLike
-from luce.drawable import Drawable
+from luce.counts.counts import ConditionalCounts
+from luce.errors import MethodError
 from luce.estimates.curvature import covariance_at
 from luce.estimates.modes import Mode, check_scale, find_mode
 from luce.model import density, exact
 from luce.model.exact import LogEvidence
+from luce.model.model import Model
+from luce.model.priors import Prior, PriorLike
+from luce.model.structure import Structure
 from luce.sampling.progress import announce_compilation
 
+if TYPE_CHECKING:
+    from distributed import Client
+    from xarray import DataTree
 
-class Posterior(Drawable):
+    from luce.cluster.connect import ClusterLike
+    from luce.sampling.settings import Settings
+
+
+class Posterior:
     """The posterior of category probabilities under a Dirichlet prior and conditional counts.
 
         density(p)  proportional to  prod_i p_i^(a_i + n_i - 1) * prod_S p(S)^(e_S)
@@ -26,8 +44,9 @@ class Posterior(Drawable):
     concentration
         The prior's a_i: one positive number for all categories, one for each, or a mapping
         from labels to numbers.  Or a `Gamma`, the prior of a common a that is not known: it is
-        then drawn too, and only `structure` and `sample` can be asked for.  Or a
-        `DirichletProcess`, for categories of which most have never been seen.
+        then drawn too, and only `structure` and `sample` can be asked for.  Or a prior as an
+        object: `Dirichlet`, or `DirichletProcess` for categories of which most have never been
+        seen.
 
     Examples
     --------
@@ -39,6 +58,174 @@ class Posterior(Drawable):
     >>> posterior.mean().round(3)
     array([0.333, 0.444, 0.222])
     """
+
+    def __init__(self, counts: ConditionalCounts, concentration: PriorLike = 1.0) -> None:
+        self._model = Model(counts, concentration)
+
+    @classmethod
+    def of_model(cls, model: Model) -> Posterior:
+        """Make the posterior of a model that is there already."""
+        new = cls.__new__(cls)
+        new._model = model
+        return new
+
+    @property
+    def model(self) -> Model:
+        """Data and prior as the samplers take them."""
+        return self._model
+
+    @property
+    def counts(self) -> ConditionalCounts:
+        """The data."""
+        return self._model.counts
+
+    @property
+    def prior(self) -> Prior:
+        """The prior, a `Dirichlet` or a `DirichletProcess`."""
+        return self._model.prior
+
+    @property
+    def concentration(self) -> FloatArray:
+        """The prior's parameter, shape (n_categories,); its mean where it is drawn too."""
+        return self._model.concentration
+
+    def without_data(self) -> Posterior:
+        """Return the posterior of no data: its draws are draws of the prior.
+
+        Examples
+        --------
+        >>> import luce
+        >>> luce.Posterior(ConditionalCounts("ab").observe({"a": 3}), 2.0).without_data().mean()
+        array([0.5, 0.5])
+        """
+        return Posterior(ConditionalCounts(self.counts.categories), self.prior)
+
+    @cached_property
+    def structure(self) -> Structure:
+        """Which parts are exact, and which must be simulated; printed, also how and why."""
+        announce_compilation()
+        return replace(self._model.structure, choices=self._choices)
+
+    def _choices(self) -> list[str]:
+        from luce.sampling.methods import parts_of
+
+        if self._model.hyperprior is not None:
+            return ["waiting-times, the concentration is drawn too"] * len(self.structure.cores)
+        return [f"{part.name}, {part.reason}" for part in parts_of(self._model.shapes)]
+
+    def sample(
+        self,
+        draws: int = 1000,
+        *,
+        chains: int = 4,
+        warmup: int | None = None,
+        seed: SeedLike = None,
+        method: str = "auto",
+        reduce: bool = True,
+        initial: ArrayLike | str = "prior",
+        threads: int | None = None,
+        progress: bool = True,
+        log_probabilities: bool | None = None,
+        proposal_concentration: float | None = None,
+        thin: int = 1,
+        keep: Labels | None = None,
+        to: str | os.PathLike[str] | None = None,
+        quantiles: Sequence[float] | None = None,
+        cluster: ClusterLike = None,
+    ) -> DataTree:
+        """Draw from the posterior.
+
+        Parameters
+        ----------
+        draws
+            Draws to keep from each chain.
+        chains
+            Independent chains.
+        warmup
+            Sweeps to discard first; half the draws, at least 100 and at most 1000, unless given.
+            Exact draws need none.
+        seed
+            The same seed gives the same draws, for any number of threads.
+        method
+            "auto" chooses for each core, see `structure`.  Or one for all: "exact" (where the
+            sets nest), "rejection" (perfect draws, where each set leaves out one atom),
+            "hamiltonian" (for weakly connected cores), "waiting-times", "hidden-counts" (the
+            paper's) or "metropolis" (the paper's baseline).  Where the sets nest nothing is left
+            to simulate, and every method but one with ``reduce=False`` is exact.
+        reduce
+            Simulate only the irreducible cores and split exactly around them; False runs the
+            method on the raw categories.
+        initial
+            "prior" starts every chain at a draw of the prior; or starting probabilities, shape
+            (n_categories,) or (chains, n_categories).
+        threads
+            Chains run at the same time; as many as there are processors unless given.
+        progress
+            Show a bar for anything longer than two seconds?
+        log_probabilities
+            Keep logarithms too, at twice the memory?  Unless given: where some shape below 0.1
+            makes probabilities so small that they are wanted.
+        proposal_concentration
+            "metropolis" only: the proposal's parameter; tuned to accept 0.24 unless given.
+        thin
+            Sweeps a draw: of so many one is kept.
+        keep
+            The labels whose draws are kept; all unless given.
+        to
+            A folder, ending in .zarr, that draws go to as they are made, so that memory does not
+            grow with them; a run that was broken off goes on with `luce.resume`.
+        quantiles
+            With `to`: fractions whose quantiles are followed for every category, kept or not.
+            Means and standard deviations are followed in any case.
+        cluster
+            Draw the chains on the workers of a Dask scheduler, given by its address or a client, or
+            "local" for processes of this machine; None, as ever, in threads of this process.
+
+        Returns
+        -------
+        DataTree
+            ``posterior["probabilities"]`` with dimensions (chain, draw, category); statistics of
+            the chains, prior and counts in the other groups; the settings as attributes.  With
+            `to`, draws are read from the disk where they are asked for.
+        """
+        from luce.cluster.chains import stream_on
+        from luce.cluster.connect import connected
+        from luce.runs.open_stream import begin
+        from luce.sampling.settings import Settings
+
+        settings = Settings(
+            draws, chains, warmup, seed, method, reduce, initial, threads, progress,
+            log_probabilities, proposal_concentration, thin, keep,
+        )  # fmt: skip
+        if to is None and quantiles is not None:
+            raise MethodError("quantiles are followed only in a run that goes to a disk, to=...")
+        with connected(cluster) as client:
+            if to is not None:
+                elsewhere = None if client is None else stream_on(client, self._model)
+                return begin(self._model, settings, Path(to), quantiles, elsewhere)
+            return self._draw(settings, client)
+
+    def _draw(self, settings: Settings, client: Client | None) -> DataTree:
+        from luce.cluster.chains import draw_on
+        from luce.runs.tree import Origin, as_datatree
+        from luce.sampling.convergence import warn_if_not_converged
+        from luce.sampling.memory import draw
+
+        if client is None:
+            result = draw(self._model, settings)
+        else:
+            result = draw_on(client, self._model, settings)
+        if not result.method.independent:
+            proposes = [part.kernel.statistic == "accepted" for part in result.method.parts]
+            accepted = result.statistics[..., proposes] if any(proposes) else None
+            watched = result.probabilities
+            if self._model.hyperprior is not None:
+                watched = np.concatenate([watched, result.statistics], axis=2)
+            warn_if_not_converged(watched, accepted)
+        origin = Origin(
+            self._model, result.method, result.warmup, result.seed, result.thin, result.kept
+        )
+        return as_datatree(result, origin)
 
     def log_density(self, probabilities: ArrayLike) -> FloatArray:
         """Log prior plus log likelihood, up to the evidence.
@@ -55,22 +242,22 @@ class Posterior(Drawable):
         >>> float(posterior.log_density([0.5, 0.5]).round(4))
         -2.0794
         """
-        self._require_number("the density")
+        self._model.require_number("the density")
         return density.log_posterior(
-            probabilities, self._counts, self._concentration, self._remainder
+            probabilities, self.counts, self.concentration, self._model.remainder
         )
 
     def mean(self) -> FloatArray:
         """Posterior mean in closed form, shape (n_categories,), where the sets nest."""
-        self._require_number("the posterior mean")
-        exact.require_exact(self._structure, "the posterior mean")
-        return exact.mean_and_variance(self._shapes)[0]
+        self._model.require_number("the posterior mean")
+        exact.require_exact(self._model.structure, "the posterior mean")
+        return exact.mean_and_variance(self._model.shapes)[0]
 
     def variance(self) -> FloatArray:
         """Posterior variance in closed form, shape (n_categories,), where the sets nest."""
-        self._require_number("the posterior variance")
-        exact.require_exact(self._structure, "the posterior variance")
-        return exact.mean_and_variance(self._shapes)[1]
+        self._model.require_number("the posterior variance")
+        exact.require_exact(self._model.structure, "the posterior variance")
+        return exact.mean_and_variance(self._model.shapes)[1]
 
     def mode(self, scale: str = "simplex") -> Mode:
         """Most probable probabilities, shape (n_categories,), by Newton's method.
@@ -105,9 +292,9 @@ class Posterior(Drawable):
         >>> Posterior(counts).mode("log-odds")
         Mode(log-odds: Ann: 0.1531, Bo: 0.329, Cy: 0.5179)
         """
-        self._require_number("the mode")
+        self._model.require_number("the mode")
         announce_compilation()
-        return find_mode(self._counts, self._concentration, scale)
+        return find_mode(self.counts, self.concentration, scale)
 
     def covariance(
         self, scale: str = "simplex", reference: Label = "mean", among: Labels | None = None
@@ -139,10 +326,10 @@ class Posterior(Drawable):
         array([[ 0.0047, -0.0047],
                [-0.0047,  0.0047]])
         """
-        self._require_number("the Laplace fit")
+        self._model.require_number("the Laplace fit")
         mode = self.mode("log-odds")
         check_scale(scale)
-        return covariance_at(self._counts, self._concentration, mode, scale, reference, among)
+        return covariance_at(self.counts, self.concentration, mode, scale, reference, among)
 
     def standard_errors(
         self, scale: str = "simplex", reference: Label = "mean", among: Labels | None = None
@@ -195,6 +382,42 @@ class Posterior(Drawable):
         from luce.estimates.evidence import log_evidence
         from luce.sampling.settings import Settings
 
-        self._require_number("the evidence")
+        self._model.require_number("the evidence")
         settings = Settings(draws, chains, seed=seed, progress=progress)
-        return log_evidence(self._shapes, self._concentration, self._remainder, settings, method)
+        return log_evidence(
+            self._model.shapes, self.concentration, self._model.remainder, settings, method
+        )
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Pickle data and prior alone: everything else is worked out again."""
+        return Posterior, (self.counts, self.prior)
+
+    def __repr__(self) -> str:
+        return f"Posterior({self.counts!r}, {self.prior!r})"
+
+
+def posterior_of(run: DataTree) -> Posterior:
+    """Rebuild the posterior that a run was drawn from: its data and its prior.
+
+    Parameters
+    ----------
+    run
+        What `Posterior.sample` or `luce.load` returned.
+
+    Raises
+    ------
+    DataError
+        When the run does not hold its data, or not the data it was drawn from.
+
+    Examples
+    --------
+    >>> counts = ConditionalCounts(["a", "b", "c"]).observe({"b": 2}, without=["a"])
+    >>> run = Posterior(counts, concentration=2.0).sample(10, seed=1)
+    >>> posterior_of(run)
+    Posterior(ConditionalCounts(3 categories, 2 outcomes, 1 set), Dirichlet(2))
+    >>> posterior_of(run).counts == counts
+    True
+    """
+    from luce.runs.contents import model_of
+
+    return Posterior.of_model(model_of(run))

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import luce
-from luce import ConditionalCounts, DataError, Posterior
+from luce import ConditionalCounts, Posterior
+from luce.errors import DataError
 
 COUNTS = (
     ConditionalCounts(["a", "b", "tie", "c", "home"])
@@ -27,14 +28,16 @@ def alone(run: Any) -> Any:
 
 
 def test_ranks_among_some_are_those_without_the_others(run: Any) -> None:
-    for function in (luce.rank_probabilities, luce.probability_best, luce.expected_ranks,
-                     luce.win_matrix, luce.log_odds, luce.elo):  # fmt: skip
+    for function in (luce.rank_probabilities, luce.probability_best, luce.answers.expected_ranks,
+                     luce.answers.win_matrix, luce.log_odds, luce.elo):  # fmt: skip
         some = function(run, among=PLAYERS)
         assert some["category"].values.tolist() == ["a", "b", "c"]
         np.testing.assert_allclose(_array(some), _array(function(alone(run))))
         assert not _same(function(run), some)
     assert luce.tie_groups(run, among=PLAYERS) == luce.tie_groups(alone(run))
-    assert luce.expected_order(run, among=PLAYERS) == luce.expected_order(alone(run))
+    assert luce.answers.expected_order(run, among=PLAYERS) == luce.answers.expected_order(
+        alone(run)
+    )
 
 
 def _array(found: Any) -> Any:
@@ -58,12 +61,12 @@ def test_the_summary_of_some_keeps_their_probabilities(run: Any) -> None:
 
 
 def test_sensitivity_among_some() -> None:
-    table = luce.sensitivity(COUNTS, [1.0], 200, among=PLAYERS, seed=1, progress=False)
+    table = luce.workflows.sensitivity(COUNTS, [1.0], 200, among=PLAYERS, seed=1, progress=False)
     assert table["category"].values.tolist() == ["a", "b", "c"]
     assert float(table["p_best"].sum()) == pytest.approx(1.0)
 
 
-@pytest.mark.parametrize("function", [luce.rank_probabilities, luce.win_matrix, luce.elo])
+@pytest.mark.parametrize("function", [luce.rank_probabilities, luce.answers.win_matrix, luce.elo])
 def test_unknown_labels_are_refused(function: Any, run: Any) -> None:
     with pytest.raises(DataError, match="'z' in among is not a category"):
         function(run, among=["a", "z"])
@@ -75,7 +78,7 @@ def test_pictures_of_some(run: Any) -> None:
     pytest.importorskip("matplotlib")
     ax = luce.plots.rank_heatmap(run, among=PLAYERS)
     assert sorted(t.get_text() for t in ax.get_yticklabels()) == ["a", "b", "c"]
-    order = luce.expected_order(run, among=PLAYERS)
+    order = luce.answers.expected_order(run, among=PLAYERS)
     drawn = ax.images[0].get_array().data
     np.testing.assert_allclose(
         drawn, luce.rank_probabilities(run, among=PLAYERS).sel(category=order).values
@@ -99,7 +102,7 @@ def test_strengths_on_shared_axes_show_everything() -> None:
 def test_elo_in_a_picture_begins_where_it_is_told(run: Any) -> None:
     pytest.importorskip("matplotlib")
     ax = luce.plots.strengths(run, scale="elo", reference="a", at=1000.0, among=PLAYERS)
-    mean = luce.intervals(luce.elo(run, "a", 1000.0, among=PLAYERS))["mean"]
+    mean = luce.answers.intervals(luce.elo(run, "a", 1000.0, among=PLAYERS))["mean"]
     places = np.concatenate([np.ravel(line.get_xdata()) for line in ax.lines] + [
         np.ravel(c.get_offsets()[:, 0]) for c in ax.collections if len(c.get_offsets()) > 1
     ])  # fmt: skip
@@ -112,7 +115,7 @@ def test_rows_make_a_matrix_with_exact_zeros() -> None:
     rows = luce.from_transitions("abcabcacb", rows="separate", self_loops="removed")
     runs = {s: Posterior(row).sample(300, seed=k, progress=False)
             for k, (s, row) in enumerate(rows.items())}  # fmt: skip
-    matrix = luce.transition_matrix(runs)
+    matrix = luce.answers.transition_matrix(runs)
     assert matrix.dims == ("chain", "draw", "source", "target")
     np.testing.assert_allclose(matrix.sum("target"), 1.0)
     for state in "abc":
@@ -127,8 +130,8 @@ def test_rows_that_do_not_fit_are_refused() -> None:
     ab = Posterior(ConditionalCounts("ab"))
     one, two = ab.sample(10, seed=1, progress=False), ab.sample(20, seed=2, progress=False)
     with pytest.raises(DataError, match="differ in chains and draws"):
-        luce.transition_matrix({"a": one, "b": two})
+        luce.answers.transition_matrix({"a": one, "b": two})
     with pytest.raises(DataError, match="no draws"):
-        luce.transition_matrix({"a": one})
+        luce.answers.transition_matrix({"a": one})
     with pytest.raises(DataError, match="mapping"):
-        luce.transition_matrix([])  # type: ignore[arg-type]
+        luce.answers.transition_matrix([])  # type: ignore[arg-type]

@@ -287,7 +287,7 @@ def test_statistic_convergence_is_that_of_slices(draws: int, points: int, known:
 
 @pytest.mark.parametrize("truth", [([0.5], [0.1, 0.1]), ([0.5, np.nan], [0.1, 0.1]), 3, ("a", "b")])
 def test_a_truth_that_does_not_fit_is_refused(truth: Any) -> None:
-    with pytest.raises(luce.DataError, match="truth"):
+    with pytest.raises(luce.errors.DataError, match="truth"):
         diagnostics.statistic_convergence(dirichlet((2, 50, 2)), truth=truth)
 
 
@@ -339,17 +339,17 @@ def test_autocorrelation_of_autoregressive_chains(r: float) -> None:
 
 @pytest.mark.parametrize("lags", [-1, 50, 100])
 def test_lags_that_there_are_not(lags: int) -> None:
-    with pytest.raises(luce.DataError, match="0 to 49"):
+    with pytest.raises(luce.errors.DataError, match="0 to 49"):
         diagnostics.autocorrelation(dirichlet((2, 50, 2)), lags)
 
 
 @pytest.mark.parametrize("given", [2.0, 2.5, "2", None, True, np.float64(2)])
 def test_lags_and_points_are_whole_numbers(given: Any) -> None:
     x = dirichlet((2, 50, 2))
-    with pytest.raises(luce.DataError, match=r"lags = .* a whole number is needed"):
+    with pytest.raises(luce.errors.DataError, match=r"lags = .* a whole number is needed"):
         diagnostics.autocorrelation(x, given)
     for function in (diagnostics.mpsrf_convergence, diagnostics.statistic_convergence):
-        with pytest.raises(luce.DataError, match=r"points = .* a whole number is needed"):
+        with pytest.raises(luce.errors.DataError, match=r"points = .* a whole number is needed"):
             function(x, given)
     assert diagnostics.autocorrelation(x, np.int64(2)).sizes["lag"] == 3
 
@@ -432,18 +432,18 @@ REFUSED: dict[str, tuple[Any, str]] = {
 @every_function
 @pytest.mark.parametrize("given", REFUSED.values(), ids=REFUSED)
 def test_what_is_refused(function: Any, given: tuple[Any, str]) -> None:
-    with pytest.raises(luce.DataError, match=given[1]):
+    with pytest.raises(luce.errors.DataError, match=given[1]):
         function(given[0])
 
 
 def test_what_the_mpsrf_refuses() -> None:
     x = dirichlet((2, 50, 3), seed=17)
     for function in (diagnostics.mpsrf, lambda y: diagnostics.mpsrf_convergence(y, 1)):
-        with pytest.raises(luce.DataError, match="1 chain"):
+        with pytest.raises(luce.errors.DataError, match="1 chain"):
             function(x[:1])
-        with pytest.raises(luce.DataError, match="add up to 1"):
+        with pytest.raises(luce.errors.DataError, match="add up to 1"):
             function(x[:, :, :2])
-    with pytest.raises(luce.DataError, match=r"1 draw\(s\)"):
+    with pytest.raises(luce.errors.DataError, match=r"1 draw\(s\)"):
         diagnostics.mpsrf(x[:, :1])
     assert diagnostics.mpsrf(x.astype(np.float32)) == pytest.approx(diagnostics.mpsrf(x), rel=1e-3)
 
@@ -451,10 +451,10 @@ def test_what_the_mpsrf_refuses() -> None:
 def test_points_that_there_are_not() -> None:
     x = dirichlet((2, 50, 3), seed=18)
     for points in (0, -1, 17):
-        with pytest.raises(luce.DataError, match="1 to 16 are possible"):
+        with pytest.raises(luce.errors.DataError, match="1 to 16 are possible"):
             diagnostics.mpsrf_convergence(x, points)
     for points in (0, 51):
-        with pytest.raises(luce.DataError, match="1 to 50"):
+        with pytest.raises(luce.errors.DataError, match="1 to 50"):
             diagnostics.statistic_convergence(x, points)
     assert diagnostics.mpsrf_convergence(x, 16).sizes["draw"] == 16
     assert diagnostics.statistic_convergence(x, 50).sizes["draw"] == 50

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 import luce
-from luce import ConditionalCounts, DataError, Posterior
+from luce import ConditionalCounts, Posterior
+from luce.errors import DataError
 
 SEED = int(os.environ.get("LUCE_TEST_SEED", "0"))
 LABELS = ["a", "b", "c", "d"]
@@ -33,11 +34,11 @@ def direct(p: np.ndarray) -> np.ndarray:
 def test_each_piece_has_its_own_likelihood() -> None:
     draws = Posterior(sum(pieces())).sample(1000, chains=2, seed=SEED, progress=False)
     p = draws.posterior["probabilities"].values
-    found = luce.log_likelihood(draws, pieces())
+    found = luce.answers.log_likelihood(draws, pieces())
     assert found.dims == ("chain", "draw", "piece")
     np.testing.assert_allclose(found.values, direct(p), rtol=1e-12)
     other_order = ConditionalCounts(["d", "c", "b", "a"]).observe({"a": 1}, within=["a", "b"])
-    again = luce.log_likelihood(draws, [other_order])
+    again = luce.answers.log_likelihood(draws, [other_order])
     np.testing.assert_allclose(again.values[..., 0], direct(p)[..., 0], rtol=1e-12)
 
 
@@ -52,7 +53,7 @@ def test_pieces_left_out_are_predicted_as_well_as_is_said() -> None:
     for k in range(len(given)):
         rest = sum(given[:k] + given[k + 1 :])
         draws = Posterior(rest, 1.3).sample(10_000, seed=100 * SEED + k, progress=False)
-        held_out = luce.log_likelihood(draws, [given[k]]).values
+        held_out = luce.answers.log_likelihood(draws, [given[k]]).values
         without.append(np.log(np.exp(held_out).mean()))
     found, inside = np.empty((runs, len(given))), np.empty((runs, len(given)))
     for r in range(runs):
@@ -60,7 +61,7 @@ def test_pieces_left_out_are_predicted_as_well_as_is_said() -> None:
         result = luce.loo(draws, given)
         found[r] = result.elpd_i.values
         assert result.elpd == pytest.approx(found[r].sum())
-        inside[r] = np.log(np.exp(luce.log_likelihood(draws, given).values).mean((0, 1)))
+        inside[r] = np.log(np.exp(luce.answers.log_likelihood(draws, given).values).mean((0, 1)))
     spread = np.sqrt((found.var(axis=0, ddof=1) * 1.1).mean())  # pooled: 27 degrees of freedom
     bound = 5.5 * spread  # t with 27 degrees of freedom: 1e-4 / 9 two-sided is 5.4
     assert np.abs(found.mean(axis=0) - without).max() < bound
@@ -95,6 +96,6 @@ def test_a_better_description_is_preferred() -> None:
 
 def test_no_pieces_are_refused() -> None:
     with pytest.raises(DataError, match="no pieces"):
-        luce.log_likelihood(np.full((1, 2, 3), 1 / 3), [])
+        luce.answers.log_likelihood(np.full((1, 2, 3), 1 / 3), [])
     with pytest.raises(DataError, match="piece 0"):
-        luce.log_likelihood(np.full((1, 2, 3), 1 / 3), [ConditionalCounts(["x", "y"])])
+        luce.answers.log_likelihood(np.full((1, 2, 3), 1 / 3), [ConditionalCounts(["x", "y"])])

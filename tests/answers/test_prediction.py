@@ -20,10 +20,11 @@ from scipy.special import betainc, betaln, gammaln
 from scipy.stats import chi2, gamma, norm
 
 import luce
-from luce import ConditionalCounts, DataError, Posterior
+from luce import ConditionalCounts, Posterior
 from luce.answers import view as labelled_draws
 from luce.answers.prediction import LogPredictive
 from luce.answers.summaries import Summary
+from luce.errors import DataError
 
 Floats = npt.NDArray[np.float64]
 
@@ -111,7 +112,7 @@ def test_best_is_the_head_of_the_table(x: Floats) -> None:
 def test_expected_ranks_are_those_of_loops(x: Floats, interval: float) -> None:
     weights = ranks_by_loops(x)
     total, tail = len(weights), (1 - interval) / 2
-    found = luce.expected_ranks(draws_of(x), interval)
+    found = luce.answers.expected_ranks(draws_of(x), interval)
     for i in range(x.shape[2]):
         rows = [w[i] for w in weights]
         mean = sum(r * v for row in rows for r, v in enumerate(row, 1)) / total
@@ -135,8 +136,8 @@ def test_expected_order_is_that_of_loops(x: Floats) -> None:
         weights = np.mean(ranks_by_loops(x[:, :, sorted(chosen)]), axis=0)
         mean = (weights * np.arange(len(chosen))).sum(axis=1).round(9)
         truth = [NAMES[i] for _, i in sorted(zip(mean.tolist(), sorted(chosen), strict=True))]
-        assert luce.expected_order(draws_of(x), [NAMES[i] for i in chosen]) == truth
-    assert sorted(luce.expected_order(draws_of(x))) == NAMES[:n]
+        assert luce.answers.expected_order(draws_of(x), [NAMES[i] for i in chosen]) == truth
+    assert sorted(luce.answers.expected_order(draws_of(x))) == NAMES[:n]
 
 
 @cases
@@ -144,7 +145,7 @@ def test_expected_order_is_that_of_loops(x: Floats) -> None:
 def test_tie_groups_are_those_of_loops(x: Floats, probability: float) -> None:
     flat = {name: x[:, :, i].ravel().tolist() for i, name in enumerate(NAMES[: x.shape[2]])}
     truth: list[list[str]] = []
-    for name in luce.expected_order(draws_of(x)):
+    for name in luce.answers.expected_order(draws_of(x)):
         assert isinstance(name, str)
         if truth:
             pairs = list(zip(flat[truth[-1][0]], flat[name], strict=True))
@@ -165,7 +166,7 @@ def test_ranks_of_logs_tell_apart_what_underflows() -> None:
     bare = luce.rank_probabilities(tree["posterior"]["probabilities"])
     np.testing.assert_array_equal(bare[[1, 3], 3:], 0.5)  # both 0: the last two ranks, shared
     assert float(luce.rank_probabilities(tree)[1, 3]) != 0.5
-    assert luce.expected_ranks(tree)["mean"].values[1] != 4.5
+    assert luce.answers.expected_ranks(tree)["mean"].values[1] != 4.5
 
 
 # -- duels, shares, scales --------------------------------------------------------------
@@ -173,7 +174,7 @@ def test_ranks_of_logs_tell_apart_what_underflows() -> None:
 
 def test_beats_and_win_matrix_are_those_of_loops() -> None:
     x = dirichlet([0.7, 1.0, 2.0, 3.0])
-    matrix = luce.win_matrix(draws_of(x))
+    matrix = luce.answers.win_matrix(draws_of(x))
     assert matrix.dims == ("category", "opponent")
     assert matrix["opponent"].values.tolist() == NAMES[:4]
     for i, j in itertools.product(range(4), repeat=2):
@@ -187,7 +188,7 @@ def test_beats_and_win_matrix_are_those_of_loops() -> None:
 
 def test_win_matrix_where_probabilities_underflow() -> None:
     logs = deep_logs()
-    matrix = luce.win_matrix(tree_of(logs))
+    matrix = luce.answers.win_matrix(tree_of(logs))
     for i, j in itertools.product(range(5), repeat=2):
         truth = [1 / (1 + math.exp(min(v[j] - v[i], 700))) for v in logs.reshape(-1, 5).tolist()]
         assert float(matrix[i, j]) == pytest.approx(sum(truth) / len(truth), rel=1e-12, abs=1e-300)
@@ -215,7 +216,7 @@ def test_shares_where_all_on_offer_underflow() -> None:
     truth = 1 / (1 + np.exp(logs[:, :, 3] - logs[:, :, 1]))
     np.testing.assert_allclose(luce.shares(tree, "bd")[:, :, 0], truth, rtol=1e-12)
     np.testing.assert_allclose(luce.beats(tree, "b", "d"), truth, rtol=1e-12)
-    table = luce.calibration(tree, [("b", "bd", 1)])
+    table = luce.answers.reliability(tree, [("b", "bd", 1)])
     np.testing.assert_allclose(table["predicted"][0], truth.mean(), rtol=1e-12)
     np.testing.assert_allclose(luce.log_odds(tree, "a"), logs - logs[:, :, :1], rtol=1e-12)
 
@@ -226,11 +227,11 @@ def test_without_logs_what_underflowed_is_refused() -> None:
     for attempt in (
         lambda: luce.shares(bare, "bd"),
         lambda: luce.beats(bare, "b", "d"),
-        lambda: luce.win_matrix(bare),
+        lambda: luce.answers.win_matrix(bare),
         lambda: luce.log_odds(bare, "a"),
         lambda: luce.log_predictive(bare, given_pair),
-        lambda: luce.posterior_predictive(bare, given_pair, 1),
-        lambda: luce.calibration(bare, [("b", "bd", 1)]),
+        lambda: luce.answers.posterior_predictive(bare, given_pair, 1),
+        lambda: luce.answers.reliability(bare, [("b", "bd", 1)]),
     ):
         with pytest.raises(DataError, match=r"'b', 'd' are 0 .* log_probabilities=True"):
             attempt()
@@ -260,7 +261,7 @@ def test_a_label_called_mean_is_a_label() -> None:
 
 def test_intervals_are_quantiles_of_all_draws() -> None:
     x = dirichlet([0.7, 1.0, 2.0], draws=101)
-    found = luce.intervals(luce.shares(draws_of(x), "ab"), interval=0.8)
+    found = luce.answers.intervals(luce.shares(draws_of(x), "ab"), interval=0.8)
     assert list(found) == ["mean", "sd", "lower", "upper"]
     flat = np.sort((x[:, :, 0] / (x[:, :, 0] + x[:, :, 1])).ravel())
     assert float(found["mean"][0]) == pytest.approx(flat.mean())
@@ -272,9 +273,9 @@ def test_intervals_are_quantiles_of_all_draws() -> None:
     )
     assert float(found["upper"][1]) == pytest.approx(1 - float(found["lower"][0]), rel=1e-9)
     assert found["category"].values.tolist() == ["a", "b"]
-    assert luce.intervals(luce.beats(draws_of(x), "a", "b"))["mean"].dims == ()
+    assert luce.answers.intervals(luce.beats(draws_of(x), "a", "b"))["mean"].dims == ()
     tree = xr.DataTree.from_dict({"/posterior": xr.Dataset({"probabilities": draws_of(x)})})
-    np.testing.assert_allclose(luce.intervals(tree)["mean"], x.mean(axis=(0, 1)))
+    np.testing.assert_allclose(luce.answers.intervals(tree)["mean"], x.mean(axis=(0, 1)))
 
 
 # -- closed forms -----------------------------------------------------------------------
@@ -318,7 +319,7 @@ def test_best_of_two_is_an_incomplete_beta() -> None:
     error = np.sqrt(truth * (1 - truth) / 40_000)
     first = luce.probability_best(draws).values, truth, error, truth[::-1]
     # The mean of p_a / (p_a + p_b), and its interval's ends.
-    found = luce.intervals(luce.beats(draws, "a", "b"))
+    found = luce.answers.intervals(luce.beats(draws, "a", "b"))
     sd = math.sqrt(a * b / (a + b) ** 2 / (a + b + 1))
     mean = found["mean"].values, a / (a + b), sd / 200, 0.5
     inside = betainc(a, b, found["lower"].values), betainc(a, b, found["upper"].values)
@@ -339,7 +340,7 @@ def test_ranks_of_three_are_those_of_quadrature() -> None:
         [[betainc(a[i], a[j], 0.5) if i != j else 0 for j in range(3)] for i in range(3)]
     )
     mean = 1 + chance.sum(axis=1)
-    found = luce.expected_ranks(draws)
+    found = luce.answers.expected_ranks(draws)
     check(first, (found["mean"].values, mean, found["sd"].values / 200, mean[[0, 2, 1]]))
 
 
@@ -350,10 +351,10 @@ def test_wins_and_shares_of_a_dirichlet() -> None:
     truth = a[:, None] / sums
     error = np.sqrt(truth * (1 - truth) / (sums + 1) / 40_000)
     above = np.triu_indices(4, 1)
-    matrix = luce.win_matrix(draws).values
+    matrix = luce.answers.win_matrix(draws).values
     wins = matrix[above], truth[above], error[above], truth.T[above]
     np.testing.assert_allclose(matrix + matrix.T, 1, rtol=1e-14)
-    share = luce.intervals(luce.shares(draws, "acd"))
+    share = luce.answers.intervals(luce.shares(draws, "acd"))
     part = a[[0, 2, 3]] / a[[0, 2, 3]].sum()
     error = np.sqrt(part * (1 - part) / (a[[0, 2, 3]].sum() + 1) / 40_000)
     check(wins, (share["mean"].values, part, error, a[[0, 2, 3]] / a.sum()))
@@ -371,7 +372,7 @@ def test_a_symmetric_tie_gives_a_symmetric_posterior() -> None:
         a, b, _ = luce.probability_best(draws).values
         # Both are of the same draws: a is best, or b, or neither.
         error = math.sqrt((a + b - (a - b) ** 2) / 20_000)
-        wins = luce.intervals(luce.beats(draws, "a", "b"))
+        wins = luce.answers.intervals(luce.beats(draws, "a", "b"))
         z = abs(float(wins["mean"]) - 0.5) / float(wins["sd"]) * math.sqrt(20_000)
         found[name] = abs(a - b) / error, z
     bound = norm.isf(1e-4 / 4)
@@ -383,8 +384,8 @@ def test_mirrored_draws_give_mirrored_answers() -> None:
     mirrored = draws_of(np.concatenate([x, x[:, :, [1, 0, 2]]], axis=1))
     table = luce.rank_probabilities(mirrored).values
     np.testing.assert_array_equal(table[0], table[1])
-    assert float(luce.win_matrix(mirrored)[0, 1]) == pytest.approx(0.5)
-    ranks = luce.expected_ranks(mirrored)
+    assert float(luce.answers.win_matrix(mirrored)[0, 1]) == pytest.approx(0.5)
+    ranks = luce.answers.expected_ranks(mirrored)
     assert all(float(ranks[name][0]) == float(ranks[name][1]) for name in ("mean", "sd", "upper"))
 
 
@@ -483,7 +484,7 @@ def test_replicates_keep_the_design() -> None:
     counts = ConditionalCounts(NAMES).observe_ranking("cab", 2).observe({"d": 3, "a": 1})
     counts = counts.observe({"e": 4}, without="a")
     draws = draws_of(dirichlet([1.0, 2.0, 3.0, 1.0, 1.0]))
-    found = luce.posterior_predictive(draws, counts, seed=SEED)
+    found = luce.answers.posterior_predictive(draws, counts, seed=SEED)
     assert found.dims == ("chain", "draw", "outcome")
     for t in [-1, *range(counts.sets.n_sets)]:
         part = found.isel(outcome=np.flatnonzero(found["set"].values == t))
@@ -496,16 +497,16 @@ def test_replicates_keep_the_design() -> None:
     described = set(found["given"].values.tolist())
     assert described & {"{a, b}", "{b, a}"}
     assert "all but {a}" in described
-    again = luce.posterior_predictive(draws, counts, seed=SEED)
+    again = luce.answers.posterior_predictive(draws, counts, seed=SEED)
     xr.testing.assert_identical(again, found)
-    assert not again.equals(luce.posterior_predictive(draws, counts, seed=SEED + 1))
+    assert not again.equals(luce.answers.posterior_predictive(draws, counts, seed=SEED + 1))
 
 
 def test_replicates_are_dirichlet_multinomial() -> None:
     a = np.array([2.0, 3.0, 1.5])
     draws = draws_of(dirichlet(a.tolist(), draws=10_000, chains=4, seed=6))
     counts = ConditionalCounts("abc").observe({"a": 7}, within="ab").observe({"c": 5})
-    found = luce.posterior_predictive(draws, counts, seed=SEED + 7)
+    found = luce.answers.posterior_predictive(draws, counts, seed=SEED + 7)
 
     def moments(m: int, i: int, total: float) -> tuple[float, float]:
         q = a[i] / total
@@ -536,8 +537,8 @@ def test_designs_that_cannot_be_replicated() -> None:
         ({"a": 1}, "must be ConditionalCounts; dict"),
     ):
         with pytest.raises(DataError, match=words):
-            luce.posterior_predictive(draws, design, 1)  # type: ignore[arg-type]
-    huge = luce.posterior_predictive(draws, empty.observe({"a": 1e15}), 1)
+            luce.answers.posterior_predictive(draws, design, 1)  # type: ignore[arg-type]
+    huge = luce.answers.posterior_predictive(draws, empty.observe({"a": 1e15}), 1)
     assert (huge.sum("outcome") == 10**15).all()
 
 
@@ -550,7 +551,7 @@ def test_calibration_is_that_of_loops() -> None:
         ("a", "abc", 2), ("b", ["c", "b", "a"], 1), ("d", None, 3), ("c", None, 2.5), ("d", "ad", 4)
     ]  # fmt: skip
     bins = 4
-    found = luce.calibration(draws_of(x), outcomes, bins=bins)
+    found = luce.answers.reliability(draws_of(x), outcomes, bins=bins)
     sets: dict[frozenset[str], dict[str, float]] = {}
     for label, within, count in outcomes:
         counted = sets.setdefault(frozenset(within or "abcd"), {})
@@ -608,7 +609,7 @@ def test_true_predictions_are_calibrated_and_wrong_ones_not() -> None:
         outcomes += [(NAMES[i], within, int(k)) for i, k in zip(members, counts, strict=True)]
     z = {}
     for name, q in (("right", p), ("wrong", p**0.8 / (p**0.8).sum())):
-        found = luce.calibration(draws_of(q[None, None]), outcomes, bins=5)
+        found = luce.answers.reliability(draws_of(q[None, None]), outcomes, bins=5)
         off = abs(found["bin_observed"] - found["bin_predicted"]) / found["bin_error"]
         z[name] = float(off.max())
         if name == "right":
@@ -657,7 +658,7 @@ def test_comparable_groups_are_those_of_loops(seed: int) -> None:
             counts = counts.observe({members[0]: 0.7, members[-1]: 0.1}, within=members)
     groups, alone = groups_by_loops(counts)
     assert luce.comparable_groups(counts) == groups
-    assert luce.prior_only(counts) == alone
+    assert luce.counts.prior_only(counts) == alone
 
 
 def test_comparable_groups_where_they_matter() -> None:
@@ -665,12 +666,12 @@ def test_comparable_groups_where_they_matter() -> None:
         ConditionalCounts("abcdefg").observe({"a": 1}, within="ab").observe({"c": 1}, within="cd")
     )
     assert luce.comparable_groups(league) == [["a", "b"], ["c", "d"], ["e"], ["f"], ["g"]]
-    assert luce.prior_only(league) == ["e", "f", "g"]
+    assert luce.counts.prior_only(league) == ["e", "f", "g"]
     assert luce.comparable_groups(league.observe({"e": 1})) == [list("abcdefg")]
-    assert luce.prior_only(league.observe({"e": 1})) == []
+    assert luce.counts.prior_only(league.observe({"e": 1})) == []
     most = ConditionalCounts("abcdefg").observe({"b": 1}, without="a")
     assert luce.comparable_groups(most) == [["a"], list("bcdefg")]
-    assert luce.prior_only(most) == ["a"]
+    assert luce.counts.prior_only(most) == ["a"]
     with pytest.raises(DataError, match="must be ConditionalCounts; list"):
         luce.comparable_groups([])  # type: ignore[arg-type]
 
@@ -681,7 +682,7 @@ def test_what_data_says_nothing_about_has_its_prior() -> None:
     posterior = Posterior(counts, [0.5, 1.0, 2.0, 1.5])
     moved = np.abs(posterior.mean() - np.array([0.1, 0.2, 0.4, 0.3])) > 1e-12
     assert moved.tolist() == [True, True, False, False]
-    assert luce.prior_only(counts) == ["c", "d"]
+    assert luce.counts.prior_only(counts) == ["c", "d"]
 
 
 # -- labels, forms of draws, options, errors --------------------------------------------
@@ -715,23 +716,26 @@ def test_labels_in_labels_out(labels: list[Any]) -> None:
 
     same(luce.rank_probabilities(named), luce.rank_probabilities(bare))
     same(luce.probability_best(named, 2), luce.probability_best(bare, 2))
-    same(luce.expected_ranks(named), luce.expected_ranks(bare))
-    same(luce.win_matrix(named), luce.win_matrix(bare))
+    same(luce.answers.expected_ranks(named), luce.answers.expected_ranks(bare))
+    same(luce.answers.win_matrix(named), luce.answers.win_matrix(bare))
     same(luce.beats(named, labels[2], labels[4]), luce.beats(bare, "c", "e"))
     same(luce.shares(named, [labels[3], labels[1]]), luce.shares(bare, "db"))
     same(luce.log_odds(named, labels[1]), luce.log_odds(bare, "b"))
-    same(luce.intervals(luce.elo(named, labels[1])), luce.intervals(luce.elo(bare, "b")))
-    order = [labels[number[str(v)]] for v in luce.expected_order(bare)]
-    assert luce.expected_order(named) == order
+    same(
+        luce.answers.intervals(luce.elo(named, labels[1])),
+        luce.answers.intervals(luce.elo(bare, "b")),
+    )
+    order = [labels[number[str(v)]] for v in luce.answers.expected_order(bare)]
+    assert luce.answers.expected_order(named) == order
     assert [v for group in luce.tie_groups(named) for v in group] == order
     ours, plain = data_over(labels), data_over(NAMES)
     assert luce.log_predictive(named, ours) == luce.log_predictive(bare, plain)
     design = ConditionalCounts(labels).observe({labels[1]: 4}, without=[labels[0]])
-    replicates = luce.posterior_predictive(named, design, 1)
+    replicates = luce.answers.posterior_predictive(named, design, 1)
     assert replicates["category"].values.tolist() == labels[1:]
-    table = luce.calibration(named, [(labels[4], [labels[4], labels[2]], 1)])
-    same(table, luce.calibration(bare, [("e", "ec", 1)]))
-    assert luce.prior_only(design) == [labels[0]]
+    table = luce.answers.reliability(named, [(labels[4], [labels[4], labels[2]], 1)])
+    same(table, luce.answers.reliability(bare, [("e", "ec", 1)]))
+    assert luce.counts.prior_only(design) == [labels[0]]
     assert luce.summary(named).categories == labels
 
 
@@ -752,7 +756,7 @@ def test_input_is_left_alone() -> None:
     logs = deep_logs()
     tree = tree_of(logs)
     before = tree.copy(deep=True)
-    luce.win_matrix(tree), luce.shares(tree), luce.elo(tree), luce.summary(tree)
+    luce.answers.win_matrix(tree), luce.shares(tree), luce.elo(tree), luce.summary(tree)
     luce.log_predictive(tree, data_over(NAMES))
     assert tree.identical(before)
 
@@ -765,14 +769,14 @@ def test_blocks_do_not_show(monkeypatch: pytest.MonkeyPatch, kept: bool) -> None
     asked: list[Callable[[], Any]] = [
         lambda: luce.rank_probabilities(draws),
         lambda: luce.probability_best(draws, 2),
-        lambda: luce.expected_ranks(draws).to_array(),
-        lambda: luce.win_matrix(draws),
+        lambda: luce.answers.expected_ranks(draws).to_array(),
+        lambda: luce.answers.win_matrix(draws),
         lambda: luce.beats(draws, "a", "b"),
         lambda: luce.shares(draws, "abc"),
         lambda: luce.elo(draws),
         lambda: float(luce.log_predictive(draws, counts)),
-        lambda: luce.posterior_predictive(draws, design, 1),
-        lambda: luce.calibration(draws, [("a", "ab", 1)])["predicted"],
+        lambda: luce.answers.posterior_predictive(draws, design, 1),
+        lambda: luce.answers.reliability(draws, [("a", "ab", 1)])["predicted"],
     ]
     whole = [ask() for ask in asked]
     monkeypatch.setattr(labelled_draws, "BLOCK", 17)
@@ -789,9 +793,9 @@ def test_every_option_changes_its_answer() -> None:
         return not np.array_equal(np.asarray(one), np.asarray(other))
 
     assert differ(luce.probability_best(draws), luce.probability_best(draws, k=2))
-    wide = luce.expected_ranks(draws, interval=0.99)
-    assert differ(luce.expected_ranks(draws)["lower"], wide["lower"])
-    assert luce.expected_order(draws) != luce.expected_order(draws, among="abc")
+    wide = luce.answers.expected_ranks(draws, interval=0.99)
+    assert differ(luce.answers.expected_ranks(draws)["lower"], wide["lower"])
+    assert luce.answers.expected_order(draws) != luce.answers.expected_order(draws, among="abc")
     assert luce.tie_groups(draws) != luce.tie_groups(draws, probability=0.51)
     assert differ(luce.shares(draws, among="ab"), luce.shares(draws, among="ba"))
     assert luce.shares(draws, groups={"x": "ab"}).dims != luce.shares(draws).dims
@@ -799,8 +803,10 @@ def test_every_option_changes_its_answer() -> None:
     assert differ(odds, luce.log_odds(draws, reference="a"))
     assert differ(luce.elo(draws), luce.elo(draws, reference="a"))
     assert differ(luce.elo(draws), luce.elo(draws, at=0))
-    assert differ(luce.intervals(odds)["lower"], luce.intervals(odds, interval=0.5)["lower"])
-    few, many = (luce.calibration(draws, held_out, bins=b) for b in (2, 20))
+    assert differ(
+        luce.answers.intervals(odds)["lower"], luce.answers.intervals(odds, interval=0.5)["lower"]
+    )
+    few, many = (luce.answers.reliability(draws, held_out, bins=b) for b in (2, 20))
     assert (few.sizes["bin"], many.sizes["bin"]) == (2, 20)
     assert list(luce.summary(draws, interval=0.5).columns) != list(luce.summary(draws).columns)
     counts = ConditionalCounts("abcd").observe({"a": 1}, within="ab")
@@ -825,7 +831,7 @@ def test_what_is_wrong_is_said() -> None:
         ),
         (lambda: luce.shares(draws, "ab", {"g": "c"}), "not on offer; `among` holds 'a', 'b'"),
         (lambda: luce.shares(draws, "ab", {}), "groups must map names"),
-        (lambda: luce.expected_order(draws, "ax"), f"'x' in among.*{categories}"),
+        (lambda: luce.answers.expected_order(draws, "ax"), f"'x' in among.*{categories}"),
         (lambda: luce.log_odds(draws, "x"), f"reference = 'x' is not a category; {categories}"),
         (lambda: luce.elo(draws, "x"), f"reference = 'x' is not a category; {categories}"),
         (lambda: luce.elo(draws, "a", at=float("nan")), "at = nan"),
@@ -833,21 +839,30 @@ def test_what_is_wrong_is_said() -> None:
         (lambda: luce.probability_best(draws, 4), "k = 4"),
         (lambda: luce.probability_best(draws, 1.5), r"k = 1\.5"),  # type: ignore[arg-type]
         (lambda: luce.tie_groups(draws, 0.5), r"probability = 0\.5"),
-        (lambda: luce.expected_ranks(draws, 1.0), r"interval = 1\.0 .* between 0 and 1"),
-        (lambda: luce.intervals(luce.beats(draws, "a", "b"), 0), "interval = 0"),
-        (lambda: luce.intervals(luce.win_matrix(draws)), "chain and draw"),
-        (lambda: luce.intervals(3), "chain and draw is needed; int"),  # type: ignore[arg-type]
+        (lambda: luce.answers.expected_ranks(draws, 1.0), r"interval = 1\.0 .* between 0 and 1"),
+        (lambda: luce.answers.intervals(luce.beats(draws, "a", "b"), 0), "interval = 0"),
+        (lambda: luce.answers.intervals(luce.answers.win_matrix(draws)), "chain and draw"),
+        (lambda: luce.answers.intervals(3), "chain and draw is needed; int"),  # type: ignore[arg-type]
         (lambda: luce.summary(draws, 90), "interval = 90"),
         (lambda: luce.log_predictive(draws, ConditionalCounts("abx")), "not so 'x'"),
         (lambda: luce.log_predictive(draws * 2, ConditionalCounts("abc")), "add up to 1"),
-        (lambda: luce.win_matrix(-draws), "some are negative"),
-        (lambda: luce.calibration(draws, [("x", "ab", 1)]), f"outcome 1 = 'x' .*{categories}"),
-        (lambda: luce.calibration(draws, [("c", "ab", 1)]), "outcome 1 is 'c', which lies outside"),
-        (lambda: luce.calibration(draws, [("a", "ab", -1)]), "cannot be negative"),
-        (lambda: luce.calibration(draws, [("a", "ab", 0)]), "no outcomes were given"),
-        (lambda: luce.calibration(draws, [("a", "ab")]), "a triple"),  # type: ignore[list-item]
-        (lambda: luce.calibration(draws, [("a", "ax", 1)]), f"'x' in within of .*{categories}"),
-        (lambda: luce.calibration(draws, [("a", "ab", 1)], bins=0), "bins = 0"),
+        (lambda: luce.answers.win_matrix(-draws), "some are negative"),
+        (
+            lambda: luce.answers.reliability(draws, [("x", "ab", 1)]),
+            f"outcome 1 = 'x' .*{categories}",
+        ),
+        (
+            lambda: luce.answers.reliability(draws, [("c", "ab", 1)]),
+            "outcome 1 is 'c', which lies outside",
+        ),
+        (lambda: luce.answers.reliability(draws, [("a", "ab", -1)]), "cannot be negative"),
+        (lambda: luce.answers.reliability(draws, [("a", "ab", 0)]), "no outcomes were given"),
+        (lambda: luce.answers.reliability(draws, [("a", "ab")]), "a triple"),  # type: ignore[list-item]
+        (
+            lambda: luce.answers.reliability(draws, [("a", "ax", 1)]),
+            f"'x' in within of .*{categories}",
+        ),
+        (lambda: luce.answers.reliability(draws, [("a", "ab", 1)], bins=0), "bins = 0"),
         (lambda: luce.rank_probabilities(np.ones((2, 3))), "not draws"),
         (lambda: luce.summary(draws, counts=ConditionalCounts("abx")), "'a', 'b', 'x'"),
     ]
@@ -873,7 +888,7 @@ def test_summary_has_the_ranks(table: Summary) -> None:
         "mean", "sd", "2.5%", "97.5%", "p_best", "rank", "rank_2.5%", "rank_97.5%",
         "ess", "rhat", "mcse", "prior_only",
     ]  # fmt: skip
-    ranks = luce.expected_ranks(draws, 0.95)
+    ranks = luce.answers.expected_ranks(draws, 0.95)
     np.testing.assert_array_equal(table["p_best"], luce.probability_best(draws))
     np.testing.assert_array_equal(table["rank"], ranks["mean"])
     np.testing.assert_array_equal(table["rank_2.5%"], ranks["lower"])
@@ -926,7 +941,7 @@ def test_summary_as_frames(labels: list[Any]) -> None:
 
 
 def test_frames_that_cannot_be_made(table: Summary, monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(luce.MethodError, match=r"backend = 'arrow' .* 'pandas', 'polars'"):
+    with pytest.raises(luce.errors.MethodError, match=r"backend = 'arrow' .* 'pandas', 'polars'"):
         table.to_frame("arrow")
     monkeypatch.setitem(sys.modules, "polars", None)
     with pytest.raises(ModuleNotFoundError, match="pip install polars"):

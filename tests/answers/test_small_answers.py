@@ -13,11 +13,12 @@ import pytest
 import xarray as xr
 
 import luce
-from luce import ConditionalCounts, DataError, GibbsStep, MethodError, Posterior
+from luce import ConditionalCounts, GibbsStep, Posterior
 from luce.answers.given import read_draws
 from luce.answers.new_categories import _expected
 from luce.answers.summaries import Summary
 from luce.answers.view import read_labelled
+from luce.errors import DataError, MethodError
 from luce.kernels import changing_counts
 from luce.runs.tree import label_array
 
@@ -71,12 +72,12 @@ def test_ranks_are_those_of_loops(draws: xr.DataArray) -> None:
         found = luce.probability_best(draws, k=k).values
         np.testing.assert_allclose(found, table[:, :k].sum(axis=1), atol=1e-12)
     places = np.arange(1, 5)
-    found = luce.expected_ranks(draws, interval=0.5)
+    found = luce.answers.expected_ranks(draws, interval=0.5)
     mean = table @ places
     np.testing.assert_allclose(found["mean"].values, mean, atol=1e-12)
     np.testing.assert_allclose(found["sd"].values, np.sqrt(table @ places**2 - mean**2), atol=1e-9)
     assert (found["lower"] <= found["upper"]).all()
-    order = luce.expected_order(draws)
+    order = luce.answers.expected_order(draws)
     assert order == ["abcd"[i] for i in np.argsort(mean, kind="stable")]
 
 
@@ -86,7 +87,7 @@ def test_ranks_among_some() -> None:
     np.testing.assert_allclose(
         found.values, ranks_by_hand(DRAWS[:, :, [1, 3]]).mean(axis=0), atol=1e-12
     )
-    assert luce.expected_order(TIED, among="dc") == ["c", "d"]
+    assert luce.answers.expected_order(TIED, among="dc") == ["c", "d"]
 
 
 def test_who_cannot_be_told_from_the_first_is_in_one_group() -> None:
@@ -107,7 +108,7 @@ def test_logarithms_tell_apart_what_underflows() -> None:
     np.testing.assert_allclose(
         luce.rank_probabilities(run).values, [[1, 0, 0], [0, 0.5, 0.5], [0, 0.5, 0.5]]
     )
-    wins = luce.win_matrix(run).values
+    wins = luce.answers.win_matrix(run).values
     assert wins[1, 2] == pytest.approx(0.5, abs=1e-12)
     assert wins[0, 1] == pytest.approx(1)
     assert luce.beats(run, "b", "c").values.tolist()[0] == pytest.approx([0, 1], abs=1e-12)
@@ -121,11 +122,11 @@ def test_duels_are_those_of_loops() -> None:
     np.testing.assert_allclose(
         luce.beats(PLAIN, "a", "c").values, p[..., 0] / (p[..., 0] + p[..., 2]), rtol=1e-12
     )
-    matrix = luce.win_matrix(PLAIN).values
+    matrix = luce.answers.win_matrix(PLAIN).values
     for i, j in itertools.product(range(4), repeat=2):
         expected = (p[..., i] / (p[..., i] + p[..., j])).mean()
         assert matrix[i, j] == pytest.approx(expected, rel=1e-10)
-    assert luce.win_matrix(PLAIN, among="bd").values[0, 1] == pytest.approx(matrix[1, 3])
+    assert luce.answers.win_matrix(PLAIN, among="bd").values[0, 1] == pytest.approx(matrix[1, 3])
     with pytest.raises(DataError, match="name two categories"):
         luce.beats(PLAIN, "a", "a")
     with pytest.raises(DataError, match="b = 'x' is not a category"):
@@ -137,7 +138,7 @@ def test_duels_are_those_of_loops() -> None:
 def test_what_was_stored_as_0_is_refused() -> None:
     zeros = labelled(np.array([[[1.0, 0.0, 0.0]]]), "abc")
     asked: list[Callable[[], object]] = [
-        lambda: luce.win_matrix(zeros), lambda: luce.beats(zeros, "b", "c"),
+        lambda: luce.answers.win_matrix(zeros), lambda: luce.beats(zeros, "b", "c"),
         lambda: luce.log_odds(zeros), lambda: luce.shares(zeros, among="bc"),
     ]  # fmt: skip
     for ask in asked:
@@ -183,24 +184,24 @@ def test_scales_that_cannot_be_read() -> None:
             luce.elo(PLAIN, at=at)  # type: ignore[arg-type]
     for interval in (0.0, 1.0, "wide"):
         with pytest.raises(DataError, match="a number between 0 and 1"):
-            luce.intervals(PLAIN, interval)  # type: ignore[arg-type]
+            luce.answers.intervals(PLAIN, interval)  # type: ignore[arg-type]
     with pytest.raises(DataError, match="dimensions chain and draw is needed"):
-        luce.intervals(PLAIN.isel(chain=0))
+        luce.answers.intervals(PLAIN.isel(chain=0))
     with pytest.raises(DataError, match="no draws"):
-        luce.intervals(PLAIN.isel(draw=slice(0)))
+        luce.answers.intervals(PLAIN.isel(draw=slice(0)))
     with pytest.raises(DataError, match=r"some are negative, the least being -0\.5"):
         luce.rank_probabilities([[[1.5, -0.5]]])
 
 
 def test_intervals_are_quantiles_of_all_draws() -> None:
-    found = luce.intervals(PLAIN.transpose("category", "draw", "chain"), 0.5)
+    found = luce.answers.intervals(PLAIN.transpose("category", "draw", "chain"), 0.5)
     flat = PLAIN.values.reshape(-1, 4)
     np.testing.assert_allclose(found["mean"], flat.mean(axis=0), rtol=1e-12)
     np.testing.assert_allclose(found["sd"], flat.std(axis=0), rtol=1e-12)
     np.testing.assert_allclose(found["lower"], np.quantile(flat, 0.25, axis=0), rtol=1e-12)
     run = Posterior(ConditionalCounts("ab").observe({"a": 3})).sample(20, **FEW)
-    own = luce.intervals(run["posterior"]["probabilities"])
-    xr.testing.assert_allclose(luce.intervals(run), own)
+    own = luce.answers.intervals(run["posterior"]["probabilities"])
+    xr.testing.assert_allclose(luce.answers.intervals(run), own)
 
 
 # -- predictions ------------------------------------------------------------------------
@@ -263,22 +264,22 @@ def test_data_that_cannot_be_predicted() -> None:
 
 def test_replicates_keep_the_design() -> None:
     design = ConditionalCounts("abcd").observe({"a": 4}, within="ab").observe({"c": 3})
-    found = luce.posterior_predictive(PLAIN, design, seed=2)
+    found = luce.answers.posterior_predictive(PLAIN, design, seed=2)
     assert found["category"].values.tolist() == list("ababcd")
     assert found["total"].values.tolist() == [4, 4, 3, 3, 3, 3]
     sums = found.groupby("set").sum("outcome")
     assert (sums.sel(set=0) == 4).all()
     assert (sums.sel(set=-1) == 3).all()
-    again = luce.posterior_predictive(PLAIN, design, seed=2)
+    again = luce.answers.posterior_predictive(PLAIN, design, seed=2)
     xr.testing.assert_identical(found, again)
-    assert (found != luce.posterior_predictive(PLAIN, design, seed=3)).any()
+    assert (found != luce.answers.posterior_predictive(PLAIN, design, seed=3)).any()
     for bad, words in (
         (ConditionalCounts("abcd"), "records nothing"),
         (design.observe_group("bc", 1), "grouped outcomes"),
         (design.observe({"c": 0.5}, within="cd"), "whole numbers up to"),
     ):
         with pytest.raises(DataError, match=words):
-            luce.posterior_predictive(PLAIN, bad)
+            luce.answers.posterior_predictive(PLAIN, bad)
 
 
 # -- summaries --------------------------------------------------------------------------
@@ -333,7 +334,7 @@ def test_a_frame_of_a_package_that_is_not_there(monkeypatch: pytest.MonkeyPatch)
 
 def test_the_same_data_under_several_priors() -> None:
     counts = ConditionalCounts("ab").observe({"a": 3})
-    found = luce.sensitivity(counts, [1, 9], 200, **FEW)
+    found = luce.workflows.sensitivity(counts, [1, 9], 200, **FEW)
     means = found["mean"].sel(category="a").to_numpy()
     np.testing.assert_allclose(means, [4 / 5, 12 / 21], atol=0.06)
     alone = luce.summary(Posterior(counts, 9.0).sample(200, **FEW))
@@ -341,7 +342,7 @@ def test_the_same_data_under_several_priors() -> None:
     assert found["p_best"].sum("category").values == pytest.approx([1, 1])
     for bad in ([], [1.0, 1.0]):
         with pytest.raises(DataError, match="one or more different numbers"):
-            luce.sensitivity(counts, bad)
+            luce.workflows.sensitivity(counts, bad)
 
 
 # -- what data can compare --------------------------------------------------------------
@@ -352,12 +353,12 @@ def test_categories_are_linked_by_sets() -> None:
         ConditionalCounts("abcde").observe({"a": 1}, within="ab").observe({"d": 2}, within="cd")
     )
     assert luce.comparable_groups(counts) == [["a", "b"], ["c", "d"], ["e"]]
-    assert luce.prior_only(counts) == ["e"]
+    assert luce.counts.prior_only(counts) == ["e"]
     wide = counts.observe({"b": 1}, without="de").observe({"b": 1}, without="ae")
     assert luce.comparable_groups(wide) == [["a", "b", "c", "d"], ["e"]]
     everybody = counts.observe({"a": 0.5})
     assert luce.comparable_groups(everybody) == [list("abcde")]
-    assert luce.prior_only(everybody) == []
+    assert luce.counts.prior_only(everybody) == []
     with pytest.raises(DataError, match="dict was given"):
         luce.comparable_groups({"a": 1})  # type: ignore[arg-type]
 
@@ -370,12 +371,12 @@ ANTS = ConditionalCounts(["ant", "bee", "remainder"]).observe({"ant": 3, "bee": 
 def test_new_categories_are_sticks_of_the_remainder() -> None:
     run = Posterior(ANTS, luce.DirichletProcess(1.0)).sample(20, **FEW)
     rest = run["posterior"]["probabilities"].sel(category="remainder")
-    atoms = luce.draw_new_atoms(run, 5, seed=2)
+    atoms = luce.answers.draw_new_atoms(run, 5, seed=2)
     whole = atoms["probabilities"].sum("atom") + atoms["remainder"]
     np.testing.assert_allclose(whole, rest, rtol=1e-12)
-    xr.testing.assert_identical(atoms, luce.draw_new_atoms(run, 5, seed=2))
-    np.testing.assert_allclose(luce.expected_new(run, 1), rest, rtol=1e-8)
-    assert (luce.expected_new(run, 9) > luce.expected_new(run, 3)).all()
+    xr.testing.assert_identical(atoms, luce.answers.draw_new_atoms(run, 5, seed=2))
+    np.testing.assert_allclose(luce.answers.expected_new(run, 1), rest, rtol=1e-8)
+    assert (luce.answers.expected_new(run, 9) > luce.answers.expected_new(run, 3)).all()
 
 
 @pytest.mark.parametrize(("q", "g", "m"), [(0.3, 1.0, 4), (0.9, 0.2, 7), (1.0, 3.0, 5)])
@@ -396,11 +397,11 @@ def test_a_concentration_that_is_drawn_scales_new_categories() -> None:
     run = Posterior(ANTS, process).sample(10, warmup=5, **FEW)
     rest = run["posterior"]["probabilities"].sel(category="remainder")
     scale = run["posterior"]["concentration"]
-    found, expected = luce.expected_new(run, 2), np.empty(rest.shape)
+    found, expected = luce.answers.expected_new(run, 2), np.empty(rest.shape)
     expected[:] = rest + rest * (1 - rest) + rest * rest * scale / (scale + 1)
     np.testing.assert_allclose(found, expected, rtol=1e-8)
     with pytest.raises(DataError, match="this run has no remainder"):
-        luce.expected_new(Posterior(ANTS).sample(10, **FEW), 2)
+        luce.answers.expected_new(Posterior(ANTS).sample(10, **FEW), 2)
 
 
 # -- transitions ------------------------------------------------------------------------
@@ -410,12 +411,12 @@ def test_rows_are_put_together_with_zeros_where_nothing_goes() -> None:
     rng = np.random.default_rng(3)
     two = {s: rng.dirichlet(np.ones(2), (1, 4)) for s in "abc"}
     runs = {s: labelled(two[s], [t for t in "abc" if t != s]) for s in "abc"}
-    found = luce.transition_matrix(runs)
+    found = luce.answers.transition_matrix(runs)
     assert found.dims == ("chain", "draw", "source", "target")
     np.testing.assert_allclose(found.sum("target"), 1, rtol=1e-12)
     assert (found.sel(source="b", target="b") == 0).all()
     np.testing.assert_array_equal(found.sel(source="b", target="c"), two["b"][..., 1])
-    numbered = luce.transition_matrix(
+    numbered = luce.answers.transition_matrix(
         {0: labelled(two["a"], [0, 1]), 1: labelled(two["b"], [0, 1])}
     )
     assert numbered["source"].values.tolist() == [0, 1]
@@ -425,14 +426,14 @@ def test_rows_that_do_not_fit() -> None:
     rows = luce.from_transitions("abcabcacb", rows="separate")
     runs = {state: Posterior(row).sample(10, **FEW) for state, row in rows.items()}
     with pytest.raises(DataError, match="drawn with the same seed"):
-        luce.transition_matrix(runs)
+        luce.answers.transition_matrix(runs)
     with pytest.raises(DataError, match="a mapping from states"):
-        luce.transition_matrix({})
+        luce.answers.transition_matrix({})
     p = np.full((1, 4, 2), 0.5)
     with pytest.raises(DataError, match="differ in chains and draws"):
-        luce.transition_matrix({"a": labelled(p, "ab"), "b": labelled(p[:, :2], "ab")})
+        luce.answers.transition_matrix({"a": labelled(p, "ab"), "b": labelled(p[:, :2], "ab")})
     with pytest.raises(DataError, match="lead to 'c', for which there are no draws"):
-        luce.transition_matrix({"a": labelled(p, "ab"), "b": labelled(p, "bc")})
+        luce.answers.transition_matrix({"a": labelled(p, "ab"), "b": labelled(p, "bc")})
 
 
 # -- draws and their labels -------------------------------------------------------------
@@ -484,8 +485,8 @@ def test_logarithms_are_kept_when_asked_for() -> None:
 
 def test_blocks_do_not_show(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[Callable[[], Any]] = [
-        lambda: luce.rank_probabilities(TIED), lambda: luce.win_matrix(PLAIN),
-        lambda: luce.expected_ranks(TIED)["upper"], lambda: luce.log_odds(PLAIN),
+        lambda: luce.rank_probabilities(TIED), lambda: luce.answers.win_matrix(PLAIN),
+        lambda: luce.answers.expected_ranks(TIED)["upper"], lambda: luce.log_odds(PLAIN),
     ]  # fmt: skip
     whole = [ask() for ask in asked]
     for module in ("labelled_draws", "ranks"):

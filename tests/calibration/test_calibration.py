@@ -9,11 +9,11 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
-import calibration_controls as controls
 import calibration_grid as grid
 import mpmath
 import numpy as np
 import pytest
+from lib import calibration_controls as controls
 
 import luce
 from luce.answers.rank_uniformity import band_of, p_value_of, ranks_of
@@ -138,7 +138,7 @@ def test_a_gibbs_step_is_calibrated() -> None:
 def test_every_method_is_calibrated_on_every_shape(shape: grid.Shape) -> None:
     found = dict(grid.cells(shape, 1000, 2026 + SEED))
     for method in shape.refused:
-        with pytest.raises(luce.MethodError):
+        with pytest.raises(luce.errors.MethodError):
             grid.check(shape, method, 1000, 2026 + SEED)
     p_values = {method: each.p_value for method, each in found.items()}
     assert min(p_values.values()) > LEVEL / CELLS, p_values
@@ -166,7 +166,9 @@ DUELS = luce.ConditionalCounts([("a", 1), None, 2.5]).observe({None: 6}, within=
 
 def test_any_labels_the_same_seed_and_where_it_comes_from() -> None:
     one, two, other = (
-        luce.check_calibration(DUELS, 2.0, replications=20, draws=9, seed=seed, progress=False)
+        luce.calibration.check_calibration(
+            DUELS, 2.0, replications=20, draws=9, seed=seed, progress=False
+        )
         for seed in (3, 3, 4)
     )
     assert one.ranks.identical(two.ranks)
@@ -218,7 +220,9 @@ def test_the_log_likelihood_is_right_where_probabilities_underflow() -> None:
 
 def test_a_verdict_in_words_in_html_and_as_a_picture() -> None:
     counts = luce.ConditionalCounts(["<b>", "c"]).observe({"c": 5})
-    good = luce.check_calibration(counts, replications=200, seed=SEED, level=1e-4, progress=False)
+    good = luce.calibration.check_calibration(
+        counts, replications=200, seed=SEED, level=1e-4, progress=False
+    )
     bad = controls.check("draws of the prior", 100, SEED)
     assert str(good).startswith("calibration passed at level 0.0001: p = ")
     assert str(bad).startswith("calibration rejected at level 0.01: p = ")
@@ -253,13 +257,15 @@ def test_what_cannot_be_checked_is_refused(
     design: Any, options: dict[str, Any], words: str
 ) -> None:
     with pytest.raises(luce.LuceError, match=words):
-        luce.check_calibration(design, **{"replications": 2, "progress": False, **options})
+        luce.calibration.check_calibration(
+            design, **{"replications": 2, "progress": False, **options}
+        )
 
 
 def test_chains_that_do_not_mix_are_said_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("luce.calibration.replications._MOST_THIN", 1)
     with pytest.warns(luce.ConvergenceWarning, match="did not mix"):
-        luce.check_calibration(
+        luce.calibration.check_calibration(
             grid.duels("abcd", "ab bc cd", 2), 0.5, replications=10, method="metropolis", seed=SEED,
             progress=False,
         )  # fmt: skip

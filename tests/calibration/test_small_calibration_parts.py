@@ -10,10 +10,11 @@ import pytest
 from scipy.stats import binom
 
 import luce
-from luce import ConditionalCounts, DataError, DirichletProcess, Gamma, Posterior
+from luce import ConditionalCounts, DirichletProcess, Gamma, Posterior
 from luce.answers.rank_uniformity import band_of, p_value_of, ranks_of
 from luce.calibration import replications as calibration_runs
 from luce.calibration.design import Design, Truth, log_likelihoods, quantity_names
+from luce.errors import DataError
 
 pytestmark = pytest.mark.filterwarnings("ignore::luce.ConvergenceWarning")
 
@@ -132,7 +133,7 @@ def test_the_log_likelihood_is_right_where_probabilities_underflow() -> None:
 
 
 def test_right_draws_pass_and_the_verdict_is_told() -> None:
-    good = luce.check_calibration(FULL, replications=60, draws=15, level=1e-4, **QUIET)
+    good = luce.calibration.check_calibration(FULL, replications=60, draws=15, level=1e-4, **QUIET)
     assert good.passed
     assert (good.replications, good.draws) == (60, 15)
     assert str(good) == repr(good)
@@ -141,7 +142,7 @@ def test_right_draws_pass_and_the_verdict_is_told() -> None:
     assert "method         exact" in str(good)
     assert "<b>" not in good._repr_html_()
     assert good.quantities == ["p of '<b>'", "p of 'c'", "the log likelihood"]
-    again = luce.check_calibration(FULL, replications=60, draws=15, level=1e-4, **QUIET)
+    again = luce.calibration.check_calibration(FULL, replications=60, draws=15, level=1e-4, **QUIET)
     assert again.ranks.equals(good.ranks)
     values = [good.p_values["probabilities"].values, [float(good.p_values["log_likelihood"])]]
     assert good.p_value == min(1.0, 3 * np.concatenate(values).min())
@@ -160,7 +161,9 @@ def of_other_data(rng: np.random.Generator, p: Mapping[Any, float]) -> Condition
 
 
 def test_wrong_data_are_rejected() -> None:
-    bad = luce.check_calibration(of_other_data, replications=60, draws=15, categories="ab", **QUIET)
+    bad = luce.calibration.check_calibration(
+        of_other_data, replications=60, draws=15, categories="ab", **QUIET
+    )
     assert not bad.passed
     assert bad.p_value < 0.01
     assert str(bad).startswith("calibration rejected at level 0.01: p = ")
@@ -182,17 +185,19 @@ def ranked(rng: np.random.Generator, p: Mapping[Any, float]) -> ConditionalCount
 @pytest.mark.usefixtures("short_chains")
 def test_chains_are_spaced_until_nearly_independent() -> None:
     options = {"replications": 3, "draws": 7, "reduce": False, **QUIET}
-    found = luce.check_calibration(ranked, categories="abc", **options)
+    found = luce.calibration.check_calibration(ranked, categories="abc", **options)
     assert found.ranks.attrs["method"] == "waiting-times"
     assert 1 <= found.ranks.attrs["largest_thin"] <= 4
     assert 0 <= found.ranks["probabilities"].values.max() <= 7
-    again = luce.check_calibration(ranked, categories="abc", **options)
+    again = luce.calibration.check_calibration(ranked, categories="abc", **options)
     assert again.ranks.equals(found.ranks)
 
 
 @pytest.mark.usefixtures("short_chains")
 def test_a_concentration_that_is_drawn_is_ranked_too() -> None:
-    found = luce.check_calibration(DUELS, Gamma(3.0, 1.0), replications=2, draws=7, **QUIET)
+    found = luce.calibration.check_calibration(
+        DUELS, Gamma(3.0, 1.0), replications=2, draws=7, **QUIET
+    )
     assert found.ranks["concentration"].shape == (2,)
     assert found.quantities[-1] == "the concentration"
     assert found._columns.shape == (2, 5)
@@ -203,7 +208,7 @@ def test_a_concentration_that_is_drawn_is_ranked_too() -> None:
 def test_chains_that_do_not_mix_are_said_so() -> None:
     seed = np.random.SeedSequence(5).spawn(2)[1]
     with pytest.warns(luce.ConvergenceWarning, match="the chains did not mix"):
-        found = luce.check_calibration(
+        found = luce.calibration.check_calibration(
             DUELS, 0.5, replications=2, draws=7, method="metropolis", seed=seed, progress=False
         )
     assert found.ranks.attrs["unmixed_replications"] > 0
@@ -224,7 +229,7 @@ def now_and_then(rng: np.random.Generator, p: Mapping[Any, float]) -> Conditiona
 
 @pytest.mark.usefixtures("short_chains")
 def test_methods_that_differ_are_counted() -> None:
-    found = luce.check_calibration(
+    found = luce.calibration.check_calibration(
         now_and_then, replications=6, draws=7, categories="abc", method="waiting-times", **QUIET
     )
     assert "exact (" in found.ranks.attrs["method"]
@@ -255,7 +260,9 @@ def test_what_cannot_be_checked_is_refused(
     design: Any, options: dict[str, Any], words: str
 ) -> None:
     with pytest.raises(luce.LuceError, match=words):
-        luce.check_calibration(design, **{"replications": 2, "progress": False, **options})
+        luce.calibration.check_calibration(
+            design, **{"replications": 2, "progress": False, **options}
+        )
 
 
 # -- held-out predictions ---------------------------------------------------------------
@@ -264,7 +271,7 @@ def test_what_cannot_be_checked_is_refused(
 def test_predicted_and_observed_shares_are_those_of_loops() -> None:
     p = np.random.default_rng(4).dirichlet([3.0, 2.0, 1.0], (2, 8))
     held_out = [(0, [0, 1], 3), (1, [1, 0], 1), (2, None, 1), (0, None, 2), (2, [1, 2], 0)]
-    table = luce.calibration(p, held_out, bins=4)
+    table = luce.answers.reliability(p, held_out, bins=4)
     flat = p.reshape(-1, 3)
     pair = (flat[:, :2] / flat[:, :2].sum(axis=1, keepdims=True)).mean(axis=0)
     q = np.r_[pair, flat.mean(axis=0)]
@@ -306,10 +313,10 @@ def test_outcomes_that_cannot_be_read() -> None:
         ([(7, None, 1)], "outcome 1 = 7 is not a category"),
     ):
         with pytest.raises(DataError, match=words):
-            luce.calibration(p, outcomes)  # type: ignore[arg-type]
+            luce.answers.reliability(p, outcomes)  # type: ignore[arg-type]
     for bins in (0, 2.0, True):
         with pytest.raises(DataError, match="a whole number from 1 on"):
-            luce.calibration(p, [(0, None, 1)], bins=bins)  # type: ignore[arg-type]
+            luce.answers.reliability(p, [(0, None, 1)], bins=bins)  # type: ignore[arg-type]
 
 
 def test_a_replication_draws_what_posterior_sample_draws() -> None:

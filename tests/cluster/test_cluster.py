@@ -18,8 +18,9 @@ from distributed import Client, LocalCluster
 from test_shards import many_sets
 
 import luce
-from luce import ConditionalCounts, DataError, LuceError, Posterior
+from luce import ConditionalCounts, LuceError, Posterior
 from luce.cluster.shards import Shards
+from luce.errors import DataError
 
 # Dask's own doings when workers are killed and clusters closed.
 pytestmark = [
@@ -246,14 +247,14 @@ def test_logs_are_reduced_on_workers(client: Client, tmp_path: Path) -> None:
     for k in range(4):
         frame[k::4].to_parquet(tmp_path / f"{k}.parquet")
     expected = luce.from_pairs(frame)
-    found = luce.reduce_logs(tmp_path, "pairs", cluster=client)
+    found = luce.workflows.reduce_logs(tmp_path, "pairs", cluster=client)
     assert ConditionalCounts(expected.categories) + found == expected
-    found = luce.reduce_logs(f"{tmp_path}/*.parquet", "pairs", cluster=None)
+    found = luce.workflows.reduce_logs(f"{tmp_path}/*.parquet", "pairs", cluster=None)
     assert ConditionalCounts(expected.categories) + found == expected
     with pytest.raises(LuceError, match="cannot be read as Parquet"):
-        luce.reduce_logs(tmp_path / "nothing.parquet", "pairs", cluster=None)
+        luce.workflows.reduce_logs(tmp_path / "nothing.parquet", "pairs", cluster=None)
     with pytest.raises(DataError, match="kind = 'duels'"):
-        luce.reduce_logs(tmp_path, "duels", cluster=None)
+        luce.workflows.reduce_logs(tmp_path, "duels", cluster=None)
 
 
 @pytest.mark.slow

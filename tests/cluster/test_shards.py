@@ -12,10 +12,11 @@ from lib.oracles import Family, simplex_quadrature
 from lib.sampling_oracles import Moments, allowed, chain_moments, z_scores
 
 import luce
-from luce import ConditionalCounts, DataError, LuceError, MethodError
+from luce import ConditionalCounts, LuceError
 from luce.cluster.sharded import _cut
 from luce.cluster.shards import Shards
 from luce.cluster.tree_sums import nodes_of, sum_of, total_of
+from luce.errors import DataError, MethodError
 
 SEED = int(os.environ.get("LUCE_TEST_SEED", "0"))
 pytestmark = pytest.mark.filterwarnings("ignore::luce.ConvergenceWarning")

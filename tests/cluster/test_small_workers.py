@@ -15,11 +15,12 @@ from distributed import Client, LocalCluster
 from lib.streaming_runs import league, same_numbers
 
 import luce
-from luce import ConditionalCounts, DataError, Gamma, LuceError, MethodError, Posterior
+from luce import ConditionalCounts, Gamma, LuceError, Posterior
 from luce.cluster.connect import connected, workers_of
 from luce.cluster.sharded import _cut
 from luce.cluster.shards import Shard, Shards, _call
 from luce.cluster.tree_sums import nodes_of, sum_of, total_of
+from luce.errors import DataError, MethodError
 from luce.kernels.shards import block_bits
 
 # Dask's own doings when workers go away and clusters are closed.
@@ -106,7 +107,7 @@ def test_ctrl_c_stops_the_workers_too(
     assert client.submit(sum, [1, 2], pure=False).result(timeout=10) == 3
     if folder is not None:
         with pytest.raises(DataError, match="is not complete"):
-            luce.open_run(folder)
+            luce.runs.open_run(folder)
 
 
 # -- a cluster, and how to get to it ---------------------------------------------------------------
@@ -332,13 +333,13 @@ def test_groups_are_drawn_alike_wherever_they_are(client: Client) -> None:
 def test_groups_in_doubt_are_named_in_one_sentence() -> None:
     frame = games().drop(columns="year")
     bad = pd.DataFrame({"league": ["S"], "winner": ["x"], "loser": ["x"]})
-    with pytest.warns((luce.ConvergenceWarning, luce.SkippedRowsWarning)) as caught:
+    with pytest.warns((luce.ConvergenceWarning, luce.errors.SkippedRowsWarning)) as caught:
         luce.sample_many(
             pd.concat([frame, bad]), "league", "pairs", cluster=None, method="waiting-times",
             skip_bad=True, warmup=2, **QUICK,
         )  # fmt: skip
     said = [w.message for w in caught]
-    assert sum(isinstance(message, luce.SkippedRowsWarning) for message in said) == 1
+    assert sum(isinstance(message, luce.errors.SkippedRowsWarning) for message in said) == 1
     (doubt,) = (message for message in said if isinstance(message, luce.ConvergenceWarning))
     assert "of 2 groups (" in str(doubt)
     assert "cannot be trusted yet. Group" in str(doubt)
@@ -373,13 +374,15 @@ def test_logs_are_reduced_where_they_lie(client: Client, tmp_path: Path) -> None
         frame[k::2].to_parquet(tmp_path / f"{k}.parquet")
     expected = luce.from_pairs(frame)
     for cluster, path in ((client, tmp_path), (None, f"{tmp_path}/*.parquet")):
-        found = luce.reduce_logs(path, "pairs", cluster=cluster)
+        found = luce.workflows.reduce_logs(path, "pairs", cluster=cluster)
         assert ConditionalCounts(expected.categories) + found == expected
     with pytest.raises(LuceError, match="cannot be read as Parquet"):
-        luce.reduce_logs(tmp_path / "nothing.parquet", "pairs", cluster=None)
+        luce.workflows.reduce_logs(tmp_path / "nothing.parquet", "pairs", cluster=None)
     with pytest.raises(DataError, match="kind = 'duels'"):
-        luce.reduce_logs(tmp_path, "duels", cluster=None)
+        luce.workflows.reduce_logs(tmp_path, "duels", cluster=None)
     steps = pd.DataFrame({"from": list("xyz"), "to": list("yzx")})
     steps.to_parquet(tmp_path / "steps.parquet")
     with pytest.raises(DataError, match="read them one by one"):
-        luce.reduce_logs(tmp_path / "steps.parquet", "transitions", cluster=None, rows="separate")
+        luce.workflows.reduce_logs(
+            tmp_path / "steps.parquet", "transitions", cluster=None, rows="separate"
+        )

@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 from lib.oracles import Family, canonical_form
 from scipy.optimize import LinearConstraint, milp
 
-from luce import ConditionalCounts, DataError, Posterior
+from luce import ConditionalCounts, Posterior
 from luce.counts.family import single_sets
+from luce.errors import DataError
 
 Terms = list[tuple[tuple[int, ...], float]]
 
@@ -154,10 +155,10 @@ def test_only_counts_can_be_added() -> None:
         some_counts() + {"a": 1}  # type: ignore[operator]
 
 
-def test_from_chains_checks_shapes() -> None:
+def test_from_nests_checks_shapes() -> None:
     family = some_counts().sets
-    with pytest.raises(DataError, match="3 categories, but chains over 4 and 4"):
-        ConditionalCounts.from_chains(3, np.zeros(4), family)
+    with pytest.raises(DataError, match="3 categories, but nests over 4 and 4"):
+        ConditionalCounts.from_nests(3, np.zeros(4), family)
 
 
 # -- what is legal ----------------------------------------------------------------------------
@@ -189,7 +190,7 @@ def test_empty_ranking_adds_nothing() -> None:
     before = ConditionalCounts(4).observe({0: 1}, within=[0, 1])
     after = before.observe_ranking([])
     assert after == before
-    assert after.sets.n_chains == 1
+    assert after.sets.n_nests == 1
 
 
 def test_huge_counts_are_kept_exactly() -> None:
@@ -396,7 +397,7 @@ def test_from_chains_keeps_its_own_arrays() -> None:
     exponent = given.sets.exponent.copy()
     fields = {k: v for k, v in vars(given.sets).items() if k in given.sets.__dataclass_fields__}
     family = type(given.sets)(**fields | {"exponent": exponent})
-    kept = ConditionalCounts.from_chains("abcd", given.category_counts, family)
+    kept = ConditionalCounts.from_nests("abcd", given.category_counts, family)
     exponent[:] = 77.0
     assert kept == given
 
@@ -418,7 +419,7 @@ def test_a_ranking_costs_one_member_per_item() -> None:
     ranked = ConditionalCounts(10 * k).observe_ranking(range(k))
     assert looped == ranked
     assert len(looped.sets.members) == len(ranked.sets.members) == k
-    assert (looped.sets.n_sets, looped.sets.n_chains) == (k - 1, 1)
+    assert (looped.sets.n_sets, looped.sets.n_nests) == (k - 1, 1)
 
 
 def test_a_ranking_of_everybody_costs_one_member_per_item() -> None:
@@ -547,7 +548,7 @@ def test_random_data_is_the_brute_force_sum(case: tuple[ConditionalCounts, int, 
         assert counts.category_counts.tolist() == truth.counts
     assert expanded(counts) == truth.family
     sizes = counts.sets.sizes
-    direct = ~counts.sets.complement[counts.sets.chain_of_set]
+    direct = ~counts.sets.complement[counts.sets.nest_of_set]
     assert (direct == (2 * sizes <= n)).all()  # every set is stored by its smaller side
     assert len(counts.sets.members) <= sum(min(s, n - s) for s in sizes.tolist())
 
@@ -632,7 +633,7 @@ def test_sum_starts_from_nothing() -> None:
 
 def test_the_givers_arrays_stay_his() -> None:
     family = single_sets(4, [np.array([0, 1])], [False], [-1.0])
-    counts = ConditionalCounts.from_chains(4, np.array([1.0, 0, 0, 0]), family)
+    counts = ConditionalCounts.from_nests(4, np.array([1.0, 0, 0, 0]), family)
     digest = counts.digest
     family.members[0] = 3
     assert counts.digest == digest

@@ -17,6 +17,7 @@ blackjax = pytest.importorskip("blackjax")
 
 import jax.numpy as jnp  # noqa: E402
 import numpyro.distributions as dist  # noqa: E402
+from jax.scipy.special import gammaln  # noqa: E402
 from lib.adapter_truths import (  # noqa: E402
     COUNTS,
     SIZES,
@@ -28,7 +29,6 @@ from lib.adapter_truths import (  # noqa: E402
     prior_means,
     watched,
 )  # fmt: skip
-from jax.scipy.special import gammaln  # noqa: E402
 from numpyro.infer import MCMC, NUTS, HMCGibbs  # noqa: E402
 from test_concentration import PRIOR  # noqa: E402
 

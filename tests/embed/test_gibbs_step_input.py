@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from luce import ConditionalCounts, DataError, GibbsStep
+from luce import ConditionalCounts, GibbsStep
+from luce.errors import DataError
 from luce.kernels import changing_counts
 
 STEP = GibbsStep(4, within=[[0, 1, 2], [1, 2, 3], [0, 3], [0, 1, 2, 3]])

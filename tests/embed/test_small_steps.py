@@ -8,7 +8,8 @@ import pytest
 from lib.oracles import simplex_quadrature
 
 import luce
-from luce import ConditionalCounts, DataError, Gamma, GibbsStep, HDPTransitions
+from luce import ConditionalCounts, Gamma, GibbsStep, HDPTransitions
+from luce.errors import DataError
 
 pytestmark = pytest.mark.filterwarnings("ignore::luce.ConvergenceWarning")
 SEED = int(os.environ.get("LUCE_TEST_SEED", "0"))

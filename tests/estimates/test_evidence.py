@@ -18,7 +18,8 @@ from lib.sampling_oracles import allowed
 from scipy.special import gammaln
 from scipy.stats import binom, chi2
 
-from luce import ConditionalCounts, EvidenceWarning, Posterior
+from luce import ConditionalCounts, Posterior
+from luce.errors import EvidenceWarning
 from luce.estimates import evidence
 from luce.estimates.evidence import Estimate
 from luce.kernels.problem import Problem

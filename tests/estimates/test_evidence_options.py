@@ -11,7 +11,8 @@ from test_evidence import FEW, PAIRS, quietly
 from test_mode import along_a_path, drivers
 
 import luce
-from luce import ConditionalCounts, DataError, EvidenceWarning, MethodError, Posterior
+from luce import ConditionalCounts, Posterior
+from luce.errors import DataError, EvidenceWarning, MethodError
 from luce.estimates import evidence
 
 SEED = int(os.environ.get("LUCE_TEST_SEED", "0"))

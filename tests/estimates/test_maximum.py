@@ -10,7 +10,8 @@ import pytest
 from lib.maximum_oracles import Data, Seen, log_height, peaks, random_data
 
 import luce
-from luce import ConditionalCounts, NoMaximumError, Posterior
+from luce import ConditionalCounts, Posterior
+from luce.errors import NoMaximumError
 
 SEED = int(os.environ.get("LUCE_TEST_SEED", "0"))
 

@@ -10,7 +10,8 @@ import pytest
 from lib.maximum_oracles import races
 
 import luce
-from luce import ConditionalCounts, MethodError, Posterior
+from luce import ConditionalCounts, Posterior
+from luce.errors import MethodError
 from luce.estimates.modes import Mode
 from luce.kernels import newton
 from luce.model.density import log_likelihood

@@ -11,7 +11,8 @@ from scipy.special import softmax
 from test_maximum import counts_of
 
 import luce
-from luce import ConditionalCounts, MethodError, NoMaximumError, Posterior
+from luce import ConditionalCounts, Posterior
+from luce.errors import MethodError, NoMaximumError
 from luce.sampling.maximum import winning_groups
 
 SEED = int(os.environ.get("LUCE_TEST_SEED", "0"))
@@ -226,7 +227,7 @@ def test_a_missing_mode_is_said() -> None:
 
 
 def test_maximum_likelihood_is_of_counts() -> None:
-    with pytest.raises(luce.DataError, match="Posterior was given"):
+    with pytest.raises(luce.errors.DataError, match="Posterior was given"):
         luce.maximum_likelihood(Posterior(ConditionalCounts(2)))  # type: ignore[arg-type]
 
 

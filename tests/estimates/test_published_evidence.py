@@ -8,7 +8,8 @@ import pytest
 from lib.sampling_oracles import Moments, allowed, z_scores
 from test_published_data import BY_NAME, DATA, SETS, brackets_of, from_brackets, load
 
-from luce import ConditionalCounts, EvidenceWarning, Posterior
+from luce import ConditionalCounts, Posterior
+from luce.errors import EvidenceWarning
 from luce.model.exact import LogEvidence
 
 SEED = int(os.environ.get("LUCE_TEST_SEED", "0"))

@@ -14,7 +14,8 @@ from scipy.special import betainc, betaln
 from scipy.stats import beta, chi2, dirichlet
 
 import luce
-from luce import ConditionalCounts, DataError, EvidenceWarning, MethodError, Posterior
+from luce import ConditionalCounts, Posterior
+from luce.errors import DataError, EvidenceWarning, MethodError
 from luce.estimates import evidence
 from luce.estimates.evidence import Estimate
 from luce.estimates.ordinates import heights, log_scaled_dirichlet, next_gammas, rests_on
@@ -26,7 +27,7 @@ from luce.model.shapes import raw_problem
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::luce.ConvergenceWarning"),
-    pytest.mark.filterwarnings("ignore::luce.EvidenceWarning"),
+    pytest.mark.filterwarnings("ignore::luce.errors.EvidenceWarning"),
 ]
 
 FEW: dict[str, Any] = {"chains": 2, "seed": 1, "progress": False}
@@ -109,7 +110,7 @@ def test_two_cores_add_their_logarithms_and_errors() -> None:
 def test_methods_that_do_not_fit_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(MethodError, match="choose one of auto, exact, bridge, chib"):
         CORE.log_evidence(method="magic")
-    with pytest.raises(luce.NotExactError, match="closed form only where the sets nest"):
+    with pytest.raises(luce.errors.NotExactError, match="closed form only where the sets nest"):
         CORE.log_evidence(method="exact")
     monkeypatch.setattr(evidence, "MOST_DENSE", 2)
     with pytest.raises(MethodError, match="a core of 3 atoms is out of reach"):
@@ -380,9 +381,9 @@ def test_each_piece_has_its_own_likelihood() -> None:
     expected = [np.log(of[i] / (of[i] + of[j])) for i, j in GAMES]
     expected += [np.log(of["c"]) + np.log(of["a"] / (of["a"] + of["b"]))]
     expected += [2 * np.log(of["b"] + of["c"]), 2 * np.log(of["a"])]
-    found = luce.log_likelihood(draws, pieces)
+    found = luce.answers.log_likelihood(draws, pieces)
     np.testing.assert_allclose(found.values, np.stack(expected, axis=-1), rtol=1e-12)
-    plain = luce.log_likelihood(draws, pieces[-1:])  # no sets at all
+    plain = luce.answers.log_likelihood(draws, pieces[-1:])  # no sets at all
     np.testing.assert_allclose(plain.values[..., 0], expected[-1], rtol=1e-12)
 
 
@@ -399,6 +400,6 @@ def test_pieces_are_predicted_by_the_others() -> None:
 
 def test_no_pieces_are_refused() -> None:
     with pytest.raises(DataError, match="no pieces"):
-        luce.log_likelihood(np.full((1, 2, 3), 1 / 3), [])
+        luce.answers.log_likelihood(np.full((1, 2, 3), 1 / 3), [])
     with pytest.raises(DataError, match="piece 0"):
-        luce.log_likelihood(np.full((1, 2, 3), 1 / 3), [ConditionalCounts(["x", "y"])])
+        luce.answers.log_likelihood(np.full((1, 2, 3), 1 / 3), [ConditionalCounts(["x", "y"])])

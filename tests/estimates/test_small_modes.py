@@ -13,16 +13,9 @@ from scipy.stats import chi2
 from test_maximum import counts_of
 
 import luce
-from luce import (
-    ConditionalCounts,
-    DataError,
-    MethodError,
-    NoMaximumError,
-    Posterior,
-    core_maximum,
-    laplace,
-    uncertainty,
-)
+from luce import ConditionalCounts, Posterior
+from luce.errors import DataError, MethodError, NoMaximumError
+from luce.estimates import curvature as uncertainty
 from luce.estimates.modes import Mode
 from luce.hypotheses.likelihood_ratio import ratio_of_equal, ratio_of_order, ratio_of_share
 from luce.kernels.curvature import precision, slope, times_precision
@@ -33,6 +26,8 @@ from luce.kernels.star_bound import star_bound
 from luce.kernels.structure.max_flow import unmet_demands
 from luce.model.density import log_likelihood
 from luce.model.shapes import raw_problem, shapes_of
+from luce.sampling import laplace
+from luce.sampling import maximum as core_maximum
 from luce.sampling.envelope import MOST_ATOMS, fit_envelope
 from luce.sampling.maximum import winning_groups
 
@@ -585,7 +580,7 @@ def test_the_envelope_lies_above_the_posterior() -> None:
     assert 0.3 < accepted <= 1
     m = np.zeros(len(problem.shape))
     for t, wait in enumerate(problem.waits):
-        listed = problem.members[problem.chain_start[t] : problem.chain_start[t + 1]]
+        listed = problem.members[problem.nest_start[t] : problem.nest_start[t + 1]]
         out = listed if problem.complement[t] else np.setdiff1d(np.arange(len(m)), listed)
         m[out] += wait
     d = problem.shape - envelope.shape

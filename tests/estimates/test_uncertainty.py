@@ -12,7 +12,8 @@ from test_maximum import counts_of
 from test_mode import along_a_path
 
 import luce
-from luce import ConditionalCounts, DataError, MethodError, Posterior
+from luce import ConditionalCounts, Posterior
+from luce.errors import DataError, MethodError
 from luce.estimates import curvature as uncertainty
 from luce.estimates.modes import Mode
 from luce.kernels import curvature

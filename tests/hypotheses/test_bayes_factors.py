@@ -14,7 +14,8 @@ from test_evidence import FEW, PAIRS, case, quietly
 from test_hypotheses import CORE, COUNTS, ask
 
 import luce
-from luce import ConditionalCounts, DataError, MethodError, Posterior
+from luce import ConditionalCounts, Posterior
+from luce.errors import DataError, MethodError
 from luce.hypotheses.bayes_factors import BayesFactor
 from luce.hypotheses.gamma_orders import chance_of_best, chance_of_order
 from luce.hypotheses.verdict import with_room

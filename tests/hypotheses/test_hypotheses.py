@@ -15,7 +15,8 @@ from lib.sampling_oracles import allowed
 from scipy.integrate import quad
 from scipy.stats import beta, gamma
 
-from luce import ConditionalCounts, EvidenceWarning, Posterior, hypothesis
+from luce import ConditionalCounts, Posterior, hypothesis
+from luce.errors import EvidenceWarning
 from luce.hypotheses.verdict import HypothesisTest
 
 SEED = int(os.environ.get("LUCE_TEST_SEED", "0"))

@@ -231,17 +231,17 @@ def test_transposed_index() -> None:
     for i in range(9):
         places = slice(problem.listed_start[i], problem.listed_start[i + 1])
         expected = [k for k, chain in enumerate(chains) if i in chain.listed]
-        assert problem.listed_chain[places].tolist() == expected
+        assert problem.listed_nest[places].tolist() == expected
         assert (problem.members[problem.listed_position[places]] == i).all()
 
 
 def spelled_out(n: int, *arrays: np.ndarray) -> list[tuple[tuple[int, ...], float]]:
     """All sets with their exponents, sorted."""
-    members, chain_start, complement, set_start, set_end, exponent = arrays
+    members, nest_start, complement, set_start, set_end, exponent = arrays
     out = []
     for k, turned in enumerate(complement):
         for t in range(set_start[k], set_start[k + 1]):
-            held = set(members[chain_start[k] : set_end[t]].tolist())
+            held = set(members[nest_start[k] : set_end[t]].tolist())
             held = set(range(n)) - held if turned else held
             out.append((tuple(sorted(held)), float(exponent[t])))
     return sorted(out)

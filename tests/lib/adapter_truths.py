@@ -45,7 +45,7 @@ def watched(a: Any, p: Any, squares: bool = False) -> np.ndarray:
 
 def assert_means(draws: np.ndarray, means: np.ndarray) -> None:
     """Every mean within the bound for a false alarm in 10,000 tests, in Monte Carlo errors."""
-    error = luce.diagnostics.mcse(draws).to_numpy()
+    error = luce.answers.diagnostics.mcse(draws).to_numpy()
     z = np.abs(draws.mean(axis=(0, 1)) - means) / error
     bound = norm.isf(0.5e-4 / len(z))
     assert z.max() < bound, f"|z| = {z.max():.1f}, {bound:.1f} allowed: {z.round(1)}"

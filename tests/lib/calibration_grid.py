@@ -10,13 +10,13 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
+from luce.model.data_and_prior import DataAndPrior
 from scipy.special import xlogy
 
 import luce
 from luce.answers.rank_uniformity import p_value_of, ranks_of
 from luce.calibration.design import log_likelihoods
 from luce.calibration.replications import NearlyIndependent
-from luce.model.data_and_prior import DataAndPrior
 
 Counts = luce.ConditionalCounts
 
@@ -155,7 +155,7 @@ SHAPES = (
 
 def check(shape: Shape, method: str, replications: int, seed: int, draws: int = 31) -> Any:
     """Run one cell of the grid."""
-    return luce.check_calibration(
+    return luce.calibration.check_calibration(
         shape.design, shape.concentration, categories=shape.categories, method=method,
         reduce=not shape.exact or method == "auto", replications=replications, draws=draws,
         seed=seed, progress=False,

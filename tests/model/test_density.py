@@ -13,7 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from lib.oracles import canonical_form, log_likelihood
 
-from luce import ConditionalCounts, DataError, Posterior
+from luce import ConditionalCounts, Posterior
+from luce.errors import DataError
 from luce.model import density
 
 DATA = Path(__file__).parents[3] / "shared" / "data"

@@ -14,7 +14,8 @@ from scipy.special import gammaln
 from scipy.stats import binom, norm
 
 import luce
-from luce import ConditionalCounts, DataError, DirichletProcess, Gamma, Posterior
+from luce import ConditionalCounts, DirichletProcess, Gamma, Posterior
+from luce.errors import DataError
 
 SEED = int(os.environ.get("LUCE_TEST_SEED", "0"))
 Floats = npt.NDArray[np.float64]
@@ -36,7 +37,7 @@ def allowed(comparisons: int) -> float:
 
 def z_scores(watched: Floats, truth: Floats) -> Floats:
     """|z| of the means of (chain, draw, variable)."""
-    error = luce.diagnostics.mcse(watched).to_numpy()
+    error = luce.answers.diagnostics.mcse(watched).to_numpy()
     return np.abs(watched.mean(axis=(0, 1)) - truth) / error
 
 
@@ -264,12 +265,12 @@ def test_expected_new_categories() -> None:
     gamma = 1.4
     run = Posterior(FREE, DirichletProcess(gamma)).sample(5000, seed=SEED, progress=False)
     for m in (1, 7, 300):
-        found = luce.expected_new(run, m).to_numpy()
+        found = luce.answers.expected_new(run, m).to_numpy()
         closed = (gamma / (gamma + 8 + np.arange(m))).sum()
         error = found.std() / np.sqrt(found.size)
         assert abs(found.mean() - closed) < allowed(3) * error
         assert abs(found.mean() - (gamma / (gamma + 7 + np.arange(m))).sum()) > allowed(3) * error
-    many = luce.expected_new(run, 10**9).to_numpy().mean()
+    many = luce.answers.expected_new(run, 10**9).to_numpy().mean()
     assert many == pytest.approx((np.log(1e9) - np.log(8)) * gamma, rel=0.1)
 
 
@@ -290,7 +291,7 @@ def test_new_atoms_are_sticks() -> None:
     counts = ConditionalCounts(["a", "b", "rest"]).observe({"b": 3})
     process = DirichletProcess(2.0, {"a": 0.25}, "rest")
     run = Posterior(counts, process).sample(5000, seed=SEED, progress=False)
-    atoms = luce.draw_new_atoms(run, 3, seed=SEED)
+    atoms = luce.answers.draw_new_atoms(run, 3, seed=SEED)
     rest = run.posterior["probabilities"].sel(category="rest").to_numpy()
     share = atoms["probabilities"].to_numpy() / rest[..., None]
     np.testing.assert_allclose(share.sum(axis=2) + atoms["remainder"] / rest, 1.0)
@@ -300,7 +301,7 @@ def test_new_atoms_are_sticks() -> None:
         assert abs(share[..., k].mean() - mean) < allowed(3) * error
     wrong = share[..., 0].mean() - 1 / 3  # sticks of DP(2), not of DP(2 · 0.75)
     assert abs(wrong) > allowed(3) * share[..., 0].std() / np.sqrt(rest.size)
-    again = luce.draw_new_atoms(run, 3, seed=SEED)
+    again = luce.answers.draw_new_atoms(run, 3, seed=SEED)
     assert again.identical(atoms)
 
 
@@ -366,17 +367,17 @@ def test_a_run_is_saved_whole(tmp_path: Any) -> None:
         luce.save(run, tmp_path / "run.nc", overwrite=True)
         again = luce.load(tmp_path / "run.nc")
         assert again.identical(run)
-        assert luce.posterior_of(again).process == prior
+        assert luce.posterior_of(again).prior == prior
         assert again.attrs["prior"].startswith("DirichletProcess(")
     with pytest.raises(DataError, match="no remainder"):
-        luce.expected_new(Posterior(FREE).sample(10, seed=1, progress=False), 3)
+        luce.answers.expected_new(Posterior(FREE).sample(10, seed=1, progress=False), 3)
 
 
 def test_what_a_process_cannot_answer_is_said() -> None:
     with pytest.raises(DataError, match="needs a concentration that is a number"):
         Posterior(FREE, DirichletProcess(HYPER)).mean()
     with pytest.raises(DataError, match="needs a count of its own"):
-        _ = Posterior(FREE, DirichletProcess(1.0)).prior
+        _ = Posterior(FREE, DirichletProcess(1.0)).without_data()
     assert "DirichletProcess" in repr(Posterior(FREE, DirichletProcess(1.0)))
 
 

@@ -14,7 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from lib.oracles import Family, Moments, overlap, simplex_quadrature, tree_moments
 
-from luce import ConditionalCounts, DataError, NotExactError, Posterior
+from luce import ConditionalCounts, Posterior
+from luce.errors import DataError, NotExactError
 from luce.paper.examples import paper_posterior
 
 DATA = Path(__file__).parents[3] / "shared" / "data"

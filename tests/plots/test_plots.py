@@ -23,7 +23,8 @@ from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 
 import luce
-from luce import ConditionalCounts, DataError, MethodError, plots
+from luce import ConditionalCounts, plots
+from luce.errors import DataError, MethodError
 from luce.plots.canvas import BLUE, CHAINS, GREY, VERMILION
 from luce.plots.names import names_of
 from luce.plots.picture import Picture
@@ -89,7 +90,9 @@ PLOTS: dict[str, Plot] = {
     )[0],
     "predictive_check": lambda d, **k: plots.predictive_check(d, some_counts(d), **k),
     "predictive_check by set": lambda d, **k: plots.predictive_check(d, some_outcomes(d), **k),
-    "reliability": lambda d, **k: plots.reliability(luce.calibration(d, some_outcomes(d)), **k),
+    "reliability": lambda d, **k: plots.reliability(
+        luce.answers.reliability(d, some_outcomes(d)), **k
+    ),
 }
 EVERY = pytest.mark.parametrize("plot", PLOTS.values(), ids=PLOTS)
 
@@ -259,7 +262,7 @@ def test_wins_are_means_of_ratios() -> None:
     ax = plots.win_matrix(draws, most=4)
     shown = [int(name.split()[1]) for name in names(ax)]
     assert names(ax) == names(ax, "x")
-    assert shown == [int(label.split()[1]) for label in luce.expected_order(draws)[:4]]
+    assert shown == [int(label.split()[1]) for label in luce.answers.expected_order(draws)[:4]]
     expected = [[np.mean(p[:, i] / (p[:, i] + p[:, j])) for j in shown] for i in shown]
     np.testing.assert_allclose(ax.images[0].get_array(), expected)
     assert {t.get_text() for t in ax.texts} == {
@@ -313,7 +316,7 @@ def test_lines_are_the_chains() -> None:
         for chain, line in enumerate(ax.lines):
             np.testing.assert_array_equal(line.get_xdata(), np.arange(200))
             np.testing.assert_array_equal(line.get_ydata(), draws.sel(category="ca"[k])[chain])
-    found = luce.diagnostics.autocorrelation(draws, 100)
+    found = luce.answers.diagnostics.autocorrelation(draws, 100)
     for k, ax in enumerate(plots.autocorrelation(draws)):
         label = ax.get_title(loc="left")
         assert label in "abcd"
@@ -398,7 +401,7 @@ def test_a_predictive_check_keeps_to_the_most_frequent() -> None:
 
 def test_reliability_is_the_calibration() -> None:
     draws = some_draws(6)
-    checked = luce.calibration(draws, some_outcomes(draws), bins=5)
+    checked = luce.answers.reliability(draws, some_outcomes(draws), bins=5)
     ax = plots.reliability(checked)
     filled = checked["bin_number"].values > 0
     assert not filled.all()
@@ -606,7 +609,7 @@ def test_what_to_install_is_said(name: str, monkeypatch: pytest.MonkeyPatch) -> 
     draws = three(some_draws(3))
     arguments = {
         "predictive_check": (draws, some_counts(draws)),
-        "reliability": (luce.calibration(draws, some_outcomes(draws)),),
+        "reliability": (luce.answers.reliability(draws, some_outcomes(draws)),),
     }
     with pytest.raises(MethodError, match=r"pip install 'luce\[plots\]'"):
         getattr(plots, name)(*arguments.get(name, (draws,)))

@@ -15,8 +15,9 @@ from matplotlib.figure import Figure
 from scipy.stats import binom
 
 import luce
-from luce import ConditionalCounts, DataError, MethodError, plots
+from luce import ConditionalCounts, plots
 from luce.answers.rank_uniformity import band_of
+from luce.errors import DataError, MethodError
 from luce.plots.canvas import BLUE, CHAINS, VERMILION, height_of
 from luce.plots.excerpt import of_categories, of_draws
 from luce.plots.heatmaps import _thinned
@@ -300,7 +301,7 @@ def test_long_traces_are_images_and_many_chains_have_no_legend() -> None:
 
 def test_autocorrelations_are_those_of_the_diagnostics() -> None:
     draws = dirichlet(3)
-    found = luce.diagnostics.autocorrelation(draws, 29)
+    found = luce.answers.diagnostics.autocorrelation(draws, 29)
     (ax,) = plots.autocorrelation(draws, ["b"], ax=Figure().subplots())
     for chain, line in enumerate(ax.lines):
         np.testing.assert_array_equal(line.get_ydata(), found.sel(category="b")[chain])
@@ -355,7 +356,7 @@ def test_replicated_shares_set_by_set() -> None:
 def test_a_reliability_diagram_is_the_calibration() -> None:
     draws = dirichlet(4)
     data = [("a", "ab", 3), ("d", None, 20), ("c", "cd", 4)]
-    checked = luce.calibration(draws, data, bins=5)
+    checked = luce.answers.reliability(draws, data, bins=5)
     ax = plots.reliability(checked)
     filled = checked["bin_number"].values > 0
     expected = np.c_[checked["bin_predicted"], checked["bin_observed"]][filled]

@@ -11,8 +11,9 @@ from scipy import stats
 from scipy.special import betaln, gammaln
 
 import luce
-from luce import ConditionalCounts, DataError, DirichletProcess, Gamma, MethodError, Posterior
+from luce import ConditionalCounts, DirichletProcess, Gamma, Posterior
 from luce.counts.family import describe_set
+from luce.errors import DataError, MethodError
 from luce.kernels.random import new_bits
 from luce.kernels.tables import fill_tables
 
@@ -206,8 +207,8 @@ def test_posteriors_say_what_they_are() -> None:
     assert "1 to 3" in repr(Posterior(duels(), [1.0, 2.0, 3.0]))
     back = pickle.loads(pickle.dumps(drawn))
     assert back.counts == duels()
-    assert Posterior(duels(), 2.0).prior.mean().tolist() == [1 / 3] * 3
-    with pytest.raises(luce.NotExactError, match="nest"):
+    assert Posterior(duels(), 2.0).without_data().mean().tolist() == [1 / 3] * 3
+    with pytest.raises(luce.errors.NotExactError, match="nest"):
         Posterior(duels()).mean()
     assert describe_set("abc", duels().sets, 0) == "7 outcomes given all but {c}"
 
@@ -291,7 +292,7 @@ def test_tables_of_very_many_customers(n: float, a: float, log_n: float) -> None
 )
 def test_what_are_no_draws_is_said(draws: Any, words: str) -> None:
     with pytest.raises(DataError, match=words):
-        luce.diagnostics.rhat(draws)
+        luce.answers.diagnostics.rhat(draws)
 
 
 def test_a_method_needs_what_it_is_for() -> None:

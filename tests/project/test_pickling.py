@@ -68,11 +68,11 @@ OBJECTS: dict[str, tuple[Callable[[], Any], Callable[[Any], Any]]] = {
 }  # fmt: skip
 
 ERRORS = [
-    luce.LuceError("a"), luce.DataError("b"), luce.DiskFullError("e"),
-    luce.MethodError("c"), luce.NotExactError("d", 3),
-    luce.NoMaximumError("e", [["a"], ["b", "c"]]), luce.BadRowsError(BAD, "line", "f.csv"),
-    luce.SkippedRowsWarning(BAD, "row", "g.csv"), luce.ConvergenceWarning("h", 1.2, 30.0),
-    luce.EvidenceWarning("i", {"bridge": (1.0, 0.1, 3.0)}), HalfWinsWarning("j"),
+    luce.LuceError("a"), luce.errors.DataError("b"), luce.errors.DiskFullError("e"),
+    luce.errors.MethodError("c"), luce.errors.NotExactError("d", 3),
+    luce.errors.NoMaximumError("e", [["a"], ["b", "c"]]), luce.errors.BadRowsError(BAD, "line", "f.csv"),
+    luce.errors.SkippedRowsWarning(BAD, "row", "g.csv"), luce.ConvergenceWarning("h", 1.2, 30.0),
+    luce.errors.EvidenceWarning("i", {"bridge": (1.0, 0.1, 3.0)}), HalfWinsWarning("j"),
 ]  # fmt: skip
 
 
@@ -98,7 +98,7 @@ def test_no_public_error_is_left_out() -> None:
 
 
 def test_a_reader_says_in_a_worker_what_it_says_here() -> None:
-    with pytest.raises(luce.BadRowsError) as caught:
+    with pytest.raises(luce.errors.BadRowsError) as caught:
         luce.from_pairs([("a", "a"), ("a", "b"), ("b", "b")])
     again = pickle.loads(pickle.dumps(caught.value))
     assert [p.place for p in again.problems] == [1, 3]

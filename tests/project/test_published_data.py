@@ -15,8 +15,9 @@ from scipy.optimize import minimize
 from scipy.stats import chi2
 
 import luce
-from luce import ConditionalCounts, NoMaximumError, Posterior
+from luce import ConditionalCounts, Posterior
 from luce._types import Label
+from luce.errors import NoMaximumError
 
 DATA = Path(__file__).parents[3] / "shared" / "data"
 pytestmark = pytest.mark.skipif(not DATA.exists(), reason="the published data are not here")

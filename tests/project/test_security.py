@@ -124,7 +124,7 @@ def test_links_lead_nowhere(link: str, run: Path, tmp_path: Path) -> None:
         shutil.rmtree(place)
     place.unlink(missing_ok=True)
     place.symlink_to(target)
-    for read in (luce.resume, luce.open_run, luce.load):
+    for read in (luce.resume, luce.runs.open_run, luce.load):
         with pytest.raises(luce.LuceError):
             read(run)
     with pytest.raises(luce.LuceError, match="is a link"):
@@ -148,7 +148,7 @@ def test_names_that_lead_out_are_not_followed(name: str, run: Path, tmp_path: Pa
     }  # fmt: skip
     file.write_text(json.dumps(metadata))
     seal_folder(run)
-    for read in (luce.load, luce.open_run):
+    for read in (luce.load, luce.runs.open_run):
         with pytest.raises(luce.LuceError, match="might lead out of the folder"):
             read(run)
     assert os.listdir(tmp_path) == ["run.zarr"]
@@ -181,10 +181,10 @@ def test_a_wide_table_takes_time_in_proportion(tmp_path: Path) -> None:
     names = ",".join(f"x{k}" for k in range(20_000))
     (tmp_path / "wide.csv").write_text(names + "\n" + ",".join(["1"] * 20_000) + "\n")
     began = time.process_time()
-    with pytest.raises(luce.DataError, match="fit no kind of data"):
+    with pytest.raises(luce.errors.DataError, match="fit no kind of data"):
         luce.read(tmp_path / "wide.csv")
     (tmp_path / "wide.csv").write_text(names + ",x3\n")
-    with pytest.raises(luce.DataError, match="the column 'x3' appears twice"):
+    with pytest.raises(luce.errors.DataError, match="the column 'x3' appears twice"):
         luce.read(tmp_path / "wide.csv")
     assert time.process_time() - began < 15
 

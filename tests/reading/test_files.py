@@ -60,7 +60,7 @@ def refusal(path: Path, **options: Any) -> str:
 
 
 def problems(path: Path, **options: Any) -> list[tuple[int, str]]:
-    with pytest.raises(luce.BadRowsError) as caught:
+    with pytest.raises(luce.errors.BadRowsError) as caught:
         luce.read(path, **options)
     assert caught.value.source == path.name
     assert caught.value.unit == "line"
@@ -73,9 +73,9 @@ def places(path: Path, **options: Any) -> list[int]:
 
 
 def skipping(path: Path, **options: Any) -> tuple[Any, list[int]]:
-    with pytest.warns(luce.SkippedRowsWarning) as said:
+    with pytest.warns(luce.errors.SkippedRowsWarning) as said:
         counts = luce.read(path, skip_bad=True, **options)
-    (warning,) = [w.message for w in said if isinstance(w.message, luce.SkippedRowsWarning)]
+    (warning,) = [w.message for w in said if isinstance(w.message, luce.errors.SkippedRowsWarning)]
     return counts, [problem.place for problem in warning.problems]
 
 
@@ -106,9 +106,9 @@ def test_json_lines(write: Any) -> None:
     assert luce.read(write("duels.jsonl", lines)) == EXPECTED
     assert luce.read(write("duels.txt", lines)) == EXPECTED
     orders = '["ann", "bo", "cy"]\n["bo", ["ann", "cy"]]\n'
-    with pytest.warns(luce.HalfWinsWarning):
+    with pytest.warns(luce.errors.HalfWinsWarning):
         read = luce.read(write("orders.jsonl", orders), ties="half")
-    with pytest.warns(luce.HalfWinsWarning):
+    with pytest.warns(luce.errors.HalfWinsWarning):
         assert read == luce.from_rankings([["ann", "bo", "cy"], ["bo", {"ann", "cy"}]], ties="half")
 
 
@@ -156,7 +156,7 @@ PARTIAL = {("Bo, B",): 4, ("Cy", "Ann"): 3}
          {"ties": "half", "unranked": "absent"}),
     ],
 )  # fmt: skip
-@pytest.mark.filterwarnings("ignore::luce.HalfWinsWarning")
+@pytest.mark.filterwarnings("ignore::luce.errors.HalfWinsWarning")
 def test_preflib_orders_new_and_old(
     write: Any, name: str, text: str, orders: dict[Any, int], options: dict[str, Any]
 ) -> None:
@@ -216,9 +216,9 @@ def test_a_kind_is_asked_for_where_columns_do_not_tell(write: Any) -> None:
     path = write("data.csv", "x,y,z\n5,1,2\n3,,4\n")
     assert "--kind" in refusal(path)
     assert luce.read(path, "table").n_outcomes == 15
-    with pytest.raises(luce.DataError, match="kind = 'nonsense'"):
+    with pytest.raises(luce.errors.DataError, match="kind = 'nonsense'"):
         luce.read(path, "nonsense")
-    with pytest.raises(luce.DataError, match="colour is no option for table"):
+    with pytest.raises(luce.errors.DataError, match="colour is no option for table"):
         luce.read(path, "table", colour="red")
 
 
@@ -660,7 +660,7 @@ def test_many_rows_of_few_pairs_need_little_memory(write: Any) -> None:
     expected = luce.from_pairs([(a, b, 6000) for a, b in pairs])
     assert read_within(20, path) == expected
     odd = write("odd.csv", "winner,loser\n" + body * 400 + "a,a\n")
-    with pytest.warns(luce.SkippedRowsWarning, match="line 20002"):
+    with pytest.warns(luce.errors.SkippedRowsWarning, match="line 20002"):
         assert read_within(5, odd, skip_bad=True).n_outcomes == 20_000
 
 

@@ -12,12 +12,8 @@ import pytest
 
 import luce
 from luce import (
-    BadRowsError,
     ConditionalCounts,
-    DataError,
-    HalfWinsWarning,
     Posterior,
-    SkippedRowsWarning,
     from_choices,
     from_groups,
     from_pairs,
@@ -26,6 +22,7 @@ from luce import (
     from_teams,
     from_transitions,
 )
+from luce.errors import BadRowsError, DataError, HalfWinsWarning, SkippedRowsWarning
 
 pd = pytest.importorskip("pandas")
 pl = pytest.importorskip("polars")

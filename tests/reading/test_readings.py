@@ -7,7 +7,8 @@ import pandas as pd
 import pytest
 
 import luce
-from luce import ConditionalCounts, DataError
+from luce import ConditionalCounts
+from luce.errors import DataError
 from luce.reading import (
     from_choices,
     from_groups,
@@ -35,9 +36,9 @@ def test_times_in_a_file_are_numbers(read: Any) -> None:
     by_hand = ABC.observe({"b": 1}, without="a").observe({"c": 1}, without="b")
     assert read("seq,time,state / s,9,a / s,10,b / s,11,c") == by_hand
     times = {"seq": [1] * 3 + [2] * 2, "time": [1, 10, 2, 1, None], "state": list("acbxy")}
-    with pytest.warns(luce.SkippedRowsWarning, match="time is missing"):
+    with pytest.warns(luce.errors.SkippedRowsWarning, match="time is missing"):
         assert from_transitions(times, skip_bad=True) == by_hand
-    with pytest.raises(luce.BadRowsError, match="the same time"):
+    with pytest.raises(luce.errors.BadRowsError, match="the same time"):
         read("seq,time,state / s,1,a / s,1,b / s,2,c")
 
 
@@ -51,7 +52,7 @@ def test_an_item_that_is_never_ranked_is_still_there(layout: str) -> None:
     assert from_rankings(table, unranked="below") == below
     absent = from_rankings(table, unranked="absent")
     assert absent == ABC.observe({"a": 1, "b": 1}, within="ab")
-    assert luce.prior_only(absent) == ["c"]
+    assert luce.counts.prior_only(absent) == ["c"]
     with pytest.raises(DataError, match="leave items out"):
         from_rankings(table)
 
@@ -63,7 +64,7 @@ def test_a_race_that_nobody_finished_says_nothing() -> None:
 
 
 def test_a_tie_above_zeros_is_not_the_last() -> None:
-    with pytest.raises(luce.BadRowsError, match="not the last"):
+    with pytest.raises(luce.errors.BadRowsError, match="not the last"):
         from_rankings({"a": [1], "b": [2], "c": [2], "d": [0]}, unranked="below", ties="last")
 
 
@@ -73,7 +74,7 @@ def test_codes_of_choices_are_numbers() -> None:
     assert dict(zip(counts.categories, counts.category_counts, strict=True)) == {
         "1": 1, "2": 1, "10": 0, "20": 0,
     }  # fmt: skip
-    with pytest.raises(luce.BadRowsError, match="-1 was chosen but not on offer"):
+    with pytest.raises(luce.errors.BadRowsError, match="-1 was chosen but not on offer"):
         from_choices({"choice": [-1, 2], "avail_1": [1, 1], "avail_2": [1, 1]})
     text = from_choices({"chosen": [1, 2], "offered": ["1|2", "2|3"]})
     assert text == ConditionalCounts("123").observe({"1": 1}, within="12").observe(
@@ -100,10 +101,10 @@ def test_items_may_be_called_as_columns_are() -> None:
 
 def test_rows_that_belong_to_nothing_are_refused(read: Any) -> None:
     frame = pd.DataFrame({"seq": [None, 1, 1, None], "state": list("abac")})
-    with pytest.raises(luce.BadRowsError) as caught:
+    with pytest.raises(luce.errors.BadRowsError) as caught:
         from_transitions(frame)
     assert [p.place for p in caught.value.problems] == [1, 4]
-    with pytest.raises(luce.BadRowsError) as caught:
+    with pytest.raises(luce.errors.BadRowsError) as caught:
         read("race,item,rank / ,a,1 / ,b,2 / x,a,2 / x,b,1")
     assert [p.place for p in caught.value.problems] == [2, 3]
     spaced = read("race,item,rank / r1,a,1 / r1 ,b,2 / r2,a,2 / r2,b,1")
@@ -116,16 +117,16 @@ def test_long_layouts_have_counts_and_availability() -> None:
     assert from_rankings({**base, "rank": [1, 2, 2, 1], "freq": [10, 10, 1, 1]}) == ab
     chosen = {"id": [1, 1, 2, 2], "alt": list("abab"), "choice": [1, 0, 0, 1]}
     assert from_choices({**chosen, "count": [10, 10, 1, 1]}) == ab
-    with pytest.raises(luce.BadRowsError, match="differs between the rows"):
+    with pytest.raises(luce.errors.BadRowsError, match="differs between the rows"):
         from_choices({**chosen, "count": [10, 9, 1, 1]})
     three = {"id": [1, 1, 1], "alt": list("abc"), "choice": [1, 0, 0]}
     assert from_choices({**three, "avail": [1, 1, 0]}).categories == ("a", "b")
-    with pytest.raises(luce.BadRowsError, match="not available"):
+    with pytest.raises(luce.errors.BadRowsError, match="not available"):
         from_choices({**three, "available": [0, 1, 1]})
 
 
 def test_outcomes_are_read_alike_in_frames_and_files(read: Any) -> None:
-    with pytest.raises(luce.BadRowsError, match="outcome is 2"):
+    with pytest.raises(luce.errors.BadRowsError, match="outcome is 2"):
         from_pairs({"item1": [1, 3, 1], "item2": [2, 4, 3], "winner": [1, 4, 2]})
     frame = from_pairs({"item1": [0, 2, 1], "item2": [1, 3, 2], "outcome": [1, 0, 1]})
     assert frame.category_counts.tolist() == [1, 1, 0, 1]
@@ -137,7 +138,7 @@ def test_outcomes_are_read_alike_in_frames_and_files(read: Any) -> None:
     assert from_pairs(left) == from_pairs([("a", "b"), ("c", "b")])
     guests = {"HomeTeam": ["a", "b"], "AwayTeam": ["b", "c"], "FTR": ["A", "A"]}
     assert from_pairs(guests) == from_pairs([("b", "a"), ("c", "b")])
-    with pytest.raises(luce.BadRowsError, match="outcome is 'A'"):
+    with pytest.raises(luce.errors.BadRowsError, match="outcome is 'A'"):
         from_pairs({"item1": ["x"], "item2": ["y"], "outcome": ["A"]})
 
 
@@ -150,7 +151,7 @@ def test_padding_and_items_called_zero() -> None:
 
 
 def test_home_is_named_not_flagged() -> None:
-    with pytest.raises(luce.BadRowsError, match="must name"):
+    with pytest.raises(luce.errors.BadRowsError, match="must name"):
         from_pairs({"winner": ["a", "b"], "loser": ["b", "c"], "h": [1, 0]}, home="h")
 
 
@@ -187,7 +188,7 @@ def test_rows_drawn_with_one_seed_make_no_matrix() -> None:
     rows = from_transitions("abcabcacb", rows="separate")
     runs = {s: luce.Posterior(row).sample(10, seed=1, progress=False) for s, row in rows.items()}
     with pytest.raises(DataError, match="a seed of its own"):
-        luce.transition_matrix(runs)
+        luce.answers.transition_matrix(runs)
 
 
 def test_the_summary_marks_some_of_the_categories() -> None:

@@ -18,8 +18,9 @@ from lib.browser import chromium, visit
 
 import luce
 from luce.cli import main
+from luce.reports import pictures, trust
 from luce.reports.findings import find
-from luce.reports.whole import pictures, trust, write_report
+from luce.reports.whole import write_report
 from luce.sampling.convergence import _ENOUGH_ESS, _LARGEST_RHAT, _LEAST_ACCEPTANCE
 
 HOSTILE = [
@@ -361,9 +362,9 @@ def test_the_command(
 
 @pytest.mark.usefixtures("undrawn")
 def test_mistakes(runs: dict[str, Any], tmp_path: Path) -> None:
-    with pytest.raises(luce.DataError, match="interval"):
+    with pytest.raises(luce.errors.DataError, match="interval"):
         write_report(runs["two"], tmp_path / "a.html", interval=1.5)
-    with pytest.raises(luce.DataError, match="run"):
+    with pytest.raises(luce.errors.DataError, match="run"):
         luce.report(np.ones((1, 1, 1)), tmp_path / "a.html")  # type: ignore[arg-type]
     assert list(tmp_path.iterdir()) == []
 

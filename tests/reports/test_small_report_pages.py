@@ -19,9 +19,10 @@ from luce.cli import main
 from luce.errors import DataError, LuceError
 from luce.page.document import Badge, Code, Folded, Link, Name, Number, Page, Panel, Strong
 from luce.page.words import shortened
+from luce.reports import answer, pictures, predictive, trust
 from luce.reports.findings import Findings, find
 from luce.reports.reproduce import python_lines, shell_lines
-from luce.reports.whole import answer, pictures, predictive, trust, write_report
+from luce.reports.whole import write_report
 from luce.reports.wording import cell, digits_for, listed, names_of, percent, probability
 from luce.sampling.convergence import _ENOUGH_ESS, _LARGEST_RHAT, _LEAST_ACCEPTANCE
 
@@ -141,10 +142,10 @@ def test_pictures_are_described_by_their_numbers(chains: xr.DataTree, drawn: Pat
     table = luce.summary(chains, 0.8, sort=True)
     first = f"\u2068{table.categories[0]}\u2069"
     assert f"{first} {table['mean'][0]:.3f} ({table['10%'][0]:.3f} to" in strengths
-    order = luce.expected_order(chains)
+    order = luce.answers.expected_order(chains)
     best = luce.rank_probabilities(chains).sel(category=order[0]).to_numpy()
     assert f"\u2068{order[0]}\u2069 rank {best.argmax() + 1} ({best.max():.3f})" in ranks
-    over = luce.win_matrix(chains).to_numpy()
+    over = luce.answers.win_matrix(chains).to_numpy()
     place = [list(chains.posterior["category"].to_numpy()).index(label) for label in order[:2]]
     assert f"is chosen over \u2068{order[1]}\u2069 {over[place[0], place[1]]:.3f}" in wins
     assert "Draws of 2 chains, one after another, 25 each." in traces

@@ -68,7 +68,7 @@ def runs(draw: st.DrawFn) -> tuple[luce.Posterior, xr.DataTree]:
     named = draw(st.lists(labels, min_size=2, max_size=5, unique=True))
     n = len(named)
     counts = entered(n, draw(terms_over(n)))
-    renamed = luce.ConditionalCounts.from_chains(
+    renamed = luce.ConditionalCounts.from_nests(
         named, counts.category_counts, counts.sets, counts.n_outcomes
     )
     posterior = luce.Posterior(renamed, draw(priors_over(n, 0.05)))

@@ -18,7 +18,8 @@ import xarray as xr
 from lib.streaming_runs import BrokenOff, league, nested, same_numbers
 
 import luce
-from luce import DataError, DirichletProcess, DiskFullError, Gamma, LuceError, Posterior
+from luce import DirichletProcess, Gamma, LuceError, Posterior
+from luce.errors import DataError, DiskFullError
 from luce.kernels.running import add_moments, add_quantiles
 from luce.runs import blocks as layout
 from luce.runs import disk, formats, journal
@@ -234,7 +235,7 @@ def test_quantiles_are_fractions(wrong: Any) -> None:
 def test_wherever_it_stops_it_goes_on_bit_for_bit(name: str, k: int, tmp_path: Path) -> None:
     folder = tmp_path / "run.zarr"
     broken_off(folder, k, name)
-    for opened in (luce.load, luce.open_run):
+    for opened in (luce.load, luce.runs.open_run):
         with pytest.raises(DataError, match="is not complete"):
             opened(folder)
     with pytest.raises(DataError, match="goes on with it"):
@@ -300,7 +301,7 @@ def test_ctrl_c_says_how_far_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     with pytest.raises(KeyboardInterrupt, match=r"`luce resume .*run\.zarr` goes on from there"):
         draw("waiting-times", to=folder)
     with pytest.raises(DataError, match="is not complete"):
-        luce.open_run(folder)
+        luce.runs.open_run(folder)
 
 
 def test_whoever_watches_may_stop_a_chain(tmp_path: Path) -> None:
@@ -475,7 +476,7 @@ def test_a_folder_that_is_no_run_is_not_opened(tmp_path: Path) -> None:
 
     def refused(words: str) -> None:
         with pytest.raises(LuceError, match=words):
-            luce.open_run(folder)
+            luce.runs.open_run(folder)
 
     root.write_text("{")
     refused("is damaged")
@@ -494,7 +495,7 @@ def test_a_folder_that_is_no_run_is_not_opened(tmp_path: Path) -> None:
     (folder / "beside").symlink_to(tmp_path)
     refused("is a link")
     (folder / "beside").unlink()
-    assert same_numbers(luce.open_run(folder), run)
+    assert same_numbers(luce.runs.open_run(folder), run)
     with pytest.raises(DataError, match="there is no folder"):
         luce.storage.check_target(tmp_path / "none" / "run.nc")
     with pytest.raises(DataError, match="overwrite=True"):

@@ -156,22 +156,22 @@ def test_typed_json_refuses_what_it_cannot_give_back() -> None:
         __slots__ = ()
 
     for value in (object(), Text("a"), 1j, {"a": 1}, (1, object())):
-        with pytest.raises(luce.DataError, match="Turn it into text first"):
+        with pytest.raises(luce.errors.DataError, match="Turn it into text first"):
             to_text(value)
     deep: Any = ()
     for _ in range(100_000):
         deep = (deep,)
-    with pytest.raises(luce.DataError, match="nested too deeply"):
+    with pytest.raises(luce.errors.DataError, match="nested too deeply"):
         to_text(deep)
     for text in ("{", "[" * 100_000, '{"a": 1}', '{"int": 3}', '{"tuple": 3}', '{"a":1,"b":2}'):
-        with pytest.raises(luce.DataError, match="not typed JSON"):
+        with pytest.raises(luce.errors.DataError, match="not typed JSON"):
             from_text(text)
     assert from_text(to_text(float("-inf"))) == float("-inf")
 
 
 @pytest.mark.parametrize("suffix", SUFFIXES)
 def test_labels_that_are_objects_are_refused_before_writing(suffix: str, tmp_path: Path) -> None:
-    with pytest.raises(luce.DataError, match=r"complex.*cannot be stored"):
+    with pytest.raises(luce.errors.DataError, match=r"complex.*cannot be stored"):
         luce.save(run_over([1j, 2, "a"]), tmp_path / f"run{suffix}")
     assert os.listdir(tmp_path) == []
 
@@ -233,10 +233,10 @@ WRONG: list[tuple[Callable[[xr.DataTree], Any], str]] = [
     (change("observed_data", "set_members", lambda m: np.zeros_like(m)), "twice"),
     (change("observed_data", "set_end", put(-1, 99)), "set_end must grow"),
     (change("observed_data", "set_end", put(0, 0)), "set_end must grow"),
-    (change("observed_data", "set_chain_start", put(0, 1)), "set_chain_start must grow"),
-    (change("observed_data", "set_chain_start", put(1, 99)), "set_chain_start must grow"),
-    (change("observed_data", "set_chain_sets", put(-1, 99)), "set_chain_sets must grow"),
-    (change("observed_data", "set_chain_sets", lambda s: s.astype(float)), "int64"),
+    (change("observed_data", "set_nest_start", put(0, 1)), "set_nest_start must grow"),
+    (change("observed_data", "set_nest_start", put(1, 99)), "set_nest_start must grow"),
+    (change("observed_data", "set_nest_sets", put(-1, 99)), "set_nest_sets must grow"),
+    (change("observed_data", "set_nest_sets", lambda s: s.astype(float)), "int64"),
     (change("constant_data", "concentration", put(0, -1.0)), "positive"),
 ]
 
@@ -257,7 +257,7 @@ def test_wrong_contents_are_refused(
 
 
 def test_posterior_of_wants_a_run() -> None:
-    with pytest.raises(luce.DataError, match="ndarray was given"):
+    with pytest.raises(luce.errors.DataError, match="ndarray was given"):
         luce.posterior_of(np.zeros(3))  # type: ignore[arg-type]
 
 
@@ -373,7 +373,7 @@ def test_existing_targets_are_kept_unless_asked(suffix: str, tmp_path: Path) -> 
     first, second = run_over(3), run_over(4)
     path = tmp_path / f"run{suffix}"
     luce.save(first, path)
-    with pytest.raises(luce.DataError, match="overwrite=True"):
+    with pytest.raises(luce.errors.DataError, match="overwrite=True"):
         luce.save(second, path)
     xr.testing.assert_identical(luce.load(path), first)
     luce.save(second, path, overwrite=True)
@@ -385,7 +385,7 @@ def test_folders_of_others_are_never_replaced(tmp_path: Path) -> None:
     for name in ("mine.zarr", "mine.nc"):
         (tmp_path / name).mkdir()
         (tmp_path / name / "thesis.txt").touch()
-        with pytest.raises(luce.DataError, match="remove it yourself"):
+        with pytest.raises(luce.errors.DataError, match="remove it yourself"):
             luce.save(run_over(), tmp_path / name, overwrite=True)
         assert (tmp_path / name / "thesis.txt").exists()
 

@@ -9,10 +9,20 @@ import numpy as np
 import pytest
 import xarray as xr
 import zarr
-from lib.streaming_runs import CASES, DRAWS, BrokenOff, broken_off, draw, league, nested, same_numbers
+from lib.streaming_runs import (
+    CASES,
+    DRAWS,
+    BrokenOff,
+    broken_off,
+    draw,
+    league,
+    nested,
+    same_numbers,
+)
 
 import luce
-from luce import DataError, LuceError, Posterior
+from luce import LuceError, Posterior
+from luce.errors import DataError
 from luce.runs import journal
 
 pytestmark = [

@@ -15,8 +15,9 @@ import pytest
 from lib.streaming_runs import broken_off, draw, same_numbers
 
 import luce
-from luce import DataError, DiskFullError, LuceError
+from luce import LuceError
 from luce.cli import main
+from luce.errors import DataError, DiskFullError
 
 SEED = int(os.environ.get("LUCE_TEST_SEED", "0"))
 pytestmark = [
@@ -130,7 +131,7 @@ def test_ctrl_c_says_how_to_go_on(script: Path, tmp_path: Path) -> None:
     with pytest.raises(DataError, match="is not complete"):
         luce.load(folder)
     with pytest.raises(DataError, match="is not complete"):
-        luce.open_run(folder)
+        luce.runs.open_run(folder)
 
 
 # -- no room ---------------------------------------------------------------------------------------

@@ -398,7 +398,7 @@ def _expanded(problem: Problem) -> Floats:
     for k, complement in enumerate(problem.complement):
         for t in range(problem.set_start[k], problem.set_start[k + 1]):
             row = np.full(len(problem.shape), float(complement))
-            row[problem.members[problem.chain_start[k] : problem.set_end[t]]] = not complement
+            row[problem.members[problem.nest_start[k] : problem.set_end[t]]] = not complement
             rows.append(row)
     return np.asarray(rows)
 

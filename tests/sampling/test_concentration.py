@@ -11,7 +11,8 @@ from scipy.special import gammaln
 from scipy.stats import norm
 
 import luce
-from luce import ConditionalCounts, DataError, Gamma, MethodError, Posterior
+from luce import ConditionalCounts, Gamma, Posterior
+from luce.errors import DataError, MethodError
 
 SEED = int(os.environ.get("LUCE_TEST_SEED", "0"))
 # Asymmetric data whose sets nest, so that evidence and mean are known in closed form for each a.
@@ -75,7 +76,7 @@ def agrees(run: Any, truth: Truth) -> None:
     a = posterior["concentration"].to_numpy()
     p = posterior["probabilities"].to_numpy()
     watched = np.concatenate([np.log(a)[..., None], a[..., None], p], axis=2)
-    error = luce.diagnostics.mcse(watched).to_numpy()
+    error = luce.answers.diagnostics.mcse(watched).to_numpy()
     z = (watched.mean(axis=(0, 1)) - truth.means) / error
     bound = norm.isf(1e-4 / (2 * len(z)))
     assert np.abs(z).max() < bound, z
@@ -136,9 +137,9 @@ class _Array:
 
 
 def test_without_data_it_is_the_prior() -> None:
-    run = Posterior(NESTED, PRIOR).prior.sample(10_000, seed=SEED, progress=False)
+    run = Posterior(NESTED, PRIOR).without_data().sample(10_000, seed=SEED, progress=False)
     a = run["posterior"]["concentration"].to_numpy()
-    error = float(luce.diagnostics.mcse(a[..., None]).item())
+    error = float(luce.answers.diagnostics.mcse(a[..., None]).item())
     assert abs(a.mean() - PRIOR.mean) < 4.1 * error
     assert abs(a.mean() - 1.1 * PRIOR.mean) > 4.1 * error
 
@@ -200,7 +201,7 @@ def test_a_run_with_a_prior_on_its_concentration_is_saved_whole(tmp_path: Any) -
 
 
 def test_sensitivity_equals_separate_runs() -> None:
-    table = luce.sensitivity(NESTED, [0.5, 3.0], 500, seed=2, progress=False)
+    table = luce.workflows.sensitivity(NESTED, [0.5, 3.0], 500, seed=2, progress=False)
     for a in (0.5, 3.0):
         run = Posterior(NESTED, a).sample(500, seed=2, progress=False)
         p = run["posterior"]["probabilities"]
@@ -209,11 +210,11 @@ def test_sensitivity_equals_separate_runs() -> None:
     closed = Posterior(NESTED, 3.0).mean()
     np.testing.assert_allclose(table["mean"].sel(concentration=3.0), closed, atol=0.05)
     wide, narrow = (
-        luce.sensitivity(NESTED, [1.0], 500, seed=2, interval=x, progress=False)
+        luce.workflows.sensitivity(NESTED, [1.0], 500, seed=2, interval=x, progress=False)
         for x in (0.99, 0.5)
     )
     assert (wide["upper"] > narrow["upper"]).all()
     with pytest.raises(DataError, match="different numbers"):
-        luce.sensitivity(NESTED, [1.0, 1.0])
+        luce.workflows.sensitivity(NESTED, [1.0, 1.0])
     with pytest.raises(DataError):
-        luce.sensitivity(NESTED, [0.0])
+        luce.workflows.sensitivity(NESTED, [0.0])

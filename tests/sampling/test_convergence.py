@@ -244,5 +244,5 @@ def test_summary_of_many_categories_is_cut() -> None:
     ids=["empty tree", "other names", "other dimensions", "dict", "dicts", "array", "list", "None"],
 )
 def test_summary_of_anything_else_is_refused(thing: object) -> None:
-    with pytest.raises(luce.DataError, match="not draws"):
+    with pytest.raises(luce.errors.DataError, match="not draws"):
         luce.summary(thing)  # type: ignore[arg-type]

@@ -26,7 +26,8 @@ from scipy.linalg import eigh
 from scipy.special import gammaln
 from test_kernel_primitives import Chain, expand, problem_of, random_chains, sorted_by_kind
 
-from luce import ConditionalCounts, ConvergenceWarning, MethodError, Posterior
+from luce import ConditionalCounts, ConvergenceWarning, Posterior
+from luce.errors import MethodError
 from luce.kernels import hamiltonian, rejection, waiting_times
 from luce.kernels.curvature import precision, slope, times_precision
 from luce.kernels.jit import borrowed, compiled

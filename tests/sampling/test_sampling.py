@@ -22,7 +22,8 @@ import xarray as xr
 from arviz_stats.base import array_stats
 
 import luce
-from luce import ConditionalCounts, ConvergenceWarning, DataError, MethodError, Posterior
+from luce import ConditionalCounts, ConvergenceWarning, Posterior
+from luce.errors import DataError, MethodError
 from luce.paper.examples import paper_posterior
 from luce.sampling import chains as chain_loop
 from luce.sampling.progress import ctrl_c_noted

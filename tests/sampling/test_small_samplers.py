@@ -15,7 +15,8 @@ from scipy import stats
 from scipy.special import digamma, polygamma
 
 import luce
-from luce import ConditionalCounts, DirichletProcess, Gamma, MethodError, Posterior
+from luce import ConditionalCounts, DirichletProcess, Gamma, Posterior
+from luce.errors import MethodError
 from luce.kernels.binomial import binomial_draw
 from luce.kernels.jit import compiled
 from luce.kernels.random import fill, new_bits
@@ -50,7 +51,7 @@ def assert_near(run: Any, mean: Floats, variance: Floats) -> None:
     p = run.posterior["probabilities"].to_numpy()
     np.testing.assert_allclose(p.sum(axis=2), 1, rtol=1e-12)
     values = np.concatenate([p, (p - mean) ** 2], axis=2)
-    error = luce.diagnostics.mcse(values).to_numpy()
+    error = luce.answers.diagnostics.mcse(values).to_numpy()
     z = (values.mean(axis=(0, 1)) - np.r_[mean, variance]) / error
     assert np.abs(z).max() < BOUND, z
 
@@ -128,7 +129,7 @@ def test_methods_agree_on_every_way_a_set_is_stored(a: float) -> None:
     draws = {m: draw(posterior, 100, method=m) for m in ("waiting-times", "hidden-counts")}
     values = {m: run.posterior["probabilities"].to_numpy() for m, run in draws.items()}
     mean, other = (v.mean(axis=(0, 1)) for v in values.values())
-    error, and_other = (luce.diagnostics.mcse(v).to_numpy() for v in values.values())
+    error, and_other = (luce.answers.diagnostics.mcse(v).to_numpy() for v in values.values())
     assert (np.abs(mean - other) < BOUND * np.hypot(error, and_other) + 0.02).all()
 
 
@@ -138,7 +139,7 @@ def test_without_groups_the_slope_finds_the_same() -> None:
     posterior = Posterior(counts, 1.3)
     one = draw(posterior, 300, method="hamiltonian").posterior["probabilities"].to_numpy()
     two = draw(posterior, 600, method="waiting-times").posterior["probabilities"].to_numpy()
-    error = np.hypot(*(luce.diagnostics.mcse(v).to_numpy() for v in (one, two)))
+    error = np.hypot(*(luce.answers.diagnostics.mcse(v).to_numpy() for v in (one, two)))
     assert (np.abs(one.mean(axis=(0, 1)) - two.mean(axis=(0, 1))) < BOUND * error).all()
 
 

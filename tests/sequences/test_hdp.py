@@ -24,7 +24,8 @@ from scipy.special import digamma, polygamma
 from scipy.stats import chi2, norm
 
 import luce
-from luce import DataError, Gamma, HDPTransitions
+from luce import Gamma, HDPTransitions
+from luce.errors import DataError
 from luce.kernels.random import new_bits
 from luce.kernels.tables import fill_tables
 from luce.sequences import HDPState
@@ -60,7 +61,7 @@ def against(truth: Truth, base: Floats, rows: Floats) -> Floats:
         watched += [rows[..., i, moving], centred[..., moving] * rows[..., i, moving]]
         expected += [truth.rows[i, moving], truth.covariance[i, moving]]
     values = np.concatenate(watched, axis=2)
-    error = luce.diagnostics.mcse(values).to_numpy()
+    error = luce.answers.diagnostics.mcse(values).to_numpy()
     return np.abs(values.mean(axis=(0, 1)) - np.concatenate(expected)) / error
 
 
@@ -413,7 +414,7 @@ def test_the_nonparametric_fit_is_the_limit_of_weak_ones() -> None:
         weak = HDPTransitions(n, *GAMMAS)
         other = weak.fit(padded, 1000, seed=SEED + 1, rows=False, progress=False)
         theirs = other.posterior["base"].to_numpy()[:, :, :3]
-        errors = [luce.diagnostics.mcse(x).to_numpy() for x in (ours[:, :, :3], theirs)]
+        errors = [luce.answers.diagnostics.mcse(x).to_numpy() for x in (ours[:, :, :3], theirs)]
         gap = ours[:, :, :3].mean(axis=(0, 1)) - theirs.mean(axis=(0, 1))
         return float(np.abs(gap / np.hypot(*errors)).max())
 
@@ -534,7 +535,7 @@ def test_a_million_sweeps(counts: Any, alpha: float, gamma: float, known: list[f
     base = run.posterior["log_base"].to_numpy()
     assert np.isfinite(base).all()
     truth = quadrature(np.array(counts, float), DIAGONAL, alpha, gamma)
-    error = luce.diagnostics.mcse(np.exp(base)).to_numpy()
+    error = luce.answers.diagnostics.mcse(np.exp(base)).to_numpy()
     z = np.abs(np.exp(base).mean(axis=(0, 1)) - truth.mean) / error
     assert z.max() < allowed(3)
 

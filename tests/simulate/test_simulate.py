@@ -18,7 +18,8 @@ import numpy as np
 import pytest
 from scipy.stats import chi2
 
-from luce import ConditionalCounts, DataError, Posterior, simulate
+from luce import ConditionalCounts, Posterior, simulate
+from luce.errors import DataError
 from luce.reading import (
     from_choices,
     from_groups,

@@ -1,1 +1,55 @@
 """Questions put to draws: ranks, shares, predictions, diagnostics, summaries."""
+
+from typing import TYPE_CHECKING
+
+from luce._lazy import lazy_names
+
+if TYPE_CHECKING:
+    from luce.answers import diagnostics as diagnostics
+    from luce.answers.comparisons import beats as beats
+    from luce.answers.comparisons import win_matrix as win_matrix
+    from luce.answers.held_out import reliability as reliability
+    from luce.answers.leave_one_out import log_likelihood as log_likelihood
+    from luce.answers.leave_one_out import loo as loo
+    from luce.answers.new_categories import draw_new_atoms as draw_new_atoms
+    from luce.answers.new_categories import expected_new as expected_new
+    from luce.answers.prediction import log_predictive as log_predictive
+    from luce.answers.prediction import posterior_predictive as posterior_predictive
+    from luce.answers.ranks import expected_order as expected_order
+    from luce.answers.ranks import expected_ranks as expected_ranks
+    from luce.answers.ranks import probability_best as probability_best
+    from luce.answers.ranks import rank_probabilities as rank_probabilities
+    from luce.answers.ranks import tie_groups as tie_groups
+    from luce.answers.scales import elo as elo
+    from luce.answers.scales import intervals as intervals
+    from luce.answers.scales import log_odds as log_odds
+    from luce.answers.scales import shares as shares
+    from luce.answers.summaries import summary as summary
+    from luce.answers.transitions import transition_matrix as transition_matrix
+
+_HOMES = {
+    "beats": "comparisons",
+    "draw_new_atoms": "new_categories",
+    "elo": "scales",
+    "expected_new": "new_categories",
+    "expected_order": "ranks",
+    "expected_ranks": "ranks",
+    "intervals": "scales",
+    "log_likelihood": "leave_one_out",
+    "log_odds": "scales",
+    "log_predictive": "prediction",
+    "loo": "leave_one_out",
+    "posterior_predictive": "prediction",
+    "probability_best": "ranks",
+    "rank_probabilities": "ranks",
+    "reliability": "held_out",
+    "shares": "scales",
+    "summary": "summaries",
+    "tie_groups": "ranks",
+    "transition_matrix": "transitions",
+    "win_matrix": "comparisons",
+}
+
+_ROOMS = ["diagnostics"]
+
+__getattr__, __dir__, __all__ = lazy_names(__name__, _HOMES, _ROOMS)

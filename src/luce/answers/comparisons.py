@@ -65,7 +65,7 @@ def win_matrix(draws: DrawsLike, among: Labels | None = None) -> DataArray:
     Examples
     --------
     >>> import luce
-    >>> luce.win_matrix([[[0.6, 0.2, 0.2], [0.4, 0.4, 0.2]]]).values.round(3)
+    >>> luce.answers.win_matrix([[[0.6, 0.2, 0.2], [0.4, 0.4, 0.2]]]).values.round(3)
     array([[0.5  , 0.625, 0.708],
            [0.375, 0.5  , 0.583],
            [0.292, 0.417, 0.5  ]])

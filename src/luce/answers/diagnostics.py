@@ -47,7 +47,7 @@ def autocorrelation(draws: DrawsLike, lags: int = 100) -> DataArray:
     --------
     >>> import luce
     >>> to_and_fro = [[[0.2, 0.8], [0.4, 0.6], [0.2, 0.8], [0.4, 0.6]]]
-    >>> luce.diagnostics.autocorrelation(to_and_fro, lags=2).sel(category=0).values.round(2)
+    >>> luce.answers.diagnostics.autocorrelation(to_and_fro, lags=2).sel(category=0).values.round(2)
     array([[ 1.  , -0.75,  0.5 ]])
     """
     import xarray as xr
@@ -98,7 +98,7 @@ def mpsrf(draws: DrawsLike) -> float:
     --------
     >>> import luce
     >>> one, other = [[0.1, 0.9], [0.3, 0.7]], [[0.3, 0.7], [0.5, 0.5]]
-    >>> round(luce.diagnostics.mpsrf([one, other]), 6)  # 1/2 + (3/2) (0.02 / 0.02)
+    >>> round(luce.answers.diagnostics.mpsrf([one, other]), 6)  # 1/2 + (3/2) (0.02 / 0.02)
     2.0
     """
     x = read_draws(draws)
@@ -122,7 +122,7 @@ def mpsrf_convergence(draws: DrawsLike, points: int = 25) -> DataArray:
     --------
     >>> import luce, numpy as np
     >>> x = np.random.default_rng(1).dirichlet([1, 2, 3], size=(4, 1000))
-    >>> luce.diagnostics.mpsrf_convergence(x, points=4).round(1)
+    >>> luce.answers.diagnostics.mpsrf_convergence(x, points=4).round(1)
     <xarray.DataArray 'mpsrf' (draw: 4)> Size: 32B
     array([1., 1., 1., 1.])
     Coordinates:
@@ -163,7 +163,7 @@ def statistic_convergence(
     --------
     >>> import luce
     >>> x = [[[0.1, 0.9], [0.3, 0.7]], [[0.3, 0.7], [0.5, 0.5]]]
-    >>> errors = luce.diagnostics.statistic_convergence(x, points=1, truth=([0.3, 0.7], [0, 0]))
+    >>> errors = luce.answers.diagnostics.statistic_convergence(x, points=1, truth=([0.3, 0.7], [0, 0]))
     >>> errors["mean_error"].values.ravel()
     array([0.        , 0.28284271])
     """
@@ -188,7 +188,7 @@ def pooled_moments(draws: DrawsLike) -> tuple[FloatArray, FloatArray]:
     Examples
     --------
     >>> import luce
-    >>> mean, variance = luce.diagnostics.pooled_moments([[[1.0, 0.0], [0.2, 0.8], [0.4, 0.6]]])
+    >>> mean, variance = luce.answers.diagnostics.pooled_moments([[[1.0, 0.0], [0.2, 0.8], [0.4, 0.6]]])
     >>> mean.round(2), variance.round(2)
     (array([0.3, 0.7]), array([0.01, 0.01]))
     """
@@ -204,7 +204,7 @@ def rhat(draws: DrawsLike) -> DataArray:
     --------
     >>> import luce, numpy as np
     >>> x = np.random.default_rng(1).dirichlet([1, 2, 3], size=(4, 1000))
-    >>> luce.diagnostics.rhat(x).values.round(2)
+    >>> luce.answers.diagnostics.rhat(x).values.round(2)
     array([1., 1., 1.])
     """
     return _by_category("rhat", draws)
@@ -217,7 +217,7 @@ def ess(draws: DrawsLike) -> DataArray:
     --------
     >>> import luce, numpy as np
     >>> x = np.random.default_rng(1).dirichlet([1, 2, 3], size=(4, 1000))
-    >>> bool((luce.diagnostics.ess(x) > 3500).all())
+    >>> bool((luce.answers.diagnostics.ess(x) > 3500).all())
     True
     """
     return _by_category("ess", draws)
@@ -230,7 +230,7 @@ def mcse(draws: DrawsLike) -> DataArray:
     --------
     >>> import luce, numpy as np
     >>> x = np.random.default_rng(1).dirichlet([1, 2, 3], size=(4, 1000))
-    >>> luce.diagnostics.mcse(x).values.round(3)  # sd / √4000
+    >>> luce.answers.diagnostics.mcse(x).values.round(3)  # sd / √4000
     array([0.002, 0.003, 0.003])
     """
     return _by_category("mcse", draws)

@@ -43,7 +43,7 @@ def log_likelihood(draws: DrawsLike, pieces: Iterable[ConditionalCounts]) -> Dat
     --------
     >>> import luce
     >>> match = luce.ConditionalCounts(3).observe({0: 1}, within=[0, 1])
-    >>> luce.log_likelihood([[[0.25, 0.25, 0.5]]], [match, match + match]).values.round(3)
+    >>> luce.answers.log_likelihood([[[0.25, 0.25, 0.5]]], [match, match + match]).values.round(3)
     array([[[-0.693, -1.386]]])
     """
     x = read_labelled(draws)

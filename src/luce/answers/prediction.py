@@ -141,7 +141,7 @@ def posterior_predictive(
     --------
     >>> import luce
     >>> design = luce.ConditionalCounts(3).observe({0: 4}, within=[0, 1]).observe({2: 2})
-    >>> replicates = luce.posterior_predictive([[[0.2, 0.2, 0.6]]], design, seed=1)
+    >>> replicates = luce.answers.posterior_predictive([[[0.2, 0.2, 0.6]]], design, seed=1)
     >>> replicates["category"].values.tolist(), replicates["total"].values.tolist()
     ([0, 1, 0, 1, 2], [4, 4, 2, 2, 2])
     >>> replicates.groupby("set").sum("outcome").values.tolist()

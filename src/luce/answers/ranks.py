@@ -126,7 +126,7 @@ def expected_ranks(draws: DrawsLike, interval: float = 0.9, among: Labels | None
     Examples
     --------
     >>> import luce
-    >>> ranks = luce.expected_ranks([[[0.5, 0.3, 0.2], [0.6, 0.2, 0.2]]])
+    >>> ranks = luce.answers.expected_ranks([[[0.5, 0.3, 0.2], [0.6, 0.2, 0.2]]])
     >>> ranks["mean"].values, ranks["lower"].values, ranks["upper"].values
     (array([1.  , 2.25, 2.75]), array([1, 2, 2]), array([1, 3, 3]))
     """
@@ -153,9 +153,9 @@ def expected_order(draws: DrawsLike, among: Labels | None = None) -> list[Label]
     Examples
     --------
     >>> import luce
-    >>> luce.expected_order([[[0.2, 0.3, 0.5], [0.2, 0.2, 0.6]]])
+    >>> luce.answers.expected_order([[[0.2, 0.3, 0.5], [0.2, 0.2, 0.6]]])
     [2, 1, 0]
-    >>> luce.expected_order([[[0.2, 0.3, 0.5], [0.2, 0.2, 0.6]]], among=[0, 1])
+    >>> luce.answers.expected_order([[[0.2, 0.3, 0.5], [0.2, 0.2, 0.6]]], among=[0, 1])
     [1, 0]
     """
     x = read_labelled(draws, among)

@@ -157,7 +157,7 @@ def intervals(array: DataArray | DataTree, interval: float = 0.9) -> Dataset:
     >>> import luce
     >>> import numpy as np
     >>> draws = np.random.default_rng(1).dirichlet([3.0, 1.0], size=(4, 5000))
-    >>> found = luce.intervals(luce.beats(draws, 0, 1))
+    >>> found = luce.answers.intervals(luce.beats(draws, 0, 1))
     >>> round(float(found["mean"]), 2), round(float(found["lower"]), 1)
     (0.75, 0.4)
     """

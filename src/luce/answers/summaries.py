@@ -144,7 +144,7 @@ def summary(
     Parameters
     ----------
     draws
-        What `Posterior.sample` returned, or anything else `luce.diagnostics` reads: a DataTree
+        What `Posterior.sample` returned, or anything else `luce.answers.diagnostics` reads: a DataTree
         with ``posterior["probabilities"]``, or an array of shape (chain, draw, category).
     interval
         The probability of the intervals, between 0 and 1.

@@ -51,7 +51,7 @@ def variance_ratios(p: FloatArray, starts: IntArray, ends: IntArray) -> FloatArr
 
         max over a of a'Va / a'Wa,     V = (T-1)/T W + (1 + 1/M) B/T,
 
-    see `luce.diagnostics.mpsrf`.
+    see `luce.answers.diagnostics.mpsrf`.
 
     Parameters
     ----------

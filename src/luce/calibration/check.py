@@ -21,10 +21,9 @@ from luce.answers.rank_uniformity import p_value_of
 from luce.calibration.design import Design, Prior, Recorder, quantity_names
 from luce.calibration.replications import Replication, Replicator
 from luce.counts.counts import ConditionalCounts
-from luce.counts.labels import plural
+from luce.counts.labels import label_array, plural
 from luce.errors import ConvergenceWarning, MethodError, warn_user
 from luce.page.words import escaped
-from luce.runs.tree import category_coordinate
 from luce.sampling.progress import ProgressBar, announce_compilation
 from luce.sampling.settings import Settings, check_whole
 from luce.version import __version__
@@ -201,7 +200,7 @@ def check_calibration(
     >>> import luce
     >>> duels = luce.ConditionalCounts("abc").observe({"a": 8}, within="ab")
     >>> duels = duels.observe({"b": 8}, within="bc")
-    >>> luce.check_calibration(duels, replications=200, seed=1, progress=False).passed
+    >>> luce.calibration.check_calibration(duels, replications=200, seed=1, progress=False).passed
     True
     """
     check_whole("replications", replications, 1)
@@ -254,5 +253,5 @@ def _dataset(plan: Design, found: list[Replication], seed: np.random.SeedSequenc
     }
     if seed.spawn_key:
         attributes["seed_spawn_key"] = list(seed.spawn_key)
-    index = {"category": category_coordinate(plan.prior.counts)}
+    index = {"category": label_array(plan.prior.counts.categories)}
     return xr.Dataset(variables, index, attributes)

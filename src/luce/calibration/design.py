@@ -14,10 +14,9 @@ from luce.counts.counts import ConditionalCounts
 from luce.counts.family import describe_set
 from luce.counts.labels import plural
 from luce.errors import DataError
-from luce.model.data_and_prior import DataAndPrior
 from luce.model.density import set_probabilities
-from luce.model.dirichlet_process import DirichletProcess
-from luce.model.gamma_prior import Gamma
+from luce.model.model import Model
+from luce.model.priors import DirichletProcess, Gamma
 
 if TYPE_CHECKING:
     from luce.counts.family import SetFamily
@@ -74,18 +73,13 @@ class Design:
                 f"a design must be ConditionalCounts, or a function that simulates some; "
                 f"{type(given).__name__} was given."
             )
-        self.prior = DataAndPrior(ConditionalCounts(self.labels), prior)
+        self.prior = Model(ConditionalCounts(self.labels), prior)
         self.given_prior = prior
 
     @property
     def prior_words(self) -> str:
         """The prior in words."""
-        a, given = self.prior.concentration, self.prior.process or self.prior.hyperprior
-        if given is not None:
-            return repr(given) if self.prior.process else f"Dirichlet(a), a ~ {given!r}"
-        if (a == a[0]).all():
-            return f"Dirichlet({a[0]:g})"
-        return f"Dirichlet({a.min():g} to {a.max():g})"
+        return repr(self.prior.prior)
 
     def draw_truth(self, rng: np.random.Generator) -> Truth:
         """Draw from the prior."""
@@ -126,7 +120,7 @@ class Design:
             share = np.exp(logs - logs.max())
             new[members] += rng.multinomial(total, share / share.sum())
         sets: SetFamily = self._sets
-        return ConditionalCounts.from_chains(self.labels, new, sets, merged=True)
+        return ConditionalCounts.from_nests(self.labels, new, sets, merged=True)
 
 
 def _trials_of(counts: ConditionalCounts) -> list[tuple[IntArray, int]]:

@@ -21,8 +21,7 @@ from luce.answers.rank_uniformity import ranks_of
 from luce.calibration.design import Design, log_likelihoods
 from luce.counts.counts import ConditionalCounts
 from luce.counts.family import fields
-from luce.model.data_and_prior import DataAndPrior
-from luce.model.shapes import shapes_of
+from luce.model.model import Model
 from luce.model.structure import Structure, structure_of
 from luce.sampling.chains import Task, advance, new_chains
 from luce.sampling.convergence import worst_ess
@@ -64,7 +63,7 @@ class Replicator:
         rng = np.random.default_rng(of_truth)
         truth = self._design.draw_truth(rng)
         counts = self._design.record(rng, truth)
-        data = DataAndPrior(counts, self._design.given_prior)
+        data = Model(counts, self._design.given_prior)
         draws, method, thin, mixed = self._drawer(data, of_draws)
         known = [*truth.log_p, float(log_likelihoods(truth.log_p, counts))]
         if truth.concentration is not None:
@@ -84,7 +83,7 @@ class NearlyIndependent:
         self._thin = 1  # sweeps between draws that the next replication starts with
 
     def __call__(
-        self, data: DataAndPrior, seed: np.random.SeedSequence
+        self, data: Model, seed: np.random.SeedSequence
     ) -> tuple[FloatArray, str, int, bool]:
         """Draw log probabilities, log likelihood and, where it is drawn, log concentration.
 
@@ -96,11 +95,11 @@ class NearlyIndependent:
             How they were drawn, the sweeps between two draws, and whether these are enough.
         """
         counts, settings = data.counts, self._settings.reseeded(seed)
-        shapes = shapes_of(self._structure_of(counts), counts, data.concentration)
-        method = choose_method(counts, data.concentration, shapes, settings, data.hyperprior)
+        model = Model(counts, data.prior, self._structure_of(counts))
+        method = choose_method(model, settings)
         settings = replace(settings, chains=1 if method.independent else _CHAINS)
         task = Task(method, counts.n_categories, 1 if method.independent else self._thin)
-        chains = new_chains(task, shapes, settings)
+        chains = new_chains(task, model.shapes, settings)
         while True:
             room = empty_draws(method, task.n, None, True, settings, settings.chains)
             for chain in chains:

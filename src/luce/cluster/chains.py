@@ -11,9 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from luce._types import FloatArray
-from luce.model.data_and_prior import DataAndPrior
-from luce.model.shapes import ModuleShapes, shapes_of
-from luce.model.structure import structure_of
+from luce.model.model import Model
 from luce.runs.disk import ChainEnd
 from luce.runs.stream import Stream, new_stream
 from luce.sampling.chains import Chain, Task, new_chains, run_chains, warmup_of
@@ -28,16 +26,16 @@ if TYPE_CHECKING:
 _REPORT_SECONDS = 1.0
 
 
-def draw_on(client: Client, data: DataAndPrior, shapes: ModuleShapes, settings: Settings) -> Draws:
+def draw_on(client: Client, model: Model, settings: Settings) -> Draws:
     """Draw the probabilities of all categories, each chain on a worker."""
     began = time.perf_counter()
     settings = settings.reseeded(settings.seed_sequence())
-    method = choose_method(data.counts, data.concentration, shapes, settings, data.hyperprior)
-    n, kept = data.counts.n_categories, settings.kept_numbers(data.counts)
-    logs = wants_logs(shapes, settings)
+    method = choose_method(model, settings)
+    n, kept = model.counts.n_categories, settings.kept_numbers(model.counts)
+    logs = wants_logs(model.shapes, settings)
     result = empty_draws(method, n, kept, logs, settings, settings.chains)
     tasks = _Tasks(client, settings, warmup_of(method, settings))
-    found = tasks.run(_one_chain, data, settings, logs)
+    found = tasks.run(_one_chain, model, settings, logs)
     for number, (p, log_p, statistics, log_tuning) in enumerate(found):
         result.probabilities[number], result.statistics[number] = p, statistics
         result.log_tuning[number] = log_tuning
@@ -47,12 +45,12 @@ def draw_on(client: Client, data: DataAndPrior, shapes: ModuleShapes, settings: 
     return result
 
 
-def stream_on(client: Client, data: DataAndPrior) -> Callable[[Stream], list[ChainEnd]]:
+def stream_on(client: Client, model: Model) -> Callable[[Stream], list[ChainEnd]]:
     """Give what draws the chains of a stream on workers that see its folder."""
 
     def elsewhere(stream: Stream) -> list[ChainEnd]:
         tasks = _Tasks(client, stream.settings, stream.origin.warmup)
-        return tasks.run(_one_stream, data, stream.settings, stream.folder, stream.quantiles)
+        return tasks.run(_one_stream, model, stream.settings, stream.folder, stream.quantiles)
 
     return elsewhere
 
@@ -68,14 +66,14 @@ class _Tasks:
         self._name = f"luce-{uuid.uuid4().hex}"
         self._told, self._stop = Queue(self._name, client=client), Event(self._name, client=client)
 
-    def run(self, task: Callable[..., Any], data: DataAndPrior, *arguments: Any) -> list[Any]:
+    def run(self, task: Callable[..., Any], model: Model, *arguments: Any) -> list[Any]:
         """Run `task` for all chains; Ctrl-C stops them all."""
         from distributed import wait
 
         client, chains = self._client, range(self._settings.chains)
         # Once for all, the data being the large part, and by a task: if it is lost with the
         # workers that have it, the scheduler can have it made again.
-        sent = client.submit(_same, data, pure=False)
+        sent = client.submit(_same, model, pure=False)
         futures = [
             client.submit(task, sent, *arguments, number, self._name, pure=False)
             for number in chains
@@ -100,8 +98,8 @@ class _Tasks:
             client.cancel(futures)
 
 
-def _same(data: DataAndPrior) -> DataAndPrior:
-    return data
+def _same(model: Model) -> Model:
+    return model
 
 
 class _Watch:
@@ -123,14 +121,13 @@ class _Watch:
 
 
 def _one_chain(
-    data: DataAndPrior, settings: Settings, logs: bool, number: int, name: str
+    model: Model, settings: Settings, logs: bool, number: int, name: str
 ) -> tuple[FloatArray, FloatArray | None, FloatArray, FloatArray]:
     """Draw one chain, on a worker."""
-    shapes = shapes_of(structure_of(data.counts.sets), data.counts, data.concentration)
-    method = choose_method(data.counts, data.concentration, shapes, settings, data.hyperprior)
-    n, kept = data.counts.n_categories, settings.kept_numbers(data.counts)
+    method = choose_method(model, settings)
+    n, kept = model.counts.n_categories, settings.kept_numbers(model.counts)
     task = Task(method, n, settings.thin, settings.proposal_concentration is None)
-    chain = new_chains(task, shapes, settings)[number]
+    chain = new_chains(task, model.shapes, settings)[number]
     chain.number = 0  # the only one here
     result = empty_draws(method, n, kept, logs, settings, 1)
     watch = _Watch(name, number)
@@ -142,7 +139,7 @@ def _one_chain(
 
 
 def _one_stream(
-    data: DataAndPrior,
+    model: Model,
     settings: Settings,
     folder: Any,
     quantiles: FloatArray | None,
@@ -150,8 +147,7 @@ def _one_stream(
     name: str,
 ) -> ChainEnd:
     """Draw one chain to the disk, on a worker."""
-    shapes = shapes_of(structure_of(data.counts.sets), data.counts, data.concentration)
-    stream = new_stream(folder, data, shapes, settings.silent(), quantiles)
+    stream = new_stream(folder, model, settings.silent(), quantiles)
     try:
         return stream.draw([number], _Watch(name, number))[0]
     except KeyboardInterrupt:

@@ -15,7 +15,7 @@ from luce.cluster.shards import Piece, Shards
 from luce.counts.counts import ConditionalCounts
 from luce.counts.family import SetFamily
 from luce.errors import DataError, MethodError
-from luce.model.concentrations import read_concentration
+from luce.model.model import Model
 from luce.runs.moments import read_quantiles
 from luce.runs.open_stream import check_folder, finished
 from luce.runs.stream import Stream
@@ -77,7 +77,7 @@ def sample_sharded(
     >>> counts = luce.ConditionalCounts("abc").observe({"a": 9, "b": 3}, within="ab")
     >>> counts = counts.observe({"b": 4, "c": 2}, within="bc")
     >>> run = sample_sharded([counts, counts], draws=2000, seed=1, cluster=None)
-    >>> luce.expected_order(run)
+    >>> luce.answers.expected_order(run)
     ['a', 'b', 'c']
     """
     settings = Settings(
@@ -92,12 +92,12 @@ def sample_sharded(
     with connected(cluster) as client:
         shards = Shards(pieces, client)
         counts = whole if whole is not None else ConditionalCounts(shards.categories)
-        prior = read_concentration(counts, concentration)
-        method = Method((_part_of(shards, prior),), None)
+        model = Model(counts, concentration)
+        method = Method((_part_of(shards, model.concentration),), None)
         digests = () if whole is not None else tuple(fact["digest"] for fact in shards.facts)
         settings = settings.reseeded(settings.seed_sequence())
         origin = Origin(
-            counts, prior, None, None, method, settings.sweeps_to_discard,
+            model, method, settings.sweeps_to_discard,
             settings.seed_sequence(), thin, settings.kept_numbers(counts), digests,
         )  # fmt: skip
         if folder is not None:
@@ -148,17 +148,17 @@ def _read_pieces(given: object) -> list[Piece]:
 def _cut(counts: ConditionalCounts, members: int = _BLOCK_MEMBERS) -> list[Piece]:
     """Cut counts into blocks by whole chains, each of about so many stored members."""
     f = counts.sets
-    block = f.chain_start[:-1] // members
-    cuts = np.r_[0, np.flatnonzero(np.diff(block)) + 1, f.n_chains]
+    block = f.nest_start[:-1] // members
+    cuts = np.r_[0, np.flatnonzero(np.diff(block)) + 1, f.n_nests]
     pieces: list[Piece] = []
     nothing = np.zeros(counts.n_categories)
     for k, (a, b) in enumerate(zip(cuts[:-1].tolist(), cuts[1:].tolist(), strict=True)):
         first, last = f.set_start[a], f.set_start[b]
-        start, stop = f.chain_start[a], f.chain_start[b]
+        start, stop = f.nest_start[a], f.nest_start[b]
         own = SetFamily(
-            f.n, f.members[start:stop], f.chain_start[a : b + 1] - start, f.complement[a:b],
+            f.n, f.members[start:stop], f.nest_start[a : b + 1] - start, f.complement[a:b],
             f.set_start[a : b + 1] - first, f.set_end[first:last] - start, f.exponent[first:last],
         )  # fmt: skip
         single = counts.category_counts if k == 0 else nothing
-        pieces.append(ConditionalCounts.from_chains(counts.categories, single, own, merged=True))
+        pieces.append(ConditionalCounts.from_nests(counts.categories, single, own, merged=True))
     return pieces

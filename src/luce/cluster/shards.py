@@ -114,7 +114,7 @@ def _problem(counts: ConditionalCounts) -> tuple[Problem, Any]:
 
     f = counts.sets
     problem = make_problem(
-        f.members, f.chain_start, f.complement, f.set_start, f.set_end, f.exponent,
+        f.members, f.nest_start, f.complement, f.set_start, f.set_end, f.exponent,
         np.ones(counts.n_categories), 1.0,
     )._replace(wide=None)  # fmt: skip
     return problem, split_space(problem)

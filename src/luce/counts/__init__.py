@@ -1,1 +1,18 @@
 """The data algebra: labels, families of sets, and conditional counts."""
+
+from typing import TYPE_CHECKING
+
+from luce._lazy import lazy_names
+
+if TYPE_CHECKING:
+    from luce.counts.comparability import comparable_groups as comparable_groups
+    from luce.counts.comparability import prior_only as prior_only
+    from luce.counts.counts import ConditionalCounts as ConditionalCounts
+
+_HOMES = {
+    "ConditionalCounts": "counts",
+    "comparable_groups": "comparability",
+    "prior_only": "comparability",
+}
+
+__getattr__, __dir__, __all__ = lazy_names(__name__, _HOMES)

@@ -35,7 +35,7 @@ def concatenate(n: int, families: list[SetFamily]) -> SetFamily:
         return families[0]
     members = np.cumsum([0] + [len(f.members) for f in families])
     sets = np.cumsum([0] + [f.n_sets for f in families])
-    starts = [f.chain_start[:-1] + o for f, o in zip(families, members[:-1], strict=True)]
+    starts = [f.nest_start[:-1] + o for f, o in zip(families, members[:-1], strict=True)]
     set_starts = [f.set_start[:-1] + o for f, o in zip(families, sets[:-1], strict=True)]
     ends = [f.set_end + o for f, o in zip(families, members[:-1], strict=True)]
     return SetFamily(
@@ -73,24 +73,24 @@ def _merge_equal(family: SetFamily, singletons: FloatArray) -> SetFamily:
 
 
 def _only_member(family: SetFamily, t: int) -> int:
-    k = family.chain_of_set[t]
-    listed = int(family.members[family.chain_start[k] : family.set_end[t]].sum())
+    k = family.nest_of_set[t]
+    listed = int(family.members[family.nest_start[k] : family.set_end[t]].sum())
     return family.n * (family.n - 1) // 2 - listed if family.complement[k] else listed
 
 
 def _keep_sets(family: SetFamily, keep: BoolArray, exponent: FloatArray) -> SetFamily:
-    """Forget some sets, the members after the last set of a chain, and empty chains."""
+    """Forget some sets, the members after the last set of a nest, and empty nests."""
     in_use = (np.diff(family.set_start) > 0).all()
     if (
         keep.all()
         and in_use
-        and (family.set_end[family.set_start[1:] - 1] == family.chain_start[1:]).all()
+        and (family.set_end[family.set_start[1:] - 1] == family.nest_start[1:]).all()
     ):
         return SetFamily(*fields(family)[:-1], exponent)
     kept = np.flatnonzero(keep)
-    chains, first = np.unique(family.chain_of_set[kept], return_index=True)
+    nests, first = np.unique(family.nest_of_set[kept], return_index=True)
     set_start = np.r_[first, len(kept)]
-    start = family.chain_start[chains]
+    start = family.nest_start[nests]
     length = family.set_end[kept[set_start[1:] - 1]] - start
     new_start = np.r_[0, np.cumsum(length)]
     take = np.arange(new_start[-1]) + np.repeat(start - new_start[:-1], length)
@@ -99,7 +99,7 @@ def _keep_sets(family: SetFamily, keep: BoolArray, exponent: FloatArray) -> SetF
         family.n,
         family.members[take],
         new_start,
-        family.complement[chains],
+        family.complement[nests],
         set_start,
         family.set_end[kept] + shift,
         exponent[kept],
@@ -107,25 +107,25 @@ def _keep_sets(family: SetFamily, keep: BoolArray, exponent: FloatArray) -> SetF
 
 
 def _nest_neighbours(family: SetFamily) -> SetFamily:
-    """Let lone sets that were given one after another and nest share one chain.
+    """Let lone sets that were given one after another, each inside the next, share one nest.
 
     A ranking entered as "first of all of them, second of the rest, ..." thereby costs what
     it would cost as a ranking.
     """
-    if family.n_chains < 2:
+    if family.n_nests < 2:
         return family
     lone = np.diff(family.set_start) == 1
-    length = np.diff(family.chain_start)
+    length = np.diff(family.nest_start)
     pair = lone[1:] & lone[:-1] & (family.complement[1:] == family.complement[:-1])
     left = np.flatnonzero(pair & (length[1:] != length[:-1]))
     if len(left) == 0:
         return family
-    chain_of_member = np.repeat(np.arange(family.n_chains), length)
-    keys = np.sort(chain_of_member * family.n + family.members)
+    nest_of_member = np.repeat(np.arange(family.n_nests), length)
+    keys = np.sort(nest_of_member * family.n + family.members)
     longer = np.where(length[left] > length[left + 1], left, left + 1)
     shorter = 2 * left + 1 - longer
     positions = np.concatenate(
-        [np.arange(family.chain_start[k], family.chain_start[k + 1]) for k in longer]
+        [np.arange(family.nest_start[k], family.nest_start[k + 1]) for k in longer]
     )
     wanted = np.repeat(shorter, length[longer]) * family.n + family.members[positions]
     found = keys[np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)] == wanted
@@ -134,11 +134,11 @@ def _nest_neighbours(family: SetFamily) -> SetFamily:
     if not nested.any():
         return family
 
-    # Runs of neighbours that keep growing, or keep shrinking, become one chain each.
-    step = np.zeros(family.n_chains, np.int64)  # step[k]: how chain k + 1 relates to chain k
+    # Runs of neighbours that keep growing, or keep shrinking, become one nest each.
+    step = np.zeros(family.n_nests, np.int64)  # step[k]: how nest k + 1 relates to nest k
     step[left[nested]] = np.where(longer == left, -1, 1)[nested]
     fresh = np.ones(len(family.members), np.bool_)  # members a set adds to the one it builds on
-    base = np.full(family.n_chains, -1, np.int64)
+    base = np.full(family.n_nests, -1, np.int64)
     runs = list(_runs(step))
     pair_of = {int(k): i for i, k in enumerate(left)}
     for run in runs:
@@ -149,11 +149,11 @@ def _nest_neighbours(family: SetFamily) -> SetFamily:
                 pair_start[i] : pair_start[i + 1]
             ]
     order = [k for run in runs for k in run]
-    return _chain_up(family, np.asarray(order), base, fresh)
+    return _nest_up(family, np.asarray(order), base, fresh)
 
 
 def _runs(step: IntArray) -> Iterator[list[int]]:
-    """Chains 0..K-1 in runs, each listed from the smallest set to the largest."""
+    """Nests 0..K-1 in runs, each listed from the smallest set to the largest."""
     k = 0
     while k < len(step):
         end, direction = k, step[k]
@@ -164,17 +164,17 @@ def _runs(step: IntArray) -> Iterator[list[int]]:
         k = end + 1
 
 
-def _chain_up(family: SetFamily, order: IntArray, base: IntArray, fresh: BoolArray) -> SetFamily:
-    """Rebuild the chains in `order`; one whose `base` is set goes on where that one ended."""
-    length = np.diff(family.chain_start)
+def _nest_up(family: SetFamily, order: IntArray, base: IntArray, fresh: BoolArray) -> SetFamily:
+    """Rebuild the nests in `order`; one whose `base` is set goes on where that one ended."""
+    length = np.diff(family.nest_start)
     take = np.concatenate(
-        [np.arange(s, s + m) for s, m in zip(family.chain_start[order], length[order], strict=True)]
+        [np.arange(s, s + m) for s, m in zip(family.nest_start[order], length[order], strict=True)]
     )
     kept = fresh[take]
     upto = np.r_[0, np.cumsum(kept)]
     sets = np.concatenate([np.arange(family.set_start[k], family.set_start[k + 1]) for k in order])
     old_start = np.r_[0, np.cumsum(length[order])]
-    shift = np.repeat(old_start[:-1] - family.chain_start[order], np.diff(family.set_start)[order])
+    shift = np.repeat(old_start[:-1] - family.nest_start[order], np.diff(family.set_start)[order])
     head = base[order] < 0
     set_count = np.r_[0, np.cumsum(np.diff(family.set_start)[order])]
     return SetFamily(
@@ -189,24 +189,22 @@ def _chain_up(family: SetFamily, order: IntArray, base: IntArray, fresh: BoolArr
 
 
 def _store_by_smaller_side(family: SetFamily) -> SetFamily:
-    """Move every set whose prefix is the larger side into a chain of the other kind.
+    """Move every set whose prefix is the larger side into a nest of the other kind.
 
-    With prefixes P_1 < ... < P_k of which P_j..P_k are too long, the new chain lists the
+    With prefixes P_1 < ... < P_k of which P_j..P_k are too long, the new nest lists the
     rest V - P_k, then what P_k adds to P_(k-1), ..., what P_(j+1) adds to P_j.
     """
     # |S| = n/2 exactly counts as small, so that the two sides cannot both claim a set.
     doubled = 2 * family.prefix_lengths
-    wrong = np.where(
-        family.complement[family.chain_of_set], doubled >= family.n, doubled > family.n
-    )
+    wrong = np.where(family.complement[family.nest_of_set], doubled >= family.n, doubled > family.n)
     if not wrong.any():
         return family
     turned = []
-    for k in np.unique(family.chain_of_set[wrong]):
+    for k in np.unique(family.nest_of_set[wrong]):
         sets = np.arange(family.set_start[k], family.set_start[k + 1])
         ends = family.set_end[sets[wrong[sets]]]
         rest = np.ones(family.n, np.bool_)
-        rest[family.members[family.chain_start[k] : ends[-1]]] = False
+        rest[family.members[family.nest_start[k] : ends[-1]]] = False
         pieces = [np.flatnonzero(rest)]
         pieces += [family.members[a:b] for a, b in zip(ends[-2::-1], ends[:0:-1], strict=True)]
         turned.append(

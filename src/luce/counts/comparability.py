@@ -62,7 +62,7 @@ def prior_only(counts: ConditionalCounts) -> list[Label]:
     Examples
     --------
     >>> import luce
-    >>> luce.prior_only(luce.ConditionalCounts("abcde").observe({"a": 1}, without="de"))
+    >>> luce.counts.prior_only(luce.ConditionalCounts("abcde").observe({"a": 1}, without="de"))
     ['d', 'e']
     """
     _, covered = _linked(counts)
@@ -89,18 +89,18 @@ def _linked(counts: ConditionalCounts) -> tuple[IntArray, BoolArray]:
     if unconditional(counts) > 0:
         return np.zeros(n, np.int64), np.ones(n, np.bool_)
     covered = np.zeros(n, np.bool_)
-    # The largest set of a chain holds the others, so its members are linked one to the first.
-    chain = np.repeat(np.arange(family.n_chains), np.diff(family.chain_start))
-    direct = ~family.complement[chain]
+    # The largest set of a nest holds the others, so its members are linked one to the first.
+    nest = np.repeat(np.arange(family.n_nests), np.diff(family.nest_start))
+    direct = ~family.complement[nest]
     ends = [family.members[direct]]
-    starts = [family.members[family.chain_start[chain[direct]]]]
+    starts = [family.members[family.nest_start[nest[direct]]]]
     covered[family.members[direct]] = True
     outside = np.flatnonzero(family.complement)
     if len(outside):
         # Sets of more than half the categories all meet, so together they are one group: all but
         # those that each of them excludes.
-        shortest = family.set_end[family.set_start[:-1]][chain]
-        excluded = family.complement[chain] & (np.arange(len(chain)) < shortest)
+        shortest = family.set_end[family.set_start[:-1]][nest]
+        excluded = family.complement[nest] & (np.arange(len(nest)) < shortest)
         left_out = np.bincount(family.members[excluded], minlength=n)
         inside = np.flatnonzero(left_out < len(outside))
         covered[inside] = True

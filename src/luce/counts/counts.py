@@ -116,7 +116,7 @@ class ConditionalCounts:
 
     def __reduce__(self) -> tuple[object, ...]:  # merged: the log of entries may be long
         arguments = self.categories, self.category_counts, self.sets, self._n_outcomes, True
-        return ConditionalCounts.from_chains, arguments
+        return ConditionalCounts.from_nests, arguments
 
     def summary(self, most: int = 10) -> str:
         """Describe the data in words: its size, then the `most` heaviest sets.
@@ -257,11 +257,11 @@ class ConditionalCounts:
         return counts
 
     @classmethod
-    def from_chains(
+    def from_nests(
         cls,
         categories: int | Labels,
         category_counts: FloatArray,
-        chains: SetFamily,
+        nests: SetFamily,
         n_outcomes: float | None = None,
         merged: bool = False,
     ) -> ConditionalCounts:
@@ -273,16 +273,16 @@ class ConditionalCounts:
         """
         empty = cls(categories)
         n = empty.n_categories
-        if chains.n != n or len(category_counts) != n:
+        if nests.n != n or len(category_counts) != n:
             raise DataError(
-                f"{n} categories, but chains over {chains.n} and {len(category_counts)} counts."
+                f"{n} categories, but nests over {nests.n} and {len(category_counts)} counts."
             )
         values = np.asarray(category_counts, np.float64)
         if n_outcomes is None:
-            n_outcomes = float(values.sum() + chains.exponent.clip(min=0).sum())
-        counts = empty._add(Entry(np.arange(n), values, chains, n_outcomes))
+            n_outcomes = float(values.sum() + nests.exponent.clip(min=0).sum())
+        counts = empty._add(Entry(np.arange(n), values, nests, n_outcomes))
         if merged:
-            counts.__dict__["_canonical"] = frozen(values, chains)
+            counts.__dict__["_canonical"] = frozen(values, nests)
         _ = counts._canonical  # merge now, before somebody writes to the arrays
         return counts
 

@@ -73,7 +73,7 @@ def ranked(categories: Categories, order: Labels, count: float) -> Entry:
     placed = categories.numbers(order, "order")
     weight = read_count(count, "the ranking")
     k = len(placed)
-    chain = SetFamily(
+    nest = SetFamily(
         len(categories),
         placed[::-1].copy(),
         np.asarray([0, k]),
@@ -82,7 +82,7 @@ def ranked(categories: Categories, order: Labels, count: float) -> Entry:
         np.arange(1, k + 1),
         np.full(k, -weight),
     )
-    return Entry(placed, np.full(k, weight), chain, k * weight)
+    return Entry(placed, np.full(k, weight), nest, k * weight)
 
 
 def powers(categories: Categories, exponents: Mapping[object, float]) -> Entry:
@@ -105,7 +105,7 @@ def renumbered(sets: SetFamily, where: IntArray) -> SetFamily:
     return SetFamily(
         sets.n,
         where[sets.members],
-        sets.chain_start,
+        sets.nest_start,
         sets.complement,
         sets.set_start,
         sets.set_end,

@@ -210,3 +210,20 @@ def plural(number: float, one: str, many: str | None = None) -> str:
     ('1 set', '2,500 categories')
     """
     return f"{number:,.10g} {one if number == 1 else many or one + 's'}"
+
+
+def label_array(labels: Iterable[Label]) -> np.ndarray:
+    """Turn labels into an array: numbers and strings as such, anything else as objects."""
+    if isinstance(labels, range):
+        return np.asarray(labels)
+    plain = [x.item() if isinstance(x, np.generic) else x for x in labels]
+    kinds = {type(x) for x in plain}
+    if kinds <= {str} or kinds <= {int} or kinds <= {float}:
+        typed = np.asarray(plain)
+        back = typed.tolist()
+        # Not the same for huge integers, which may turn into floats, or strings that end in a null.
+        if back == plain and {type(x) for x in back} == kinds:
+            return typed
+    objects = np.empty(len(plain), object)
+    objects[:] = plain
+    return objects

@@ -29,6 +29,7 @@ from luce.hypotheses.bayes_factors import BayesFactor
 from luce.hypotheses.gamma_orders import chance_of_best, chance_of_order
 from luce.hypotheses.likelihood_ratio import ratio_of_equal, ratio_of_order, ratio_of_share
 from luce.hypotheses.verdict import HypothesisTest, of_point, savage_dickey, with_room
+from luce.model.priors import Dirichlet
 from luce.model.shapes import raw_problem
 from luce.posterior import Posterior
 
@@ -238,7 +239,7 @@ def _require_posterior(posterior: object) -> None:
         raise DataError(
             f"a hypothesis is asked of a Posterior; {type(posterior).__name__} was given."
         )
-    if posterior.hyperprior is not None or posterior.process is not None:
+    if not isinstance(posterior.prior, Dirichlet) or not posterior.prior.is_fixed:
         raise DataError(
             "hypotheses need a Dirichlet prior with a concentration that is a number. Give one, or "
             "look at the draws."

@@ -37,12 +37,12 @@ class Sets(NamedTuple):
     """What sums over sets read of a `Problem`."""
 
     members: IntArray
-    chain_start: IntArray
+    nest_start: IntArray
     complement: IntArray
     set_start: IntArray
     set_end: IntArray
     listed_start: IntArray
-    listed_chain: IntArray
+    listed_nest: IntArray
     listed_position: IntArray
     pairs: int
     singles: int
@@ -65,8 +65,8 @@ def pack(problem: Problem, set_of_term: IntArray) -> IntArray:
         len(problem.members), problem.pairs, problem.singles, problem.lone,
     ]  # fmt: skip
     parts = [
-        set_of_term, problem.members, problem.chain_start, problem.complement, problem.set_start,
-        problem.set_end, problem.listed_start, problem.listed_chain, problem.listed_position,
+        set_of_term, problem.members, problem.nest_start, problem.complement, problem.set_start,
+        problem.set_end, problem.listed_start, problem.listed_nest, problem.listed_position,
     ]  # fmt: skip
     return np.concatenate([np.asarray(part, np.int64) for part in (numbers, *parts)])
 
@@ -74,12 +74,12 @@ def pack(problem: Problem, set_of_term: IntArray) -> IntArray:
 @embedded
 def _unpack(arrays: IntArray, wide: Wide) -> Any:
     """Sets from what `pack` made of them; Any, for the sums ask for a whole `Problem`."""
-    n, terms, sets, chains, listed = arrays[0], arrays[1], arrays[2], arrays[3], arrays[4]
+    n, terms, sets, nests, listed = arrays[0], arrays[1], arrays[2], arrays[3], arrays[4]
     a = _HEADER + terms
     b = a + listed
-    c = b + chains + 1
-    d = c + chains
-    e = d + chains + 1
+    c = b + nests + 1
+    d = c + nests
+    e = d + nests + 1
     f = e + sets
     g = f + n + 1
     h = g + listed

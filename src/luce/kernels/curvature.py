@@ -120,8 +120,8 @@ def precision(problem: Problem, theta: FloatArray, out: FloatArray) -> None:
 def precision_at(problem: Problem, at: Place, out: FloatArray) -> None:
     """Write -∂²f/∂θ∂θ', shape (n, n).
 
-    Sets of one chain share members: g_ij counts, for each chain that lists both, the sets whose
-    prefix holds the later one.  A chain of complements counts for everybody, less the sets that
+    Sets of one nest share members: g_ij counts, for each nest that lists both, the sets whose
+    prefix holds the later one.  A nest of complements counts for everybody, less the sets that
     exclude i, less those that exclude j, plus those that exclude both; where that leaves too little
     of what it was taken from, what is left is added up afresh.  The diagonal is what makes rows add
     up to λ_i s, for f changes with the scale of λ by that alone: taken_i - given_i - λ_i² g_ii
@@ -139,10 +139,10 @@ def precision_at(problem: Problem, at: Place, out: FloatArray) -> None:
             weight += (problem.waits[t] - problem.groups[t]) / sums[t] ** 2
             if complement[k]:
                 size += abs(problem.waits[t] - problem.groups[t]) / sums[t] ** 2
-            start = problem.set_end[t - 1] if t > first else problem.chain_start[k]
+            start = problem.set_end[t - 1] if t > first else problem.nest_start[k]
             for later in range(start, problem.set_end[t]):
                 j = members[later]
-                for earlier in range(problem.chain_start[k], later + 1):
+                for earlier in range(problem.nest_start[k], later + 1):
                     i = members[earlier]
                     out[max(i, j), min(i, j)] += weight
                 if complement[k]:
@@ -178,9 +178,9 @@ def _weight_of_both(problem: Problem, sums: FloatArray, i: int, j: int) -> float
     nowhere, total = len(problem.members), 0.0
     for k in range(len(problem.complement)):
         at_i = at_j = nowhere
-        if a < last_a and problem.listed_chain[a] == k:
+        if a < last_a and problem.listed_nest[a] == k:
             at_i, a = problem.listed_position[a], a + 1
-        if b < last_b and problem.listed_chain[b] == k:
+        if b < last_b and problem.listed_nest[b] == k:
             at_j, b = problem.listed_position[b], b + 1
         for t in range(problem.set_start[k], problem.set_start[k + 1]):
             end = problem.set_end[t]

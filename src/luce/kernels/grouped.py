@@ -16,32 +16,32 @@ class SplitSpace(NamedTuple):
 
     Attributes
     ----------
-    chains
-        The chains with grouped outcomes.
+    nests
+        The nests with grouped outcomes.
     beyond
         Sum over the part of a set that is still to be visited.
     tree
         Leaf n + i holds x_i, node v the sum of nodes 2 v and 2 v + 1, node 1 the sum of all;
-        empty when no complement chain has grouped outcomes.
+        empty when no complement nest has grouped outcomes.
     pending
         Nodes that have outcomes to pass down, and how many: one per level of the tree.
     """
 
-    chains: IntArray
+    nests: IntArray
     beyond: FloatArray
     tree: FloatArray
     pending: FloatArray
 
 
 def split_space(problem: Problem) -> SplitSpace | None:
-    """Scratch for this problem, to be made once for each chain; None without grouped outcomes."""
+    """Make one Markov chain's scratch for this problem; None without grouped outcomes."""
     n = len(problem.shape)
-    chain_of_set = np.repeat(np.arange(len(problem.complement)), np.diff(problem.set_start))
-    chains = np.unique(chain_of_set[problem.groups > 0])
-    if len(chains) == 0:
+    nest_of_set = np.repeat(np.arange(len(problem.complement)), np.diff(problem.set_start))
+    nests = np.unique(nest_of_set[problem.groups > 0])
+    if len(nests) == 0:
         return None
-    nodes = 2 * n if problem.complement[chains].any() else 0
-    return SplitSpace(chains, np.empty(n), np.empty(nodes), np.empty((64, 2)))
+    nodes = 2 * n if problem.complement[nests].any() else 0
+    return SplitSpace(nests, np.empty(n), np.empty(nodes), np.empty((64, 2)))
 
 
 @internal
@@ -50,8 +50,8 @@ def split_groups(
 ) -> None:
     """counts_i += Σ_t k_ti,  (k_ti)_{i ∈ S_t} ~ Multinomial(n_t; x_i / x(S_t)).
 
-    Outcomes of a set that fall on the next smaller set of its chain are passed on together
-    with that set's own, so a chain costs its stored length.
+    Outcomes of a set that fall on the next smaller set of its nest are passed on together
+    with that set's own, so a nest costs its stored length.
     """
     n, tree = len(x), space.tree
     if len(tree) > 0:
@@ -59,7 +59,7 @@ def split_groups(
             tree[n + i] = x[i]
         for node in range(n - 1, 0, -1):
             tree[node] = plus(tree[2 * node], tree[2 * node + 1], problem.wide)
-    for k in space.chains:
+    for k in space.nests:
         if problem.complement[k]:
             _split_kept(bits, problem, k, x, space, counts)
         else:
@@ -71,7 +71,7 @@ def _split_prefixes(
     bits: WordArray, problem: Problem, k: int, x: FloatArray, space: SplitSpace, counts: FloatArray
 ) -> None:
     wide, members, beyond = problem.wide, problem.members, space.beyond
-    start, t = problem.chain_start[k], problem.set_start[k + 1] - 1
+    start, t = problem.nest_start[k], problem.set_start[k + 1] - 1
     stop, running, carried = problem.set_end[t], zero(wide), 0.0
     for position in range(start, stop):
         beyond[position - start] = running
@@ -92,9 +92,9 @@ def _split_kept(
     bits: WordArray, problem: Problem, k: int, x: FloatArray, space: SplitSpace, counts: FloatArray
 ) -> None:
     wide, members, beyond, tree = problem.wide, problem.members, space.beyond, space.tree
-    first, start = problem.set_start[k], problem.chain_start[k]
+    first, start = problem.set_start[k], problem.nest_start[k]
     begin, stop = problem.set_end[first], problem.set_end[problem.set_start[k + 1] - 1]
-    # Without the leaves the chain lists, the tree holds what belongs to all of its sets.
+    # Without the leaves the nest lists, the tree holds what belongs to all of its sets.
     for position in range(start, stop):
         _set_leaf(tree, members[position], zero(wide), wide)
     running = tree[1]

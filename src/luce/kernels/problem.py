@@ -6,7 +6,7 @@ import numpy as np
 
 from luce._types import BoolArray, FloatArray, IntArray
 from luce.kernels.jit import compiled
-from luce.kernels.joined import join_chains
+from luce.kernels.joined import join_nests
 from luce.kernels.log_powers import Powers
 
 # A gamma variate of shape a falls below 1e-308, the smallest double, with probability about
@@ -63,16 +63,16 @@ class Envelope(NamedTuple):
 class Problem(NamedTuple):
     """p(p_1..p_n) ∝ Π_i p_i^(c_i - 1) · Π_t p(S_t)^(n_t - m_t).
 
-    Sets are prefixes of chains, or everything but a prefix: chain k is
-    ``members[chain_start[k]:chain_start[k + 1]]``, holds the sets
+    Sets are prefixes of nests, or everything but a prefix: nest k is
+    ``members[nest_start[k]:nest_start[k + 1]]``, holds the sets
     ``set_start[k]:set_start[k + 1]``, shortest prefix first, and the prefix of set t ends
-    at ``set_end[t]``.  The first `singles` chains each hold one set, all they list (the first
+    at ``set_end[t]``.  The first `singles` nests each hold one set, all they list (the first
     `pairs` of these list two), and the next `lone` each one set, everything but the one category
     they list: most data are of one of these kinds, and sums over them are short loops.
 
     Attributes
     ----------
-    members, chain_start, complement, set_start, set_end, pairs, singles, lone
+    members, nest_start, complement, set_start, set_end, pairs, singles, lone
         The sets S_t.
     waits
         m_t >= 0: number of outcomes, not necessarily whole, conditioned on S_t.
@@ -84,9 +84,9 @@ class Problem(NamedTuple):
         `gamma_spread` of m_t and c_i.
     total_shape
         A = Σ c_i - Σ m_t + Σ n_t, the shape of the gamma-distributed total.
-    listed_start, listed_chain, listed_position
-        The chains turned around: category i stands in the chains
-        ``listed_chain[listed_start[i]:listed_start[i + 1]]``, in ascending order, at the
+    listed_start, listed_nest, listed_position
+        The nests turned around: category i stands in the nests
+        ``listed_nest[listed_start[i]:listed_start[i + 1]]``, in ascending order, at the
         places ``listed_position[...]`` of `members`.
     wide
         True where probabilities span more than the range of a double, so that everything is
@@ -96,7 +96,7 @@ class Problem(NamedTuple):
     """
 
     members: IntArray
-    chain_start: IntArray
+    nest_start: IntArray
     complement: BoolArray
     set_start: IntArray
     set_end: IntArray
@@ -110,7 +110,7 @@ class Problem(NamedTuple):
     spread: FloatArray
     total_shape: float
     listed_start: IntArray
-    listed_chain: IntArray
+    listed_nest: IntArray
     listed_position: IntArray
     wide: Wide
     fit: Any  # a Curvature, an Envelope or None; compiled code cannot ask which
@@ -118,7 +118,7 @@ class Problem(NamedTuple):
 
 def make_problem(
     members: IntArray,
-    chain_start: IntArray,
+    nest_start: IntArray,
     complement: BoolArray,
     set_start: IntArray,
     set_end: IntArray,
@@ -133,7 +133,7 @@ def make_problem(
 
     Parameters
     ----------
-    members, chain_start, complement, set_start, set_end, exponent
+    members, nest_start, complement, set_start, set_end, exponent
         As in a set family.
     shape
         c_i.
@@ -143,31 +143,31 @@ def make_problem(
     # Copies: compiled code takes a read-only or strided array for another type and would be
     # compiled again for it.
     complement, shape = np.array(complement, np.bool_), np.array(shape, np.float64)
-    members, chain_start, complement, set_start, set_end, exponent = join_chains(
-        len(shape), members, chain_start, complement, set_start, set_end, exponent
+    members, nest_start, complement, set_start, set_end, exponent = join_nests(
+        len(shape), members, nest_start, complement, set_start, set_end, exponent
     )
-    one_set = (np.diff(set_start) == 1) & (set_end[set_start[1:] - 1] == chain_start[1:])
+    one_set = (np.diff(set_start) == 1) & (set_end[set_start[1:] - 1] == nest_start[1:])
     single = one_set & ~complement
-    lone = one_set & complement & (np.diff(chain_start) == 1)
-    pair = single & (np.diff(chain_start) == 2)
+    lone = one_set & complement & (np.diff(nest_start) == 1)
+    pair = single & (np.diff(nest_start) == 2)
     kind = np.select([pair, single, lone], [0, 1, 2], default=3)
-    chains = np.argsort(kind, kind="stable")
-    complement = complement[chains]
-    sets, new_set_start = _pieces(np.asarray(set_start), chains)
-    positions, new_chain_start = _pieces(np.asarray(chain_start), chains)
-    shift = np.repeat(new_chain_start[:-1] - chain_start[:-1][chains], np.diff(new_set_start))
+    nests = np.argsort(kind, kind="stable")
+    complement = complement[nests]
+    sets, new_set_start = _pieces(np.asarray(set_start), nests)
+    positions, new_nest_start = _pieces(np.asarray(nest_start), nests)
+    shift = np.repeat(new_nest_start[:-1] - nest_start[:-1][nests], np.diff(new_set_start))
     set_end, exponent = set_end[sets] + shift, exponent[sets]
-    members, chain_start, set_start = members[positions], new_chain_start, new_set_start
+    members, nest_start, set_start = members[positions], new_nest_start, new_set_start
     groups = np.ceil(np.maximum(np.asarray(exponent, np.float64), 0.0))
     waits = groups - exponent
-    chain_of_member = np.repeat(np.arange(len(complement)), np.diff(chain_start))
+    nest_of_member = np.repeat(np.arange(len(complement)), np.diff(nest_start))
     listed_position = np.argsort(members, kind="stable")
     listed_start = np.zeros(len(shape) + 1, np.int64)
     np.cumsum(np.bincount(members, minlength=len(shape)), out=listed_start[1:])
     laid_out = Problem(
-        members, chain_start, complement, set_start, set_end, int(pair.sum()), int(single.sum()),
+        members, nest_start, complement, set_start, set_end, int(pair.sum()), int(single.sum()),
         int(lone.sum()), waits, groups, shape, gamma_spreads(waits), shape, 0.0, listed_start,
-        chain_of_member[listed_position], listed_position, wide=None, fit=None,
+        nest_of_member[listed_position], listed_position, wide=None, fit=None,
     )  # fmt: skip
     return with_shapes(laid_out, shape, total_shape)
 
@@ -197,7 +197,7 @@ def _pieces(start: IntArray, order: IntArray) -> tuple[IntArray, IntArray]:
 
 @compiled
 def _least_set_shape(problem: Problem) -> float:
-    """Least c(S_t) - Σ_{s: S_s ⊆ S_t} (m_s - n_s) over sets with m_t > 0, s in the chain of t.
+    """Least c(S_t) - Σ_{s: S_s ⊆ S_t} (m_s - n_s) over sets with m_t > 0, s in the nest of t.
 
     p(S_t) is about as small as a gamma of that shape: the outcomes observed inside S_t say
     nothing about the probability of S_t itself.
@@ -207,7 +207,7 @@ def _least_set_shape(problem: Problem) -> float:
     for i in range(len(shape)):
         total += shape[i]
     for k in range(len(problem.complement)):
-        first, stop, start = problem.set_start[k], problem.set_start[k + 1], problem.chain_start[k]
+        first, stop, start = problem.set_start[k], problem.set_start[k + 1], problem.nest_start[k]
         listed, inside = 0.0, 0.0
         if problem.complement[k]:
             for t in range(first, stop):

@@ -89,10 +89,10 @@ def advance(
             shape[i] = a * hyper.weights[i] + hyper.counts[i]
             spread[i] = gamma_spread(shape[i])
         given = Problem(
-            problem.members, problem.chain_start, problem.complement, problem.set_start,
+            problem.members, problem.nest_start, problem.complement, problem.set_start,
             problem.set_end, problem.pairs, problem.singles, problem.lone, problem.waits,
             problem.groups, shape, problem.wait_spread, spread, whole * a + hyper.net,
-            problem.listed_start, problem.listed_chain, problem.listed_position, problem.wide, None,
+            problem.listed_start, problem.listed_nest, problem.listed_position, problem.wide, None,
         )  # fmt: skip
         waiting_times.advance(
             bits, given, state, tuning, False, out[d : d + 1], stat[d : d + 1], space

@@ -1,7 +1,7 @@
 """Sums over the members of every set, and over the sets of every member.
 
 Both are written once for two arithmetics: numbers under (0, +), or their logarithms under
-(-inf, log(exp + exp)) when the problem is wide.  Both cost the stored length of the chains.
+(-inf, log(exp + exp)) when the problem is wide.  Both cost the stored length of the nests.
 A difference that keeps less than a thousandth of what it was taken from has lost digits;
 what is left is then added up afresh.
 """
@@ -128,14 +128,14 @@ def set_sums(problem: Problem, x: FloatArray, out: FloatArray) -> None:
     # One function on purpose: a call with the problem, even one never made, takes and drops a
     # reference to each of its arrays every time, which is what six categories cost to add up.
     wide, members, complement = problem.wide, problem.members, problem.complement
-    chain_start, set_start, set_end = problem.chain_start, problem.set_start, problem.set_end
-    listed_start, listed_chain = problem.listed_start, problem.listed_chain
+    nest_start, set_start, set_end = problem.nest_start, problem.set_start, problem.set_end
+    listed_start, listed_nest = problem.listed_start, problem.listed_nest
     listed_position = problem.listed_position
     for t in range(problem.pairs):
         out[t] = plus(x[members[2 * t]], x[members[2 * t + 1]], wide)
     for t in range(problem.pairs, problem.singles):
         running = zero(wide)
-        for position in range(chain_start[t], chain_start[t + 1]):
+        for position in range(nest_start[t], nest_start[t + 1]):
             running = plus(running, x[members[position]], wide)
         out[t] = running
     if problem.singles == len(complement):
@@ -144,7 +144,7 @@ def set_sums(problem: Problem, x: FloatArray, out: FloatArray) -> None:
     for i in range(len(x)):
         total = plus(total, x[i], wide)
     single, stop = problem.singles, problem.singles + problem.lone
-    shift = chain_start[single] - single  # each of these chains lists one category
+    shift = nest_start[single] - single  # each of these nests lists one category
     for t in range(single, stop):
         out[t] = minus(total, x[members[t + shift]], wide)
     if stop > single and _towers(x, total, wide):
@@ -156,7 +156,7 @@ def set_sums(problem: Problem, x: FloatArray, out: FloatArray) -> None:
                         out[t] = plus(out[t], x[i], wide)
     for k in range(problem.singles + problem.lone, len(complement)):
         first, last = set_start[k], set_start[k + 1] - 1
-        running, start = zero(wide), chain_start[k]
+        running, start = zero(wide), nest_start[k]
         if not complement[k] and set_end[last] - set_end[first] == last - first:
             # As in a ranking, each set has one member more than the one before.
             for position in range(start, set_end[first]):
@@ -172,18 +172,18 @@ def set_sums(problem: Problem, x: FloatArray, out: FloatArray) -> None:
                 running = plus(running, x[members[position]], wide)
             start = set_end[t]
             out[t] = minus(total, running, wide) if complement[k] else running
-        # The last set of a complement chain is its smallest.
+        # The last set of a complement nest is its smallest.
         if complement[k] and cancelled(out[last], total, wide):
             running = zero(wide)
             for i in range(len(x)):
                 low, high = listed_start[i], listed_start[i + 1]
-                while low < high:  # bisection for k among the chains that list i
+                while low < high:  # bisection for k among the nests that list i
                     middle = (low + high) // 2
-                    if listed_chain[middle] < k:
+                    if listed_nest[middle] < k:
                         low = middle + 1
                     else:
                         high = middle
-                excluded = low < listed_start[i + 1] and listed_chain[low] == k
+                excluded = low < listed_start[i + 1] and listed_nest[low] == k
                 if not (excluded and listed_position[low] < set_end[last]):
                     running = plus(running, x[i], wide)
             out[last] = running
@@ -199,8 +199,8 @@ def member_sums(problem: Problem, w: FloatArray, outside: bool, out: FloatArray)
     wide = problem.wide
     for i in range(len(out)):
         out[i] = zero(wide)
-    # Some chains count for whom they do not list: everybody gets all of w there, less what
-    # the chain's own members lose.
+    # Some nests count for whom they do not list: everybody gets all of w there, less what
+    # the nest's own members lose.
     base = _add_along(problem, w, not outside, out)
     if base > zero(wide):
         towers = _towers(out, base, wide)
@@ -215,12 +215,12 @@ def member_sums(problem: Problem, w: FloatArray, outside: bool, out: FloatArray)
 
 @inlined
 def _add_along(problem: Problem, w: FloatArray, complement: bool, out: FloatArray) -> float:
-    """Add to each member of each chain of one kind the w_t of the prefixes that hold it.
+    """Add to each member of each nest of one kind the w_t of the prefixes that hold it.
 
-    Returns the sum of w over those chains.
+    Returns the sum of w over those nests.
     """
     wide, members, kind = problem.wide, problem.members, problem.complement
-    chain_start, set_start, set_end = problem.chain_start, problem.set_start, problem.set_end
+    nest_start, set_start, set_end = problem.nest_start, problem.set_start, problem.set_end
     total = zero(wide)
     if not complement:
         for t in range(problem.pairs):
@@ -230,12 +230,12 @@ def _add_along(problem: Problem, w: FloatArray, complement: bool, out: FloatArra
             total = plus(total, w[t], wide)
         for t in range(problem.pairs, problem.singles):
             weight = w[t]
-            for position in range(chain_start[t], chain_start[t + 1]):
+            for position in range(nest_start[t], nest_start[t + 1]):
                 i = members[position]
                 out[i] = plus(out[i], weight, wide)
             total = plus(total, weight, wide)
     else:
-        shift = chain_start[problem.singles] - problem.singles
+        shift = nest_start[problem.singles] - problem.singles
         for t in range(problem.singles, problem.singles + problem.lone):
             i = members[t + shift]
             out[i] = plus(out[i], w[t], wide)
@@ -250,14 +250,14 @@ def _add_along(problem: Problem, w: FloatArray, complement: bool, out: FloatArra
                     i = members[t + shift]
                     out[i] = plus(out[i], running, wide)
                 running = plus(running, w[first], wide)
-                for position in range(chain_start[k], set_end[first]):
+                for position in range(nest_start[k], set_end[first]):
                     i = members[position]
                     out[i] = plus(out[i], running, wide)
                 total = plus(total, running, wide)
                 continue
             for t in range(last, first - 1, -1):
                 running = plus(running, w[t], wide)
-                start = set_end[t - 1] if t > first else chain_start[k]
+                start = set_end[t - 1] if t > first else nest_start[k]
                 for position in range(start, set_end[t]):
                     i = members[position]
                     out[i] = plus(out[i], running, wide)
@@ -267,13 +267,13 @@ def _add_along(problem: Problem, w: FloatArray, complement: bool, out: FloatArra
 
 @inlined
 def _sum_unlisted(problem: Problem, w: FloatArray, i: int, complement: bool) -> float:
-    """Σ w_t over the prefixes, in chains of one kind, that do not hold category i."""
+    """Σ w_t over the prefixes, in nests of one kind, that do not hold category i."""
     set_start, set_end, kind = problem.set_start, problem.set_end, problem.complement
     place, end = problem.listed_start[i], problem.listed_start[i + 1]
     total = zero(problem.wide)
     for k in range(len(kind)):
         position = len(problem.members)
-        if place < end and problem.listed_chain[place] == k:
+        if place < end and problem.listed_nest[place] == k:
             position = problem.listed_position[place]
             place += 1
         if kind[k] == complement:

@@ -84,14 +84,14 @@ def _log_powers(p: FloatArray, powers: FloatArray, family: SetFamily | None = No
 
 def set_probabilities(p: FloatArray, family: SetFamily) -> FloatArray:
     """Total probability of each set, shape (..., n_sets), for `p` of shape (..., n)."""
-    chain = family.chain_of_set
-    begin = np.r_[0, family.set_end[:-1]]  # canonical chains end with their last set
+    nest = family.nest_of_set
+    begin = np.r_[0, family.set_end[:-1]]  # canonical nests end with their last set
     out = np.add.reduceat(p[..., family.members], begin, axis=-1)
-    place = np.arange(family.n_sets) - family.set_start[chain]
+    place = np.arange(family.n_sets) - family.set_start[nest]
     by_level = np.argsort(place, kind="stable")
     for sets in np.split(by_level, np.flatnonzero(np.diff(place[by_level])) + 1)[1:]:
         out[..., sets] += out[..., sets - 1]
-    excluded = np.flatnonzero(family.complement[chain])
+    excluded = np.flatnonzero(family.complement[nest])
     if len(excluded) == 0:
         return np.asarray(out)
     out[..., excluded] = p.sum(axis=-1, keepdims=True) - out[..., excluded]

@@ -7,8 +7,8 @@ The two are summed apart and added last: (1e-3 + 1e15) - 1e15 would lose the pri
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -40,6 +40,8 @@ class ModuleShapes:
         Per module: its shape as one category, a_A + k_A.
     prior
         Per module: a_A alone.
+    memo
+        Fits that samplers made of the cores, kept as long as the shapes are.
     """
 
     structure: Structure
@@ -48,6 +50,7 @@ class ModuleShapes:
     shape: FloatArray
     total: FloatArray
     prior: FloatArray
+    memo: dict[str, Any] = field(default_factory=dict, repr=False)
 
     @property
     def owner(self) -> IntArray:
@@ -145,7 +148,7 @@ def raw_problem(counts: ConditionalCounts, prior: FloatArray) -> Problem:
     f = counts.sets
     net = counts.category_counts.sum() + f.exponent.sum()
     return make_problem(
-        f.members, f.chain_start, f.complement, f.set_start, f.set_end, f.exponent,
+        f.members, f.nest_start, f.complement, f.set_start, f.set_end, f.exponent,
         prior + counts.category_counts, float(prior.sum() + max(net, 0.0)),
     )  # fmt: skip
 

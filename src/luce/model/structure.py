@@ -13,7 +13,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -34,7 +33,7 @@ class Core:
     Parameters
     ----------
     sets
-        Its sets, as chains over its cells 0..n_atoms-1.
+        Its sets, as nests over its cells 0..n_atoms-1.
     cells
         The modules that are its cells, in the order of those numbers.
     union
@@ -62,7 +61,7 @@ class Core:
 
         f = self.sets
         return make_problem(
-            f.members, f.chain_start, f.complement, f.set_start, f.set_end, f.exponent,
+            f.members, f.nest_start, f.complement, f.set_start, f.set_end, f.exponent,
             np.ones(self.n_atoms), 1.0,
         )  # fmt: skip
 
@@ -177,18 +176,15 @@ class Structure:
         )
 
 
-# What is known of families, as long as they are there: it does not depend on the prior.
-_known: WeakKeyDictionary[SetFamily, Structure] = WeakKeyDictionary()
-
-
 def structure_of(family: SetFamily) -> Structure:
     """Find atoms, overlap classes and the module tree of a canonical family, once.
 
     Near-linear time in the number of stored members.
     """
-    if family not in _known:
-        _known[family] = _find_structure(family)
-    return _known[family]
+    if "structure" not in family.memo:
+        family.memo["structure"] = _find_structure(family)
+    found: Structure = family.memo["structure"]
+    return found
 
 
 def _find_structure(family: SetFamily) -> Structure:
@@ -200,9 +196,9 @@ def _find_structure(family: SetFamily) -> Structure:
     cells, trie, home, separator, leaf = trie_by_size(family.n, members, sets)
     first_splits(members, sets, cells, trie, separator, leaf)
     class_of = overlap_classes(members, sets, cells, trie, home)
-    by_class, in_chain_order, class_start = _classes_by_largest_set(class_of, sets)
+    by_class, in_nest_order, class_start = _classes_by_largest_set(class_of, sets)
     tree = build_module_tree(
-        family.n, members, sets, class_of, by_class, in_chain_order, class_start
+        family.n, members, sets, class_of, by_class, in_nest_order, class_start
     )
     cores = tuple(_core(tree, family, q) for q in range(len(tree.union)))
     return Structure(family.n, len(leaf), cores, tree)
@@ -212,23 +208,23 @@ def _set_by_set(family: SetFamily) -> RecordArray:
     """Lay the family out set by set, with the ranks of the sets by decreasing size."""
     from luce.kernels.structure.partition import SET_RECORD
 
-    chain, last = family.chain_of_set, family.set_start[1:] - 1
+    nest, last = family.nest_of_set, family.set_start[1:] - 1
     sets = np.zeros(family.n_sets, SET_RECORD)
     number = np.arange(family.n_sets)
-    complement = family.complement[chain]
+    complement = family.complement[nest]
     begin = np.r_[0, family.set_end][:-1]
-    begin[family.set_start[:-1]] = family.chain_start[:-1]
+    begin[family.set_start[:-1]] = family.nest_start[:-1]
     larger = np.where(complement, number - 1, number + 1)
     larger[family.set_start[:-1][family.complement]] = -1
     larger[last[~family.complement]] = -1
-    # The largest set of a direct chain is touched as a whole, any other by what it lacks.
+    # The largest set of a direct nest is touched as a whole, any other by what it lacks.
     whole = ~complement & (larger < 0)
     touched = np.where(complement | whole, number, larger)
     sets["complement"] = complement
-    sets["bottom"] = family.chain_start[chain]
+    sets["bottom"] = family.nest_start[nest]
     sets["begin"], sets["end"] = begin, family.set_end
-    sets["chain_first"] = family.set_start[chain]
-    sets["chain_stop"] = family.set_start[chain + 1]
+    sets["nest_first"] = family.set_start[nest]
+    sets["nest_stop"] = family.set_start[nest + 1]
     sets["touch_begin"] = np.where(whole, sets["bottom"], begin[touched])
     sets["touch_end"] = family.set_end[touched]
     sets["touch_inside"], sets["larger"] = whole, larger
@@ -251,23 +247,23 @@ def _classes_by_largest_set(
     top[class_of[by_rank[::-1]]] = np.arange(n_sets)[::-1]  # the last write is the least rank
     place = top[class_of]
     by_class = by_rank[np.argsort(place[by_rank], kind="stable")]
-    in_chain_order = np.argsort(place, kind="stable")
+    in_nest_order = np.argsort(place, kind="stable")
     ordered = place[by_class]
     starts = np.flatnonzero(np.r_[True, ordered[1:] != ordered[:-1]][:n_sets])
-    return by_class, in_chain_order, np.r_[starts, n_sets]
+    return by_class, in_nest_order, np.r_[starts, n_sets]
 
 
 def _core(tree: ModuleTree, family: SetFamily, q: int) -> Core:
-    a, b = tree.core_chain[q], tree.core_chain[q + 1]
+    a, b = tree.core_nest[q], tree.core_nest[q + 1]
     first, last = tree.set_start[a], tree.set_start[b]
     cells = tree.cells[tree.cell_start[q] : tree.cell_start[q + 1]]
     sets = SetFamily(
         len(cells),
-        tree.members[tree.chain_start[a] : tree.chain_start[b]],
-        tree.chain_start[a : b + 1] - tree.chain_start[a],
+        tree.members[tree.nest_start[a] : tree.nest_start[b]],
+        tree.nest_start[a : b + 1] - tree.nest_start[a],
         tree.complement[a:b] != 0,
         tree.set_start[a : b + 1] - first,
-        tree.set_end[first:last] - tree.chain_start[a],
+        tree.set_end[first:last] - tree.nest_start[a],
         family.exponent[tree.set_index[first:last]],
     )
     return Core(sets, cells, int(tree.union[q]))

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from luce._types import FloatArray, IntArray, Label, Labels, SeedLike
+from luce.answers.held_out import reliability as reliability_of
 from luce.answers.prediction import posterior_predictive
-from luce.answers.reliability import calibration
 from luce.answers.scales import shares as shares_of
 from luce.answers.view import BLOCK, LabelledDraws, read_labelled, tails
 from luce.counts.counts import ConditionalCounts
@@ -137,14 +137,14 @@ def reliability(checked: Dataset, *, ax: Axes | None = None) -> Axes:
     Parameters
     ----------
     checked
-        What `luce.calibration` returned.
+        What `luce.answers.reliability` returned.
     ax
         Axes to draw into.
 
     Examples
     --------
     >>> import luce
-    >>> checked = luce.calibration([[[0.6, 0.2, 0.2]]], [(0, [0, 1], 3), (2, None, 1)], bins=2)
+    >>> checked = luce.answers.reliability([[[0.6, 0.2, 0.2]]], [(0, [0, 1], 3), (2, None, 1)], bins=2)
     >>> ax = luce.plots.reliability(checked)
     >>> ax.collections[-1].get_offsets().data.round(2)
     array([[0.23, 0.2 ],
@@ -154,7 +154,7 @@ def reliability(checked: Dataset, *, ax: Axes | None = None) -> Axes:
     needed = ("bin_predicted", "bin_observed", "bin_number", "bin_error")
     if any(name not in getattr(checked, "data_vars", ()) for name in needed):
         raise DataError(
-            f"what luce.calibration returned is needed; {type(checked).__name__} was given."
+            f"what luce.answers.reliability returned is needed; {type(checked).__name__} was given."
         )
     predicted, observed, number, error = (checked[name].values for name in needed)
     filled = number > 0
@@ -227,7 +227,7 @@ def _by_set(
     seed: SeedLike,
 ) -> _Rows:
     """How often each category was the outcome, set by set."""
-    cells = calibration(draws, outcomes)
+    cells = reliability_of(draws, outcomes)
     number = cells["number"].values
     if (number % 1 != 0).any():
         broken = float(number[number % 1 != 0][0])

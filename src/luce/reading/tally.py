@@ -68,16 +68,16 @@ class Tally:
         self.add_outcomes(ranked.members, weights[owner])
         place = np.arange(len(ranked.members)) - ranked.starts[owner]  # from 0 on
         if below is None:
-            chains = ranked
-            set_end = chains.starts[owner] + place
+            nests = ranked
+            set_end = nests.starts[owner] + place
         else:
             worst_first = ranked.members[ranked.starts[owner] + length[owner] - 1 - place]
-            chains = below.beside(Lists(worst_first, ranked.starts))
-            set_end = chains.starts[owner] + below.lengths[owner] + 1 + place
+            nests = below.beside(Lists(worst_first, ranked.starts))
+            set_end = nests.starts[owner] + below.lengths[owner] + 1 + place
         family = SetFamily(
             self.n,
-            chains.members,
-            chains.starts,
+            nests.members,
+            nests.starts,
             np.full(len(ranked), below is None),
             ranked.starts,
             set_end,
@@ -92,7 +92,7 @@ class Tally:
         family = concatenate(self.n, self._families)
         # Pairs alone have been merged already, and below four categories only are they large sets.
         merged = self._only_pairs and len(self._families) == 1 and self.n >= 4
-        return ConditionalCounts.from_chains(
+        return ConditionalCounts.from_nests(
             labels, self._counts, family, self._n_outcomes, merged=merged
         )
 
@@ -112,12 +112,12 @@ def _family(n: int, sets: Lists, exponents: FloatArray, excluded: bool = False) 
 
 
 def _sorted(family: SetFamily) -> SetFamily:
-    """The chains in an order that depends on what they are, not on who came first.
+    """The nests in an order that depends on what they are, not on who came first.
 
     Engines return groups in any order, and a seed is to give the same draws every time.
     """
-    lists = Lists(family.members, family.chain_start)
-    position = np.arange(len(family.members)) - family.chain_start[lists.owner]
+    lists = Lists(family.members, family.nest_start)
+    position = np.arange(len(family.members)) - family.nest_start[lists.owner]
     # A sum of words, one for each member and its place, tells lists apart but for rare chance;
     # then they keep the order they came in.
     word = (family.members + 1).astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
@@ -125,15 +125,15 @@ def _sorted(family: SetFamily) -> SetFamily:
     word *= (2 * position + 1).astype(np.uint64) * np.uint64(0xBF58476D1CE4E5B9)
     running = np.zeros(len(word) + 1, np.uint64)
     np.cumsum(word, out=running[1:])
-    total = running[family.chain_start[1:]] - running[family.chain_start[:-1]]
+    total = running[family.nest_start[1:]] - running[family.nest_start[:-1]]
     order = np.argsort(total, kind="stable")
-    chains = lists.take(order)
+    nests = lists.take(order)
     sets = Lists(np.arange(family.n_sets), family.set_start).take(order)
-    moved = np.repeat(chains.starts[:-1] - family.chain_start[order], sets.lengths)
+    moved = np.repeat(nests.starts[:-1] - family.nest_start[order], sets.lengths)
     return SetFamily(
         family.n,
-        chains.members,
-        chains.starts,
+        nests.members,
+        nests.starts,
         family.complement[order],
         sets.starts,
         family.set_end[sets.members] + moved,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from luce.counts.labels import plural
-from luce.errors import DataError, warn_user
+from luce.errors import DataError, HalfWinsWarning, warn_user
 
 # Why the other meanings are not offered.  All three lead to likelihoods that are not products of
 # powers of p(S).
@@ -28,10 +28,6 @@ _ALLOWED = {
     "half": "ties='half' counts half a win for each, which is a custom and not a likelihood",
     "last": "ties='last' says of a tie in last place only that it is below the rest",
 }
-
-
-class HalfWinsWarning(UserWarning):
-    """Half wins are a custom: they are not the likelihood of any model of ties."""
 
 
 def _meaning(ties: str, allowed: tuple[str, ...]) -> str:

@@ -78,8 +78,8 @@ def _write_sets(page: Page, found: Findings) -> None:
     heaviest = np.argsort(-np.abs(family.exponent), kind="stable")[:_MOST_SETS]
     rows: list[list[Cell]] = []
     for t in heaviest.tolist():
-        chain = int(family.chain_of_set[t])
-        members = family.members[family.chain_start[chain] : family.set_end[t]]
+        chain = int(family.nest_of_set[t])
+        members = family.members[family.nest_start[chain] : family.set_end[t]]
         few = [names[i] for i in members[: _NAMED + 1].tolist()]
         inside = f"{{{_some(few, len(members))}}}"
         power = float(family.exponent[t])
@@ -119,11 +119,11 @@ def _write_groups(page: Page, found: Findings) -> None:
 
 def _prior(found: Findings) -> str:
     posterior = found.posterior
-    if posterior.hyperprior is not None:
+    if posterior.prior.hyperprior is not None:
         drawn = found.run["posterior"]["concentration"].to_numpy()
         tail = (1 - found.interval) / 2
         low, high = np.quantile(drawn, [tail, 1 - tail])
-        gamma = posterior.hyperprior
+        gamma = posterior.prior.hyperprior
         return (
             "A Dirichlet distribution with one concentration for all categories, which is not "
             f"known and was drawn too. Its own prior is a gamma distribution of shape "

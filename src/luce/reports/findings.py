@@ -14,9 +14,8 @@ from luce.answers.scales import log_odds
 from luce.answers.summaries import Summary, summary
 from luce.counts.comparability import comparable_groups, prior_only
 from luce.errors import DataError
-from luce.posterior import Posterior
+from luce.posterior import Posterior, posterior_of
 from luce.reports.wording import names_of
-from luce.runs.saving import posterior_of
 
 if TYPE_CHECKING:
     from xarray import DataTree

@@ -75,7 +75,7 @@ def python_lines(found: Findings, source: str | None) -> list[str] | None:
     reasons = [str(x) for x in np.atleast_1d(attributes.get("core_reasons", []))]
     if any(reason.startswith("asked for") for reason in reasons):
         options["method"] = repr(str(attributes["method"]))
-    if attributes.get("reduced") == 0 and found.posterior.hyperprior is None:
+    if attributes.get("reduced") == 0 and found.posterior.prior.is_fixed:
         options["reduce"] = "False"
     logs = "log_probabilities" in found.run["posterior"].data_vars
     options["log_probabilities"] = repr(logs)

@@ -80,9 +80,9 @@ def _page(
     run: DataTree, source: str | None, title: str | None, interval: float
 ) -> tuple[Page, Trust]:
     # Here and not above: all this is loaded only when a page is written.
+    from luce.reports import answer, data_and_model, pictures, predictive, reproduce
     from luce.reports.findings import find
     from luce.reports.trust import judge, write_trust
-    from luce.reports.whole import answer, data_and_model, pictures, predictive, reproduce
 
     found = find(run, interval)
     trust = judge(found)

@@ -11,9 +11,8 @@ from luce.counts.counts import ConditionalCounts
 from luce.counts.family import SetFamily
 from luce.counts.labels import describe
 from luce.errors import DataError
-from luce.model.dirichlet_process import DirichletProcess
-from luce.model.gamma_prior import Gamma
-from luce.posterior import Posterior
+from luce.model.model import Model
+from luce.model.priors import DirichletProcess, Gamma
 
 if TYPE_CHECKING:
     from xarray import DataTree
@@ -23,27 +22,13 @@ _SAMPLE = ("chain", "draw", "category")
 _ROUNDING = 1e-8  # by which probabilities may miss 1 together; a million of them miss it by 1e-10
 
 
-def posterior_of(run: DataTree) -> Posterior:
-    """Rebuild the posterior that a run was drawn from: its data and its prior.
-
-    Parameters
-    ----------
-    run
-        What `Posterior.sample` or `luce.load` returned.
+def model_of(run: DataTree) -> Model:
+    """Rebuild the model that a run was drawn from: its data and its prior.
 
     Raises
     ------
     DataError
         When the run does not hold its data, or not the data it was drawn from.
-
-    Examples
-    --------
-    >>> counts = ConditionalCounts(["a", "b", "c"]).observe({"b": 2}, without=["a"])
-    >>> run = Posterior(counts, concentration=2.0).sample(10, seed=1)
-    >>> posterior_of(run)
-    Posterior(ConditionalCounts(3 categories, 2 outcomes, 1 set), concentration 2)
-    >>> posterior_of(run).counts == counts
-    True
     """
     import xarray as xr
 
@@ -72,8 +57,8 @@ def posterior_of(run: DataTree) -> Posterior:
             raise DataError(f"concentration_prior is {given!r}; a shape and a rate are needed.")
         hyperprior = Gamma(*map(float, given))
     if "process_concentration" in run.attrs:
-        return Posterior(counts, _process(run, counts, hyperprior))
-    return Posterior(counts, concentration if hyperprior is None else hyperprior)
+        return Model(counts, _process(run, counts, hyperprior))
+    return Model(counts, concentration if hyperprior is None else hyperprior)
 
 
 def _process(
@@ -94,7 +79,7 @@ def _process(
 def check_run(run: DataTree) -> None:
     """Refuse a run whose data or draws cannot be right."""
     if "data_pieces" not in run.attrs:
-        posterior_of(run)
+        model_of(run)
     p = _array(run, "posterior", "probabilities", _SAMPLE, "f")
     if not ((p >= 0) & (p <= 1)).all():  # which also finds nan
         raise DataError("posterior/probabilities holds numbers that are not between 0 and 1.")
@@ -128,9 +113,9 @@ def _counts(run: DataTree, labels: list[Any]) -> ConditionalCounts:
     sets = SetFamily(
         n,
         _observed(run, "set_members", "set_member", "i"),
-        _observed(run, "set_chain_start", "set_chain_edge", "i"),
-        _observed(run, "set_chain_complement", "set_chain", "b"),
-        _observed(run, "set_chain_sets", "set_chain_edge", "i"),
+        _observed(run, "set_nest_start", "set_nest_edge", "i"),
+        _observed(run, "set_nest_complement", "set_nest", "b"),
+        _observed(run, "set_nest_sets", "set_nest_edge", "i"),
         _observed(run, "set_end", "set", "i"),
         _observed(run, "set_exponent", "set", "f"),
     )
@@ -143,27 +128,27 @@ def _counts(run: DataTree, labels: list[Any]) -> ConditionalCounts:
         )
     counted = labels == list(range(n)) and all(type(label) is int for label in labels)
     given = n if counted else labels, values, sets, float(n_outcomes)
-    counts = ConditionalCounts.from_chains(*given, merged=True)
-    if counts != ConditionalCounts.from_chains(*given):
+    counts = ConditionalCounts.from_nests(*given, merged=True)
+    if counts != ConditionalCounts.from_nests(*given):
         raise DataError("observed_data holds sets that are not merged, as luce never writes them.")
     return counts
 
 
 def _check_sets(f: SetFamily) -> None:
-    _check_starts(f.chain_start, len(f.members), f.n_chains, "set_chain_start")
-    _check_starts(f.set_start, f.n_sets, f.n_chains, "set_chain_sets")
+    _check_starts(f.nest_start, len(f.members), f.n_nests, "set_nest_start")
+    _check_starts(f.set_start, f.n_sets, f.n_nests, "set_nest_sets")
     if not ((f.members >= 0) & (f.members < f.n)).all():
         raise DataError(f"observed_data/set_members must lie in 0..{f.n - 1}.")
-    chain_of_member = np.repeat(np.arange(f.n_chains), np.diff(f.chain_start))
-    if len(np.unique(chain_of_member * f.n + f.members)) < len(f.members):
-        raise DataError("observed_data/set_members names a category twice in one chain.")
-    # Each prefix is longer than the one before it, and ends within its chain.
-    start = f.chain_start[f.chain_of_set]
-    stop = f.chain_start[f.chain_of_set + 1]
+    nest_of_member = np.repeat(np.arange(f.n_nests), np.diff(f.nest_start))
+    if len(np.unique(nest_of_member * f.n + f.members)) < len(f.members):
+        raise DataError("observed_data/set_members names a category twice in one nest.")
+    # Each prefix is longer than the one before it, and ends within its nest.
+    start = f.nest_start[f.nest_of_set]
+    stop = f.nest_start[f.nest_of_set + 1]
     before = np.r_[start[:1], f.set_end[:-1]]
-    before = np.maximum(start, np.where(np.r_[True, np.diff(f.chain_of_set) > 0], start, before))
+    before = np.maximum(start, np.where(np.r_[True, np.diff(f.nest_of_set) > 0], start, before))
     if not ((f.set_end > before) & (f.set_end <= stop)).all():
-        raise DataError("observed_data/set_end must grow within each chain of set_members.")
+        raise DataError("observed_data/set_end must grow within each nest of set_members.")
     if not (np.isfinite(f.exponent) & (f.exponent != 0)).all():
         raise DataError("observed_data/set_exponent must be finite and not 0.")
 

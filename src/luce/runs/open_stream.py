@@ -10,8 +10,7 @@ import numpy as np
 
 from luce._types import FloatArray
 from luce.errors import DataError
-from luce.model.data_and_prior import DataAndPrior
-from luce.model.shapes import ModuleShapes
+from luce.model.model import Model
 from luce.runs.blocks import check_arrays, read_block
 from luce.runs.disk import ChainEnd
 from luce.runs.formats import format_of, open_zarr
@@ -31,8 +30,7 @@ Elsewhere: TypeAlias = Callable[[Stream], list[ChainEnd]] | None
 
 
 def begin(
-    data: DataAndPrior,
-    shapes: ModuleShapes,
+    model: Model,
     settings: Settings,
     folder: Path,
     quantiles: Sequence[float] | None,
@@ -40,7 +38,7 @@ def begin(
 ) -> DataTree:
     """Start a run and bring it to its end."""
     check_folder(folder)
-    stream = new_stream(folder, data, shapes, settings, read_quantiles(quantiles))
+    stream = new_stream(folder, model, settings, read_quantiles(quantiles))
     stream.begin()
     return finished(stream, elsewhere)
 
@@ -58,8 +56,7 @@ def check_folder(folder: Path) -> None:
 
 
 def taken_up(
-    data: DataAndPrior,
-    shapes: ModuleShapes,
+    model: Model,
     folder: Path,
     threads: int | None = None,
     progress: bool = True,
@@ -67,9 +64,9 @@ def taken_up(
     """Go on with a run that was broken off, and bring it to its end."""
     given = read_settings(folder)
     try:
-        settings = _settings_of(given, data, threads, progress)
+        settings = _settings_of(given, model, threads, progress)
         block, quantiles = int(given["block"]), read_quantiles(given["quantiles"])
-        stream = new_stream(folder, data, shapes, settings, quantiles)
+        stream = new_stream(folder, model, settings, quantiles)
     except (ValueError, TypeError, KeyError, IndexError, AttributeError, OverflowError) as error:
         raise DataError(
             f"{settings_file(folder)} is damaged ({error!r}). The run has to be started anew."
@@ -84,7 +81,7 @@ def taken_up(
 
 
 def _settings_of(
-    given: dict[str, Any], data: DataAndPrior, threads: int | None, progress: bool
+    given: dict[str, Any], model: Model, threads: int | None, progress: bool
 ) -> Settings:
     kept = given["kept"]
     return Settings(
@@ -102,7 +99,7 @@ def _settings_of(
         log_probabilities=given["log_probabilities"],
         proposal_concentration=given["proposal_concentration"],
         thin=given["thin"],
-        keep=None if kept is None else [data.counts.categories[i] for i in kept],
+        keep=None if kept is None else [model.counts.categories[i] for i in kept],
     )
 
 

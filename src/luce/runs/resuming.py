@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from luce.errors import DataError
-from luce.runs.contents import posterior_of
+from luce.runs.contents import model_of
 from luce.runs.journal import read_settings
 from luce.runs.lazily import open_run, read_folder, root_attributes
 from luce.runs.open_stream import taken_up
@@ -51,5 +51,5 @@ def resume(
             f"{folder} was begun with luce {version}, and this is luce {__version__}: the draws "
             "might differ. Go on with the other one, or start anew."
         )
-    posterior = posterior_of(read_folder(folder, some=True))
-    return taken_up(posterior, posterior._shapes, folder, threads, progress)
+    model = model_of(read_folder(folder, some=True))
+    return taken_up(model, folder, threads, progress)

@@ -11,16 +11,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from luce.errors import DataError, LuceError
-from luce.runs.contents import check_run, posterior_of
+from luce.runs.contents import check_run
 from luce.runs.formats import Format, format_of
-from luce.runs.lazily import open_run, reading, require_complete
+from luce.runs.lazily import reading, require_complete
 from luce.runs.seal import files_of
 from luce.runs.stored_form import original_form, stored_form
 
 if TYPE_CHECKING:
     from xarray import DataTree
-
-__all__ = ["check_target", "load", "open_run", "posterior_of", "save"]
 
 
 def check_target(path: str | os.PathLike[str], overwrite: bool = False) -> None:

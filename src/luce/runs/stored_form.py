@@ -17,9 +17,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from luce._types import Attributes
-from luce.counts.labels import describe
+from luce.counts.labels import describe, label_array
 from luce.errors import DataError
-from luce.runs.tree import label_array
 from luce.runs.typed_json import from_text, is_plain_text, to_text
 
 if TYPE_CHECKING:

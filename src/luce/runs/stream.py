@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from luce._types import FloatArray, IntArray
+from luce.counts.labels import label_array
 from luce.errors import DataError, DiskFullError, LuceError
-from luce.model.data_and_prior import DataAndPrior
+from luce.model.model import Model
 from luce.model.shapes import ModuleShapes
 from luce.runs import journal
 from luce.runs.blocks import StreamedArray, add_arrays, block_of, read_block
@@ -24,7 +25,7 @@ from luce.runs.formats import complete_zarr, write_zarr
 from luce.runs.moments import summarised
 from luce.runs.seal import seal_folder
 from luce.runs.stored_form import stored_form, stored_group
-from luce.runs.tree import Origin, category_coordinate, final_attributes, run_tree
+from luce.runs.tree import Origin, final_attributes, run_tree
 from luce.sampling.chains import Chain, Task, new_chains, run_chains, warmup_of
 from luce.sampling.memory import wants_logs
 from luce.sampling.methods import choose_method
@@ -218,23 +219,18 @@ class Stream:
         index: dict[str, object] = {"chain": np.arange(self.settings.chains)}
         if self.quantiles is not None:
             index["quantile"] = self.quantiles
-        index["category"] = category_coordinate(self.origin.counts)
+        index["category"] = label_array(self.origin.counts.categories)
         return stored_group(xr.Dataset(found, index))
 
 
 def new_stream(
-    folder: Path,
-    data: DataAndPrior,
-    shapes: ModuleShapes,
-    settings: Settings,
-    quantiles: FloatArray | None,
+    folder: Path, model: Model, settings: Settings, quantiles: FloatArray | None
 ) -> Stream:
     """Decide how to draw, and with which seed."""
-    counts = data.counts
-    method = choose_method(counts, data.concentration, shapes, settings, data.hyperprior)
+    method = choose_method(model, settings)
     seed = settings.seed_sequence()
     settings = settings.reseeded(seed)
-    origin = Origin(counts, data.concentration, data.hyperprior, data.process, method,
-                    warmup_of(method, settings), seed, settings.thin,
-                    settings.kept_numbers(counts))  # fmt: skip
-    return Stream(folder, origin, shapes, settings, wants_logs(shapes, settings), quantiles)
+    warmup, kept = warmup_of(method, settings), settings.kept_numbers(model.counts)
+    origin = Origin(model, method, warmup, seed, settings.thin, kept)
+    logs = wants_logs(model.shapes, settings)
+    return Stream(folder, origin, model.shapes, settings, logs, quantiles)

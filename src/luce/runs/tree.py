@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from luce._types import Attributes, FloatArray, IntArray, Label
+from luce._types import Attributes, FloatArray, IntArray
 from luce.counts.counts import ConditionalCounts
-from luce.model.dirichlet_process import DirichletProcess
-from luce.model.gamma_prior import Gamma
+from luce.counts.labels import label_array
+from luce.model.model import Model
+from luce.model.priors import DirichletProcess, Gamma
 from luce.sampling.memory import Draws
 from luce.sampling.methods import Method
 from luce.version import __version__
@@ -28,16 +28,34 @@ Variables: TypeAlias = dict[str, tuple[tuple[str, ...], FloatArray]]
 class Origin:
     """What draws were made from: data, prior, method, settings."""
 
-    counts: ConditionalCounts
-    concentration: FloatArray
-    hyperprior: Gamma | None
-    process: DirichletProcess | None
+    model: Model
     method: Method
     warmup: int
     seed: np.random.SeedSequence
     thin: int
     kept: IntArray | None
     pieces: tuple[str, ...] = ()  # digests of the data, where it was given in pieces
+
+    @property
+    def counts(self) -> ConditionalCounts:
+        """The data."""
+        return self.model.counts
+
+    @property
+    def concentration(self) -> FloatArray:
+        """The prior's parameter."""
+        return self.model.concentration
+
+    @property
+    def hyperprior(self) -> Gamma | None:
+        """Distribution of the concentration, where it is drawn."""
+        return self.model.hyperprior
+
+    @property
+    def process(self) -> DirichletProcess | None:
+        """The Dirichlet process, where that is the prior."""
+        prior = self.model.prior
+        return prior if isinstance(prior, DirichletProcess) else None
 
     @property
     def digest(self) -> str:
@@ -85,7 +103,7 @@ def run_tree(
 
     counts, process = origin.counts, origin.process
     index = {"chain": np.arange(size[0]), "draw": np.arange(size[1])}
-    category = category_coordinate(counts)
+    category = label_array(counts.categories)
     attributes = {**_attributes(origin), **final}
     constants = {"concentration": ("category", origin.concentration)}
     if process is not None:
@@ -107,15 +125,15 @@ def run_tree(
 def _data(counts: ConditionalCounts) -> dict[str, tuple[str, np.ndarray]]:
     """The canonical form, whole: `luce.posterior_of` rebuilds the data from it.
 
-    The chains here are those that sets are prefixes of, hence "set_chain"; "chain" is taken.
+    The chains here are those that sets are prefixes of, hence "set_nest"; "chain" is taken.
     """
     sets = counts.sets
     return {
         "category_counts": ("category", counts.category_counts),
         "set_members": ("set_member", sets.members),
-        "set_chain_start": ("set_chain_edge", sets.chain_start),
-        "set_chain_complement": ("set_chain", sets.complement),
-        "set_chain_sets": ("set_chain_edge", sets.set_start),
+        "set_nest_start": ("set_nest_edge", sets.nest_start),
+        "set_nest_complement": ("set_nest", sets.complement),
+        "set_nest_sets": ("set_nest_edge", sets.set_start),
         "set_end": ("set", sets.set_end),
         "set_exponent": ("set", sets.exponent),
     }
@@ -132,7 +150,7 @@ def _attributes(origin: Origin) -> Attributes:
         "method": method.name,
         "reason": method.reason,
         "independent_draws": int(method.independent),
-        "reduced": int(method.plan is not None),
+        "reduced": int(method.splits is not None),
         "seed": str(origin.seed.entropy),
         "warmup": origin.warmup,
         "prior": f"Dirichlet({a[0]:.17g})" if same else "Dirichlet, see constant_data",
@@ -156,7 +174,7 @@ def _attributes(origin: Origin) -> Attributes:
         )
         attributes["concentration_prior"] = [hyperprior.shape, hyperprior.rate]
     if origin.process is not None:
-        place = origin.process.place(origin.counts)
+        place = origin.process.remainder_place(origin.counts)
         attributes["prior"] = repr(origin.process)
         attributes["process_concentration"] = origin.process.mean_concentration
         attributes["process_remainder"] = -1 if place is None else place
@@ -172,24 +190,3 @@ def final_attributes(
     if tuned:
         attributes["proposal_concentration"] = np.exp(log_tuning[:, tuned]).ravel().tolist()
     return attributes
-
-
-def category_coordinate(counts: ConditionalCounts) -> np.ndarray:
-    """The labels as an array."""
-    labels = counts.categories
-    return np.arange(len(labels)) if isinstance(labels, range) else label_array(labels)
-
-
-def label_array(labels: Iterable[Label]) -> np.ndarray:
-    """Labels as an array: numbers and strings as such, anything else as objects."""
-    plain = [x.item() if isinstance(x, np.generic) else x for x in labels]
-    kinds = {type(x) for x in plain}
-    if kinds <= {str} or kinds <= {int} or kinds <= {float}:
-        typed = np.asarray(plain)
-        back = typed.tolist()
-        # Not the same for huge integers, which may turn into floats, or strings that end in a null.
-        if back == plain and {type(x) for x in back} == kinds:
-            return typed
-    objects = np.empty(len(plain), object)
-    objects[:] = plain
-    return objects

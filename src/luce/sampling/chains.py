@@ -134,7 +134,7 @@ def _new_chain(
         if start is None:
             states.append(part.draw_start(np.random.default_rng(own.spawn(1)[0])))
         else:
-            if method.plan is not None and shapes is not None:
+            if method.splits is not None and shapes is not None:
                 states.append(part.start_at(shapes.core_masses(start, q)))
             else:
                 states.append(part.start_at(start))
@@ -226,7 +226,11 @@ def _draw(chain: Chain, task: Task, room: Room, size: int) -> None:
     """Make draws, of all sweeps every `thin`-th."""
     from luce.kernels.dirichlet_tree import draw_splits
 
-    parts, plan, every = task.method.parts, task.method.plan, slice(task.thin - 1, None, task.thin)
+    parts, splits, every = (
+        task.method.parts,
+        task.method.splits,
+        slice(task.thin - 1, None, task.thin),
+    )
     pieces = []
     for q, part in enumerate(parts):
         statistics = np.empty(size * task.thin)
@@ -235,7 +239,7 @@ def _draw(chain: Chain, task: Task, room: Room, size: int) -> None:
         room.statistics[:, q] = statistics[every]
     wide = any(part.problem.wide for part in parts)
     logs = room.log_probabilities
-    if plan is None:
+    if splits is None:
         room.probabilities[:] = np.exp(pieces[0]) if wide else pieces[0]
         if logs.size:
             logs[:] = pieces[0] if wide else np.log(pieces[0])
@@ -244,7 +248,7 @@ def _draw(chain: Chain, task: Task, room: Room, size: int) -> None:
         if wide and not part.problem.wide:
             pieces[q] = np.log(pieces[q])
     shares = pieces[0] if len(pieces) == 1 else np.hstack([np.empty((size, 0)), *pieces])
-    draw_splits(chain.splitter, plan, shares, wide, room.probabilities, logs)
+    draw_splits(chain.splitter, splits, shares, wide, room.probabilities, logs)
 
 
 def _sweep(

@@ -105,7 +105,7 @@ def _left_out(problem: Problem) -> FloatArray | None:
 
     Such a set is stored as the atom it leaves out, or as all the others.
     """
-    n, listed = len(problem.shape), np.diff(problem.chain_start)
+    n, listed = len(problem.shape), np.diff(problem.nest_start)
     simple = (
         n <= MOST_ATOMS
         and problem.wide is None
@@ -119,7 +119,7 @@ def _left_out(problem: Problem) -> FloatArray | None:
     m = np.zeros(n)
     if not len(listed):
         return m
-    atom = np.add.reduceat(problem.members, problem.chain_start[:-1])
+    atom = np.add.reduceat(problem.members, problem.nest_start[:-1])
     atom = np.where(problem.complement, atom, n * (n - 1) // 2 - atom)
     m[atom] = problem.waits
     return m

@@ -77,13 +77,13 @@ def _factors_are_cheaper(problem: Problem, n: int) -> bool:
     if n <= _FEW:
         return True
     stored = len(problem.members) + len(problem.waits) + n
-    pairs = float((np.diff(problem.chain_start) ** 2.0).sum()) / 2  # of members of a chain
+    pairs = float((np.diff(problem.nest_start) ** 2.0).sum()) / 2  # of members of a chain
     return pairs + n**2 + n**3 / 6 < _PRODUCTS * _VISITS * stored
 
 
 def _family(problem: Problem) -> SetFamily:
     return SetFamily(
-        len(problem.shape), problem.members, problem.chain_start, problem.complement,
+        len(problem.shape), problem.members, problem.nest_start, problem.complement,
         problem.set_start, problem.set_end, problem.groups - problem.waits,
     )  # fmt: skip
 

@@ -90,7 +90,7 @@ def _with_all_grouped(problem: Problem, family: SetFamily) -> tuple[Problem, Set
     wider = SetFamily(
         n,
         np.r_[family.members, np.arange(n)],
-        np.r_[family.chain_start, stored + n],
+        np.r_[family.nest_start, stored + n],
         np.r_[family.complement, False],
         np.r_[family.set_start, family.n_sets + 1],
         np.r_[family.set_end, stored + n],
@@ -98,7 +98,7 @@ def _with_all_grouped(problem: Problem, family: SetFamily) -> tuple[Problem, Set
     )
     f = wider
     laid_out = make_problem(
-        f.members, f.chain_start, f.complement, f.set_start, f.set_end, f.exponent,
+        f.members, f.nest_start, f.complement, f.set_start, f.set_end, f.exponent,
         np.ones(n), 1.0,
     )  # fmt: skip
     return laid_out._replace(shape=problem.shape, total_shape=0.0), wider
@@ -210,10 +210,10 @@ def _along(family: SetFamily, theta: FloatArray) -> tuple[IntArray, IntArray]:
     rank = np.empty(n, np.int64)
     rank[order] = np.arange(n)
     first = np.empty(family.n_sets, np.int64)  # the least rank in each set
-    for k in range(family.n_chains):
-        ranks = rank[family.members[family.chain_start[k] : family.chain_start[k + 1]]]
+    for k in range(family.n_nests):
+        ranks = rank[family.members[family.nest_start[k] : family.nest_start[k + 1]]]
         sets = slice(family.set_start[k], family.set_start[k + 1])
-        ends = family.set_end[sets] - family.chain_start[k]
+        ends = family.set_end[sets] - family.nest_start[k]
         if family.complement[k]:
             for t, end in enumerate(ends.tolist(), family.set_start[k]):
                 # The least of 0..n-1 that is not among so many.

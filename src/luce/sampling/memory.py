@@ -10,7 +10,7 @@ import numpy as np
 
 from luce._types import FloatArray, IntArray
 from luce.errors import MethodError
-from luce.model.data_and_prior import DataAndPrior
+from luce.model.model import Model
 from luce.model.shapes import ModuleShapes
 from luce.sampling.chains import Chain, Room, Task, new_chains, run_chains, warmup_of
 from luce.sampling.methods import Method, choose_method, parts_of
@@ -81,11 +81,11 @@ class Draws:
             self.log_probabilities = self.log_probabilities[:, :draws]
 
 
-def draw(data: DataAndPrior, shapes: ModuleShapes, settings: Settings) -> Draws:
+def draw(model: Model, settings: Settings) -> Draws:
     """Draw the probabilities of all categories."""
-    n, kept = data.counts.n_categories, settings.kept_numbers(data.counts)
-    method = choose_method(data.counts, data.concentration, shapes, settings, data.hyperprior)
-    return draw_by(method, n, kept, wants_logs(shapes, settings), settings, shapes)
+    n, kept = model.counts.n_categories, settings.kept_numbers(model.counts)
+    method, logs = choose_method(model, settings), wants_logs(model.shapes, settings)
+    return draw_by(method, n, kept, logs, settings, model.shapes)
 
 
 def draw_core(shapes: ModuleShapes, q: int, settings: Settings) -> Draws:

@@ -5,14 +5,14 @@ from __future__ import annotations
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from luce._types import FloatArray
 from luce.counts.counts import ConditionalCounts
 from luce.errors import MethodError
-from luce.model.gamma_prior import Gamma
+from luce.model.model import Model
+from luce.model.priors import Gamma
 from luce.model.shapes import ModuleShapes, raw_problem
 from luce.sampling import envelope, laplace
 from luce.sampling.settings import Settings
@@ -90,11 +90,11 @@ class Part:
 class Method:
     """How the draws are made: part by part, and then split among categories.
 
-    `plan` holds the exact splits around the cores; None where the raw categories are simulated.
+    `splits` are the exact ones around the cores; None where the raw categories are simulated.
     """
 
     parts: tuple[Part, ...]
-    plan: SplitPlan | None
+    splits: SplitPlan | None
 
     @property
     def name(self) -> str:
@@ -114,15 +114,10 @@ class Method:
         return all(part.kernel.independent for part in self.parts)
 
 
-def choose_method(
-    counts: ConditionalCounts,
-    concentration: FloatArray,
-    shapes: ModuleShapes,
-    settings: Settings,
-    hyperprior: Gamma | None = None,
-) -> Method:
-    """Decide how to draw."""
-    structure, name = shapes.structure, settings.method
+def choose_method(model: Model, settings: Settings) -> Method:
+    """Choose the method that draws a model under some settings."""
+    counts, concentration, name = model.counts, model.concentration, settings.method
+    hyperprior = model.hyperprior
     if hyperprior is not None:
         return Method((_with_concentration(counts, concentration, name, hyperprior),), None)
     if not settings.reduce:
@@ -131,25 +126,21 @@ def choose_method(
         problem = raw_problem(counts, concentration)
         name = "waiting-times" if name == "auto" else name
         return Method((_asked_for(name, problem, concentration, "the raw categories"),), None)
-    plan = shapes.split_plan()
-    if structure.is_exact:
-        return Method((), plan)
+    shapes = model.shapes
+    splits = shapes.split_plan()
+    if model.structure.is_exact:
+        return Method((), splits)
     if name == "exact":
         raise MethodError(
-            f"method='exact' needs sets that nest, but: {structure!r} "
+            f"method='exact' needs sets that nest, but: {model.structure!r} "
             "Leave method='auto' to simulate the cores and keep the rest exact."
         )
-    return Method(parts_of(shapes, name), plan)
-
-
-# Fits are kept as long as the posterior is.
-_known: WeakKeyDictionary[ModuleShapes, dict[str, tuple[Part, ...]]] = WeakKeyDictionary()
+    return Method(parts_of(shapes, name), splits)
 
 
 def parts_of(shapes: ModuleShapes, name: str = "auto") -> tuple[Part, ...]:
     """Prepare each core of a posterior for a method, or choose one for it."""
-    known = _known.setdefault(shapes, {})
-    if name not in known:
+    if name not in shapes.memo:
         parts = []
         for q, core in enumerate(shapes.structure.cores):
             problem, prior = shapes.core_problem(q), shapes.prior[core.cells]
@@ -157,8 +148,9 @@ def parts_of(shapes: ModuleShapes, name: str = "auto") -> tuple[Part, ...]:
                 parts.append(_chosen_for(problem, prior))
             else:
                 parts.append(_asked_for(name, problem, prior, f"core {q + 1}"))
-        known[name] = tuple(parts)
-    return known[name]
+        shapes.memo[name] = tuple(parts)
+    found: tuple[Part, ...] = shapes.memo[name]
+    return found
 
 
 def _chosen_for(problem: Problem, prior: FloatArray) -> Part:

@@ -13,12 +13,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from luce._types import Attributes, FloatArray, Label, WordArray
-from luce.counts.labels import Categories, hash_of_names, plural
+from luce.counts.labels import Categories, hash_of_names, label_array, plural
 from luce.errors import DataError
-from luce.model.gamma_prior import Gamma
+from luce.model.priors import Gamma
 from luce.reading.given import is_frame
 from luce.reading.transitions import as_sequences, read_transitions
-from luce.runs.tree import label_array
 from luce.sampling.progress import ProgressBar, ctrl_c_noted
 from luce.sampling.settings import Settings
 from luce.sequences.hdp_problem import Problem, whole_counts

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from luce._types import BoolArray, FloatArray, WordArray
 from luce.counts.labels import Categories, read_number, some
 from luce.errors import DataError
-from luce.model.gamma_prior import Gamma
+from luce.model.priors import Gamma
 
 if TYPE_CHECKING:
     from luce.kernels.hdp import Transitions

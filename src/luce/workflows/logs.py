@@ -44,7 +44,7 @@ def reduce_logs(
     >>> games = pandas.DataFrame({"winner": list("aab"), "loser": list("bca")})
     >>> with TemporaryDirectory() as folder:
     ...     games.to_parquet(f"{folder}/games.parquet")
-    ...     luce.reduce_logs(f"{folder}/*.parquet", "pairs", cluster=None)
+    ...     luce.workflows.reduce_logs(f"{folder}/*.parquet", "pairs", cluster=None)
     ConditionalCounts(3 categories, 3 outcomes, 2 sets)
     """
     if kind not in READERS:

@@ -61,7 +61,7 @@ def sample_many(
         As in `Posterior.sample`.
     answer
         What to make of each run before it is sent back, a function of the DataTree such as
-        `luce.expected_order`: runs themselves are large.  The runs, unless given.
+        `luce.answers.expected_order`: runs themselves are large.  The runs, unless given.
     cluster
         As in `luce.sample_sharded`.
     progress
@@ -78,7 +78,7 @@ def sample_many(
     --------
     >>> import luce
     >>> games = {"league": list("AABBB"), "winner": list("xyuvu"), "loser": list("yzvuw")}
-    >>> luce.sample_many(games, "league", "pairs", seed=1, answer=luce.expected_order, cluster=None)
+    >>> luce.sample_many(games, "league", "pairs", seed=1, answer=luce.answers.expected_order, cluster=None)
     {'A': ['x', 'y', 'z'], 'B': ['u', 'v', 'w']}
     """
     entropy = Settings(draws, chains, seed=seed).seed_sequence()

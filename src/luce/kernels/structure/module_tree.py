@@ -23,8 +23,8 @@ class ModuleTree(NamedTuple):
     each category.
 
     Core q has the cells (modules) ``cells[cell_start[q]:cell_start[q + 1]]``, its union is
-    module ``union[q]``, and its sets are chains over its own cells, numbered from 0:
-    chains ``chain_start[core_chain[q]:core_chain[q + 1] + 1]`` and so on, with `set_index`
+    module ``union[q]``, and its sets are nests over its own cells, numbered from 0:
+    nests ``nest_start[core_nest[q]:core_nest[q + 1] + 1]`` and so on, with `set_index`
     naming the original set.
     """
 
@@ -35,9 +35,9 @@ class ModuleTree(NamedTuple):
     union: IntArray
     cells: IntArray
     cell_start: IntArray
-    core_chain: IntArray
+    core_nest: IntArray
     members: IntArray
-    chain_start: IntArray
+    nest_start: IntArray
     complement: IntArray
     set_start: IntArray
     set_end: IntArray
@@ -51,14 +51,14 @@ def build_module_tree(
     sets: RecordArray,
     class_of: IntArray,
     by_class: IntArray,
-    in_chain_order: IntArray,
+    in_nest_order: IntArray,
     class_start: IntArray,
 ) -> ModuleTree:
     """Build the tree.
 
     `class_of` names the class of each set.  `by_class` lists the sets class by class, class c at
     ``class_start[c]:class_start[c + 1]``, classes by their largest set and within a class by rank;
-    `in_chain_order` the same, but within a class by number.
+    `in_nest_order` the same, but within a class by number.
     """
     n_classes = len(class_start) - 1
     cells = new_cells(n)
@@ -74,7 +74,7 @@ def build_module_tree(
     union = np.empty(n_classes, np.int64)
     core_cells = np.empty(n + n_classes, np.int64)
     cell_start = np.zeros(n_classes + 1, np.int64)
-    core_chain = np.zeros(n_classes + 1, np.int64)
+    core_nest = np.zeros(n_classes + 1, np.int64)
     n_sets = len(by_class)
     out = _Reduced(
         np.empty(len(members) + n_sets, np.int64),
@@ -86,7 +86,7 @@ def build_module_tree(
         np.zeros(3, np.int64),
     )
     number = np.full(n, -1, np.int64)  # of each cell within the core at hand
-    stamp = np.zeros(n, np.int64)  # the last chain, counted from 1, that lists a cell
+    stamp = np.zeros(n, np.int64)  # the last nest, counted from 1, that lists a cell
     region = np.empty(n, np.int64)
 
     for c in range(n_classes):
@@ -125,12 +125,12 @@ def build_module_tree(
             n_modules += 1
             n_cells += 1
         cell_start[n_cores + 1] = first + n_cells
-        mine = in_chain_order[class_start[c] : class_start[c + 1]]
+        mine = in_nest_order[class_start[c] : class_start[c + 1]]
         _reduce(members, sets, cells, mine, number, stamp, out)
         for i in range(n_region):
             number[region[i]] = -1
         n_cores += 1
-        core_chain[n_cores] = out.filled[1]
+        core_nest[n_cores] = out.filled[1]
 
     holder = np.empty(n, np.int64)
     for x in range(n):
@@ -144,9 +144,9 @@ def build_module_tree(
         union[:n_cores],
         core_cells[: cell_start[n_cores]],
         cell_start[: n_cores + 1],
-        core_chain[: n_cores + 1],
+        core_nest[: n_cores + 1],
         out.members[: n_out[0]],
-        out.chain_start[: n_out[1] + 1],
+        out.nest_start[: n_out[1] + 1],
         out.complement[: n_out[1]],
         out.set_start[: n_out[1] + 1],
         out.set_end[: n_out[2]],
@@ -173,7 +173,7 @@ def _cut(
     n_region = 1
     for t in mine:
         inside, larger = sets[t].touch_inside != 0, sets[t].larger
-        # A set that follows a larger one of its own class and chain reaches nothing new.  Else
+        # A set that follows a larger one of its own class and nest reaches nothing new.  Else
         # the larger set, if any, holds the whole region: what is not touched is reached.
         within_own = larger >= 0 and class_of[larger] == class_of[t]
         rest_now = rest if inside or within_own else -1
@@ -193,10 +193,10 @@ def _cut(
 
 
 class _Reduced(NamedTuple):
-    """Chains over the cells of cores, filled core by core; `filled`: members, chains, sets."""
+    """Nests over the cells of cores, filled core by core; `filled`: members, nests, sets."""
 
     members: IntArray
-    chain_start: IntArray
+    nest_start: IntArray
     complement: IntArray
     set_start: IntArray
     set_end: IntArray
@@ -214,33 +214,33 @@ def _reduce(
     stamp: IntArray,
     out: _Reduced,
 ) -> None:
-    """Write the sets of one core as chains over the core's cells.
+    """Write the sets of one core as nests over the core's cells.
 
-    The sets that one class has in one chain follow each other there; what they have below
+    The sets that one class has in one nest follow each other there; what they have below
     them lies in one cell, so one category stands for it.
     """
     out_members, set_end, set_index = out.members, out.set_end, out.set_index
-    chain_start, set_start = out.chain_start, out.set_start
-    n_members, n_chains, n_sets = out.filled[0], out.filled[1], out.filled[2]
+    nest_start, set_start = out.nest_start, out.set_start
+    n_members, n_nests, n_sets = out.filled[0], out.filled[1], out.filled[2]
     for i in range(len(mine)):
         t = mine[i]
         if i == 0 or mine[i - 1] != t - 1 or sets[t - 1].bottom != sets[t].bottom:
-            out.complement[n_chains] = sets[t].complement
-            n_chains += 1
+            out.complement[n_nests] = sets[t].complement
+            n_nests += 1
             if not sets[t].complement and sets[t].begin > sets[t].bottom:
                 s = cells[CELL, members[sets[t].bottom]]
-                stamp[s] = n_chains
+                stamp[s] = n_nests
                 out_members[n_members] = number[s]
                 n_members += 1
         for p in range(sets[t].begin, sets[t].end):
             s = cells[CELL, members[p]]
-            if number[s] >= 0 and stamp[s] != n_chains:  # in the core, and not listed yet
-                stamp[s] = n_chains
+            if number[s] >= 0 and stamp[s] != n_nests:  # in the core, and not listed yet
+                stamp[s] = n_nests
                 out_members[n_members] = number[s]
                 n_members += 1
         set_end[n_sets] = n_members
         set_index[n_sets] = t
         n_sets += 1
-        chain_start[n_chains] = n_members
-        set_start[n_chains] = n_sets
-    out.filled[0], out.filled[1], out.filled[2] = n_members, n_chains, n_sets
+        nest_start[n_nests] = n_members
+        set_start[n_nests] = n_sets
+    out.filled[0], out.filled[1], out.filled[2] = n_members, n_nests, n_sets

@@ -1,4 +1,4 @@
-"""Overlap classes of a chain family, in near-linear time in what is stored.
+"""Overlap classes of a nest family, in near-linear time in what is stored.
 
 Two sets overlap if they meet and neither holds the other.  Rank the sets by decreasing size.
 With the trie of `partition`, the first set that splits X has the rank of the node v(X) where

@@ -1,9 +1,9 @@
-"""Partition refinement by the sets of a chain family, at the cost of what is stored.
+"""Partition refinement by the sets of a nest family, at the cost of what is stored.
 
 Cells are intervals of one permutation of the categories.  Refining by a set splits every
-cell into the part inside (left) and the part outside (right).  After a chain's larger set
+cell into the part inside (left) and the part outside (right).  After a nest's larger set
 S' has been used, refining by the next smaller one S touches only S' - S, because every cell
-already lies inside or outside S'.  So a whole chain costs its length.
+already lies inside or outside S'.  So a whole nest costs its length.
 
 Used in order of decreasing size, the splits form a binary tree (a *trie*): node v, split by
 the set of rank r(v), has the categories that agree on all sets of smaller rank.
@@ -17,10 +17,10 @@ from luce.kernels.jit import compiled, internal
 # Tables of records, one array each: passing an array to a compiled function is cheap, passing a
 # dozen is not, and compiling that takes seconds.
 
-# A chain family set by set.  Set t adds members[begin:end] to the prefix before it in its chain,
-# which starts at `bottom`; `complement`: it is everything but its prefix.  Its chain holds the sets
-# chain_first..chain_stop-1.  To refine by it one touches members[touch_begin:touch_end], which lie
-# inside it or (`touch_inside` 0) not.  `larger` is the next larger set of its chain, -1 if there is
+# A nest family set by set.  Set t adds members[begin:end] to the prefix before it in its nest,
+# which starts at `bottom`; `complement`: it is everything but its prefix.  Its nest holds the sets
+# nest_first..nest_stop-1.  To refine by it one touches members[touch_begin:touch_end], which lie
+# inside it or (`touch_inside` 0) not.  `larger` is the next larger set of its nest, -1 if there is
 # none.  `rank` is its place by decreasing size, and `by_rank` of record r the set of rank r.  Found
 # on the way: `node` where its categories part and `first`, the rank of the set that parts them;
 # `some` category of it; `lower_home`, the node of the smaller set it builds on when it was used.
@@ -28,7 +28,7 @@ SET_RECORD = np.dtype(
     (
         np.record,
         [(name, np.int64) for name in ("complement", "bottom", "begin", "end")]
-        + [(name, np.int64) for name in ("chain_first", "chain_stop", "larger", "n_members")]
+        + [(name, np.int64) for name in ("nest_first", "nest_stop", "larger", "n_members")]
         + [(name, np.int64) for name in ("touch_begin", "touch_end", "touch_inside")]
         + [(name, np.int64) for name in ("rank", "by_rank", "node", "first", "some", "lower_home")],
     )
@@ -115,7 +115,7 @@ def trie_by_size(
     trie
         The splits.
     home
-        Node of ``members[p]`` right after the set that lists it was used (direct chains).
+        Node of ``members[p]`` right after the set that lists it was used (direct nests).
     separator
         Node whose split put a border at each place, -1 where there is none.
     leaf

@@ -48,7 +48,7 @@ def find_passing_sets(
 
 @internal
 def _where_listed(members: IntArray, sets: RecordArray, n: int) -> tuple[IntArray, IntArray]:
-    """Return, category by category, the set that adds it in each chain that lists it."""
+    """Return, category by category, the set that adds it in each nest that lists it."""
     start = np.zeros(n + 1, np.int64)
     for x in members:
         start[x + 1] += 1
@@ -66,12 +66,12 @@ def _where_listed(members: IntArray, sets: RecordArray, n: int) -> tuple[IntArra
 
 @internal
 def _first_small(sets: RecordArray, listed: IntArray, low: int, high: int) -> int:
-    """Return the set of least rank in [low, high) among direct chains, or -1."""
+    """Return the set of least rank in [low, high) among direct nests, or -1."""
     best, best_rank = -1, high
     for t in listed:
         if sets[t].complement or sets[t].rank < low:
             continue
-        below, beyond = t, sets[t].chain_stop  # ranks fall from t on; those >= low come first
+        below, beyond = t, sets[t].nest_stop  # ranks fall from t on; those >= low come first
         while beyond - below > 1:
             middle = (below + beyond) // 2
             if sets[middle].rank >= low:
@@ -85,10 +85,10 @@ def _first_small(sets: RecordArray, listed: IntArray, low: int, high: int) -> in
 
 @internal
 def _first_large(sets: RecordArray, listed: IntArray, low: int, high: int) -> int:
-    """Return the set of least rank in [low, high) among complement chains, or -1.
+    """Return the set of least rank in [low, high) among complement nests, or -1.
 
     These are the ranks up to some bound; the asked category is in all of them but those that
-    come after it in a complement chain that lists it.  Mostly one of the first few will do.
+    come after it in a complement nest that lists it.  Mostly one of the first few will do.
     """
     for r in range(low, min(high, low + 32)):
         if not _excludes(sets, listed, sets[r].by_rank):
@@ -119,9 +119,9 @@ def _excluding(sets: RecordArray, listed: IntArray, low: int, high: int) -> int:
 def _excludes(sets: RecordArray, listed: IntArray, t: int) -> bool:
     """Does large set t exclude the category that is listed there?"""
     begin, end = 0, len(listed)
-    while begin < end:  # bisection for the set of its chain that lists the category
+    while begin < end:  # bisection for the set of its nest that lists the category
         middle = (begin + end) // 2
-        if listed[middle] < sets[t].chain_first:
+        if listed[middle] < sets[t].nest_first:
             begin = middle + 1
         else:
             end = middle
@@ -130,8 +130,8 @@ def _excludes(sets: RecordArray, listed: IntArray, t: int) -> bool:
 
 @internal
 def _first_of_rank(sets: RecordArray, t: int, bound: int) -> int:
-    """Return the first set from t on in its complement chain whose rank is at least `bound`."""
-    begin, end = t, sets[t].chain_stop
+    """Return the first set from t on in its complement nest whose rank is at least `bound`."""
+    begin, end = t, sets[t].nest_stop
     while begin < end:
         middle = (begin + end) // 2
         if sets[middle].rank < bound:

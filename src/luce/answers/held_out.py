@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from luce.answers.given import DrawsLike
 
 
-def calibration(
+def reliability(
     draws: DrawsLike, outcomes: Iterable[tuple[Label, Labels | None, float]], bins: int = 10
 ) -> Dataset:
     """Compare predicted with observed shares of held-out outcomes.
@@ -56,7 +56,7 @@ def calibration(
     >>> held_out = [("a", "ab", 3), ("b", "ab", 1), ("c", None, 1)]
     >>> index = {"category": list("abc")}
     >>> draws = xr.DataArray([[[0.6, 0.2, 0.2]]], index, ("chain", "draw", "category"))
-    >>> table = luce.calibration(draws, held_out, bins=2)
+    >>> table = luce.answers.reliability(draws, held_out, bins=2)
     >>> table["predicted"].values.round(2), table["observed"].values
     (array([0.75, 0.25, 0.6 , 0.2 , 0.2 ]), array([0.75, 0.25, 0.  , 0.  , 1.  ]))
     >>> table["bin_predicted"].values.round(2), table["bin_observed"].values.round(2)

@@ -1,18 +1,24 @@
-"""The Dirichlet process: a prior over categories of which most have never been seen."""
+"""Priors of a posterior: Dirichlet distributions and Dirichlet processes, as objects.
+
+Every prior answers the same questions: `shapes(counts)`, the parameters of the Dirichlet
+distribution that it puts on the categories of some counts; `hyperprior`, the distribution of its
+concentration, None where that is a number; `remainder_place(counts)`, where the categories not seen
+yet stand.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import TypeAlias
 
 import numpy as np
 
-from luce._types import FloatArray, Label
+from luce._types import Concentration, FloatArray, Label
 from luce.counts.attainable import check_attainable
 from luce.counts.counts import ConditionalCounts
 from luce.counts.labels import as_mapping, is_hashable, read_number, some
 from luce.errors import DataError
-from luce.model.gamma_prior import Gamma
 
 # Masses that add up to 1 but for this much leave nothing to the diffuse part.
 _ROUNDING = 1e-12
@@ -22,8 +28,89 @@ _MOST_MEMBERS = 20_000_000
 
 
 @dataclass(frozen=True)
+class Gamma:
+    """Gamma distribution with density proportional to a^(shape - 1) exp(-rate a).
+
+    Given as the prior of a posterior, it stands for ``Dirichlet(Gamma(shape, rate))``: one
+    concentration, common to all categories, that is drawn along with the probabilities.
+
+    Parameters
+    ----------
+    shape, rate
+        Positive numbers; the mean is shape / rate.
+
+    Examples
+    --------
+    >>> Gamma(2, 1).mean
+    2.0
+    """
+
+    shape: float
+    rate: float
+
+    def __post_init__(self) -> None:
+        for name in ("shape", "rate"):
+            value = read_number(getattr(self, name), name)
+            if value <= 0:
+                raise DataError(f"{name} = {value:g}; a gamma prior needs a positive one.")
+            object.__setattr__(self, name, value)
+        if not (np.isfinite(self.mean) and self.mean > 0):
+            raise DataError(f"shape / rate = {self.mean:g}; it must be positive and finite.")
+
+    @property
+    def mean(self) -> float:
+        """Mean of the distribution."""
+        return float(np.float64(self.shape) / self.rate)
+
+
+@dataclass(frozen=True, eq=False)
+class Dirichlet:
+    """Dirichlet prior of the probabilities of known categories.
+
+    Parameters
+    ----------
+    concentration
+        One positive number for all categories, one for each, or a mapping from labels to numbers;
+        or a `Gamma`, the prior of one common number that is drawn too.
+
+    Examples
+    --------
+    >>> Dirichlet(2.0).shapes(ConditionalCounts("ab"))
+    array([2., 2.])
+    """
+
+    concentration: Concentration | Gamma = 1.0
+
+    @property
+    def hyperprior(self) -> Gamma | None:
+        """Distribution of the concentration; None where the concentration is a number."""
+        return self.concentration if isinstance(self.concentration, Gamma) else None
+
+    @property
+    def is_fixed(self) -> bool:
+        """Is the concentration a number, and not drawn?"""
+        return self.hyperprior is None
+
+    def shapes(self, counts: ConditionalCounts) -> FloatArray:
+        """Return the parameter of each category, at the mean of a concentration that is drawn."""
+        given = self.concentration
+        return read_concentration(counts, given.mean if isinstance(given, Gamma) else given)
+
+    def remainder_place(self, counts: ConditionalCounts) -> None:
+        """Return None: a Dirichlet distribution has no categories without a name."""
+
+    def __repr__(self) -> str:
+        given = self.concentration
+        if isinstance(given, Gamma):
+            return f"Dirichlet(a), a ~ {given!r}"
+        a = np.asarray(list(given.values()) if isinstance(given, Mapping) else given, float)
+        same = bool((a == a.flat[0]).all())
+        return f"Dirichlet({a.flat[0]:g})" if same else f"Dirichlet({a.min():g} to {a.max():g})"
+
+
+@dataclass(frozen=True)
 class DirichletProcess:
-    """The prior DP(γ, H) of probabilities over categories without end.
+    """Dirichlet process DP(γ, H): a prior over categories of which most have never been seen.
 
         (p_1, ..., p_K, p_rest)  ~  Dir(γ H(1), ..., γ H(K), γ (1 - Σ H(k)))
 
@@ -31,7 +118,7 @@ class DirichletProcess:
         H(k)      base: its mass on category k; the rest of H is diffuse, it never repeats itself
         p_rest    remainder: the mass of all categories that have no name yet
 
-    Given as the `concentration` of a posterior.  The categories of the counts are those that were
+    Given as the prior of a posterior.  The categories of the counts are those that were
     seen, those of the base, and the remainder: a term ``without=`` some keeps it possible, and a
     term ``within=`` some truncates it.  A category that the base gives no mass must have been
     seen; its H(k) is 0, and its count alone makes its shape.
@@ -90,8 +177,18 @@ class DirichletProcess:
         left = 1.0 - sum((self.base or {}).values())
         return left if left > _ROUNDING else 0.0
 
-    def place(self, counts: ConditionalCounts) -> int | None:
-        """Number of the remainder among the categories; None where there is none."""
+    @property
+    def hyperprior(self) -> Gamma | None:
+        """Distribution of γ; None where γ is a number."""
+        return self.concentration if isinstance(self.concentration, Gamma) else None
+
+    @property
+    def is_fixed(self) -> bool:
+        """Is γ a number, and not drawn?"""
+        return self.hyperprior is None
+
+    def remainder_place(self, counts: ConditionalCounts) -> int | None:
+        """Return the remainder's number among the categories; None where there is none."""
         if not self.diffuse or self.remainder not in counts.categories:
             return None
         return list(counts.categories).index(self.remainder)
@@ -148,6 +245,54 @@ class DirichletProcess:
             )
         _check_known(counts, weights)
         return weights
+
+
+# Whatever a posterior takes as its prior, and what it makes of it.
+Prior: TypeAlias = Dirichlet | DirichletProcess
+PriorLike: TypeAlias = Concentration | Gamma | Prior
+
+
+def as_prior(given: PriorLike) -> Prior:
+    """Read a prior: a number, numbers or a `Gamma` stand for a Dirichlet distribution."""
+    if isinstance(given, Dirichlet | DirichletProcess):
+        return given
+    return Dirichlet(given)
+
+
+def read_concentration(counts: ConditionalCounts, given: Concentration) -> FloatArray:
+    """Read one positive number for each category; the array cannot be written to."""
+    n = counts.n_categories
+    given = as_mapping(given)
+    if isinstance(given, Mapping):
+        missing = [c for c in counts.categories if c not in given]
+        known = set(counts.categories)
+        extra = [label for label in given if label not in known]
+        if missing or extra:
+            raise DataError(
+                f"concentration must name each category once; {len(missing)} are missing"
+                + (f" ({some(missing)})" if missing else "")
+                + f" and {len(extra)} are not categories"
+                + (f" ({some(extra)})." if extra else ".")
+            )
+        given = [given[c] for c in counts.categories]
+    try:
+        a = np.asarray(given, np.float64)
+    except (TypeError, ValueError):
+        raise DataError(f"concentration must be numbers; {given!r} was given.") from None
+    if a.ndim > 1 or (a.ndim == 1 and len(a) != n):
+        raise DataError(
+            f"concentration has shape {a.shape}; one number, or {n} of them, one for each "
+            "category, are needed."
+        )
+    a = np.array(np.broadcast_to(a, n))
+    if not (np.isfinite(a) & (a > 0)).all():
+        i = int(np.argmin(np.isfinite(a) & (a > 0)))
+        raise DataError(
+            f"the concentration of {counts.categories[i]!r} is {a[i]:g}; it must be positive "
+            "and finite."
+        )
+    a.setflags(write=False)
+    return a
 
 
 def _check_known(counts: ConditionalCounts, weights: FloatArray) -> None:

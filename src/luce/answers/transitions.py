@@ -40,7 +40,7 @@ def transition_matrix(runs: Mapping[Label, DrawsLike]) -> DataArray:
     ...     state: luce.Posterior(row).sample(500, seed=k)
     ...     for k, (state, row) in enumerate(rows.items())
     ... }
-    >>> luce.transition_matrix(runs).mean(("chain", "draw")).values.round(1)
+    >>> luce.answers.transition_matrix(runs).mean(("chain", "draw")).values.round(1)
     array([[0. , 0.6, 0.4],
            [0.3, 0. , 0.7],
            [0.6, 0.4, 0. ]])

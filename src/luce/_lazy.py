@@ -1,0 +1,37 @@
+"""Public names that are imported when they are first asked for."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from importlib import import_module
+
+
+def lazy_names(
+    package: str, homes: Mapping[str, str], rooms: Iterable[str] = ()
+) -> tuple[Callable[[str], object], Callable[[], list[str]], list[str]]:
+    """Return `__getattr__`, `__dir__` and `__all__` for a package that loads names on demand.
+
+    Parameters
+    ----------
+    package
+        The package's own name, ``__name__``.
+    homes
+        The module, below the package, that each public name is defined in.
+    rooms
+        Subpackages and modules that are public as a whole.
+    """
+    rooms = frozenset(rooms)
+    public = sorted({*homes, *rooms})
+
+    def load(name: str) -> object:
+        if name in homes:
+            value = getattr(import_module(f"{package}.{homes[name]}"), name)
+        elif name in rooms:
+            value = import_module(f"{package}.{name}")
+        else:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        setattr(sys.modules[package], name, value)
+        return value
+
+    return load, lambda: public, public

@@ -1,0 +1,90 @@
+"""A model: conditional counts and a prior on their probabilities, and what follows from the two."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+from luce._types import FloatArray
+from luce.counts.counts import ConditionalCounts
+from luce.counts.labels import label_array
+from luce.errors import DataError
+from luce.model.parameters import Parameter
+from luce.model.priors import Gamma, PriorLike, as_prior
+from luce.model.shapes import ModuleShapes, shapes_of
+from luce.model.structure import Structure, structure_of
+
+
+class Model:
+    """Counts and a prior, checked against each other; never changes.
+
+    Parameters
+    ----------
+    counts
+        The data.
+    prior
+        As `luce.Posterior` takes it.
+    structure
+        That of the counts' sets, where it is known already: it does not depend on the prior.
+    """
+
+    def __init__(
+        self,
+        counts: ConditionalCounts,
+        prior: PriorLike = 1.0,
+        structure: Structure | None = None,
+    ) -> None:
+        if not isinstance(counts, ConditionalCounts):
+            raise DataError(
+                f"counts must be ConditionalCounts; {type(counts).__name__} was given. "
+                "Start with luce.ConditionalCounts(categories).observe(...)."
+            )
+        self.counts = counts
+        self.prior = as_prior(prior)
+        self.concentration: FloatArray = self.prior.shapes(counts)
+        if structure is not None:
+            self.__dict__["structure"] = structure
+
+    @property
+    def hyperprior(self) -> Gamma | None:
+        """Distribution of the concentration; None where the concentration is a number."""
+        return self.prior.hyperprior
+
+    @cached_property
+    def remainder(self) -> int | None:
+        """Number of the category that stands for all without a name; None where there is none."""
+        return self.prior.remainder_place(self.counts)
+
+    @cached_property
+    def structure(self) -> Structure:
+        """Parts that are exact, and parts that must be simulated."""
+        return structure_of(self.counts.sets)
+
+    @cached_property
+    def shapes(self) -> ModuleShapes:
+        """Shapes of all Dirichlet splits, and the problems of the cores."""
+        return shapes_of(self.structure, self.counts, self.concentration)
+
+    @cached_property
+    def parameters(self) -> tuple[Parameter, ...]:
+        """Quantities that the posterior is a distribution of, the probabilities first."""
+        labels = {"category": label_array(self.counts.categories)}
+        found = [Parameter("probabilities", ("category",), labels, "simplex", "competitor")]
+        if self.hyperprior is not None:
+            found.append(Parameter("concentration", support="positive"))
+        return tuple(found)
+
+    def with_prior(self, prior: PriorLike) -> Model:
+        """Return a model of the same counts under another prior; the structure is shared."""
+        return Model(self.counts, prior, self.__dict__.get("structure"))
+
+    def require_number(self, what: str) -> None:
+        """Refuse to compute `what` where the concentration is drawn too."""
+        if self.hyperprior is not None:
+            raise DataError(
+                f"{what} needs a concentration that is a number, and this posterior has a prior "
+                "on it. Give a number, or look at the draws."
+            )
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Pickle data and prior alone: everything else is worked out again."""
+        return Model, (self.counts, self.prior)
