@@ -4,10 +4,8 @@ from luce import (
     ConditionalCounts,
     ConvergenceWarning,
     DirichletProcess,
-    EvidenceWarning,
     Gamma,
     GibbsStep,
-    HalfWinsWarning,
     HDPTransitions,
     LuceError,
     Posterior,
@@ -26,6 +24,7 @@ from luce import (
     save,
     simulate,
 )
+from luce.errors import EvidenceWarning, HalfWinsWarning
 
 __all__ = [
     "ConditionalCounts",
