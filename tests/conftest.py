@@ -4,8 +4,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import numba
 import pytest
+from lib.size import PLAIN_PYTHON
 from lib.streaming_runs import BrokenOff
 
 from luce.runs import blocks as layout
@@ -14,9 +14,12 @@ from luce.runs import files as durable
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Tests of few draws are for plain Python; compiled, larger ones say the same."""
+    """Skip tests that need compiled kernels where there are none."""
+    skipped = pytest.mark.skip(reason="needs compiled kernels")
     for item in items:
-        if item.path.name.startswith("test_small_") and not numba.config.DISABLE_JIT:
+        if PLAIN_PYTHON and item.get_closest_marker("compiled"):
+            item.add_marker(skipped)
+        if item.path.name.startswith("test_small_") and not PLAIN_PYTHON:
             item.add_marker(pytest.mark.slow)
 
 
