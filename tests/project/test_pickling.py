@@ -92,7 +92,7 @@ def test_an_error_is_the_same_afterwards(error: Exception) -> None:
 
 
 def test_no_public_error_is_left_out() -> None:
-    public = {getattr(luce, name) for name in luce.__all__}
+    public = {getattr(luce.errors, name) for name in dir(luce.errors)}
     wanted = {c for c in public if inspect.isclass(c) and issubclass(c, Exception | Warning)}
     assert {type(error) for error in ERRORS} == wanted
 
