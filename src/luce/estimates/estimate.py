@@ -1,19 +1,37 @@
-"""A number, or an array of numbers, with its standard error."""
+"""Results with errors and labels: `Estimate`, and arrays with categories as coordinates."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from math import floor, isfinite, log10
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from luce._types import FloatArray, Label
+from luce.counts.labels import label_array
+
 if TYPE_CHECKING:
     from xarray import DataArray
 
 # Entries that a printed array of estimates shows.
 _MOST_SHOWN = 6
+
+
+def by_category(values: FloatArray, labels: Iterable[Label], name: str) -> DataArray:
+    """Label a vector by category, or a square matrix by category and opponent.
+
+    Examples
+    --------
+    >>> float(by_category(np.array([0.25, 0.75]), ["a", "b"], "mean").sel(category="b"))
+    0.75
+    """
+    from xarray import DataArray
+
+    dims = ("category", "opponent")[: values.ndim]
+    coordinate = label_array(labels)
+    return DataArray(values, {dim: (dim, coordinate) for dim in dims}, dims, name)
 
 
 @dataclass(frozen=True)
