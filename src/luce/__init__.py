@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from luce.errors import LuceError as LuceError
     from luce.estimates.likelihood import maximum_likelihood as maximum_likelihood
     from luce.hypotheses.bayes_factors import bayes_factor as bayes_factor
-    from luce.hypotheses.questions import hypothesis as hypothesis
+    from luce.hypotheses.hypothesis_tests import hypothesis as hypothesis
     from luce.model.priors import DirichletProcess as DirichletProcess
     from luce.model.priors import Gamma as Gamma
     from luce.posterior import Posterior as Posterior
@@ -78,7 +78,7 @@ _HOMES = {
     "from_table": "reading.tables",
     "from_teams": "reading.teams",
     "from_transitions": "reading.transitions",
-    "hypothesis": "hypotheses.questions",
+    "hypothesis": "hypotheses.hypothesis_tests",
     "load": "runs.saving",
     "log_odds": "answers.scales",
     "log_predictive": "answers.prediction",
