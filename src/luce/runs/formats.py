@@ -17,10 +17,14 @@ import numpy as np
 
 from luce.errors import DataError, LuceError
 from luce.runs.encoding import merged_attributes
-from luce.runs.seal import check_file, check_folder, seal_file, seal_folder
+from luce.runs.seal import JOURNAL, check_file, check_folder, seal_file, seal_folder
 
 if TYPE_CHECKING:
     from xarray import Dataset, DataTree
+
+
+# The group of running moments and quantiles.
+RUNNING = "running"
 
 
 class Format(NamedTuple):
@@ -117,18 +121,18 @@ def write_zarr(tree: DataTree, path: Path) -> None:
         )
 
 
-def complete_zarr(path: Path, group: str, data: Dataset, attributes: Mapping[str, Any]) -> None:
-    """Add a group to a folder, and attributes to the root, the posterior and its statistics."""
+def complete_zarr(path: Path, running: Dataset, attributes: Mapping[str, Any]) -> None:
+    """Add running moments to a folder, and attributes to root, posterior and statistics."""
     import zarr
 
     from luce.runs.zarr_folder import ZarrFolder
 
     store = ZarrFolder(path)
-    encoding = {str(name): _zarr_encoding(v) for name, v in data.variables.items()}
+    encoding = {str(name): _zarr_encoding(v) for name, v in running.variables.items()}
     with _quietly():
-        data.to_zarr(
+        running.to_zarr(
             store,
-            group=group,
+            group=RUNNING,
             mode="w",
             encoding=encoding,
             consolidated=False,
@@ -137,20 +141,19 @@ def complete_zarr(path: Path, group: str, data: Dataset, attributes: Mapping[str
         )
         root: Any = zarr.open_group(store, mode="r+", use_consolidated=False)
         for node in (root, root["posterior"], root["sample_stats"]):
-            node.attrs.update(merged_attributes(node.attrs.asdict(), attributes))
+            node.update_attributes(merged_attributes(node.attrs.asdict(), attributes))
         zarr.consolidate_metadata(store)
 
 
 @contextmanager
 def _quietly() -> Iterator[None]:
-    """Not to hear what zarr says of metadata in one place, or of a journal beside the arrays.
+    """Keep zarr's warning about metadata in one place from the user.
 
     xarray wants the metadata in one place, or warns whoever opens the folder; zarr warns that this
     is not in its specification yet.  Readers that do not know it ignore it.
     """
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Consolidated metadata")
-        warnings.filterwarnings("ignore", "Object at journal")
         yield
 
 
@@ -166,10 +169,17 @@ def _read_zarr(path: Path) -> DataTree:
 
 
 def open_zarr(path: Path, *, some: bool = False) -> DataTree:
-    """Open a folder without reading its numbers, of which there may be only `some` as yet."""
+    """Open a folder without reading its numbers.
+
+    Where there are only `some` numbers as yet, running moments are not shown: they are written at
+    the end, and may be torn.
+    """
     import xarray as xr
 
     _need_zarr()
+    from luce.runs.zarr_folder import ZarrFolder
+
+    store = ZarrFolder(path, read_only=True, hidden=(JOURNAL, *((RUNNING,) if some else ())))
     for file in sorted(path.rglob("zarr.json")):
         metadata = json.loads(file.read_text(encoding="utf-8"))
         for name in (metadata.get("consolidated_metadata") or {}).get("metadata", {}):
@@ -180,7 +190,7 @@ def open_zarr(path: Path, *, some: bool = False) -> DataTree:
     # Only version 3: the older one lets a file name any codec, and one of them unpickles.
     with _quietly():
         return xr.open_datatree(
-            path, engine="zarr", consolidated=False, zarr_format=3, decode_times=False
+            store, engine="zarr", consolidated=False, zarr_format=3, decode_times=False
         )
 
 

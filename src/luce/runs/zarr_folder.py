@@ -6,13 +6,14 @@ the other threads still write, and a folder that is being removed at that time s
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
-from threading import Event
 from typing import TYPE_CHECKING, Any, Self
 
 from zarr.storage import LocalStore
 
 from luce.runs.files import replace_file
+from luce.runs.seal import JOURNAL
 
 if TYPE_CHECKING:
     from zarr.core.buffer import Buffer
@@ -27,19 +28,33 @@ class ZarrFolder(LocalStore):
         The folder.
     read_only
         Refuse to write at all?
+    hidden
+        Names in the folder that are not shown: the journal is no part of the arrays.
     failed
-        Set once a write has failed; shared by all views of the same folder.
+        Names of files that could not be written; shared by all views of the same folder.
     """
 
     def __init__(
-        self, root: Path | str, *, read_only: bool = False, failed: Event | None = None
+        self,
+        root: Path | str,
+        *,
+        read_only: bool = False,
+        hidden: Sequence[str] = (JOURNAL,),
+        failed: list[str] | None = None,
     ) -> None:
         super().__init__(root, read_only=read_only)
-        self._failed = failed or Event()
+        self._hidden = tuple(hidden)
+        self._failed = [] if failed is None else failed
 
     def with_read_only(self, read_only: bool = False) -> Self:
         """Return a view of the same folder that may write, or may not."""
-        return type(self)(self.root, read_only=read_only, failed=self._failed)
+        return type(self)(self.root, read_only=read_only, hidden=self._hidden, failed=self._failed)
+
+    async def list_dir(self, prefix: str) -> AsyncIterator[str]:
+        """List the names in a folder."""
+        async for name in super().list_dir(prefix):
+            if prefix.strip("/") or name not in self._hidden:
+                yield name
 
     async def set(self, key: str, value: Buffer) -> None:
         """Write a file."""
@@ -53,11 +68,11 @@ class ZarrFolder(LocalStore):
     def set_sync(self, key: str, value: Buffer) -> None:
         """Write a file at once, in this thread."""
         self._check_writable()
-        if self._failed.is_set():
-            raise OSError(f"{key} is not written: another file of {self.root} could not be.")
+        if self._failed:
+            raise OSError(f"{key} is not written: {self._failed[0]} could not be.")
         content: Any = value.as_numpy_array()
         try:
             replace_file(self.root / key, memoryview(content))
         except OSError:
-            self._failed.set()
+            self._failed.append(key)
             raise
