@@ -20,7 +20,7 @@ from luce.counts.family import SetFamily
 from luce.errors import DataError, MethodError
 from luce.model.contents import model_of
 from luce.model.model import Model
-from luce.model.priors import PriorLike
+from luce.model.priors import Prior, PriorLike, as_prior
 from luce.sampling.methods import Choice, Method, Part
 from luce.sampling.plan import PosteriorPlan
 from luce.sampling.settings import Settings
@@ -96,6 +96,7 @@ def sample_sharded(
         log_probabilities=False,
     )
     check_destination(settings, to, cluster)
+    _check_fixed(as_prior(concentration))
     whole = data if isinstance(data, ConditionalCounts) else None
     if whole is not None:  # what does not fit is refused before workers are started
         model = Model(whole, concentration)
@@ -201,12 +202,16 @@ def sharded_plan_of(run: DataTree, given: dict[str, Any], **more: Any) -> Sharde
     return ShardedPlan(model, plan.settings, plan.choice, plan.logs, plan.kept, shards)
 
 
+def _check_fixed(prior: Prior) -> None:
+    if not prior.is_fixed:
+        raise MethodError("a sharded posterior needs a concentration that is a number.")
+
+
 def _check_prior(model: Model, category_counts: FloatArray) -> None:
     """Refuse a concentration that is drawn too, or too small for probabilities as doubles."""
     from luce.kernels.problem import SMALL_SHAPE
 
-    if not model.prior.is_fixed:
-        raise MethodError("a sharded posterior needs a concentration that is a number.")
+    _check_fixed(model.prior)
     if (model.concentration + category_counts).min() < SMALL_SHAPE:
         raise MethodError(
             f"a sharded posterior needs a concentration of at least {SMALL_SHAPE} for "

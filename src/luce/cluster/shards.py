@@ -29,10 +29,10 @@ _MOST_REBUILDS = 5
 
 
 class Shard:
-    """Some blocks of terms, held by one worker."""
+    """Some blocks of terms, held by one worker; `first` is the number of the first."""
 
     def __init__(self, first: int, pieces: Sequence[Piece]) -> None:
-        self._first = first
+        self.first = first
         self._counts = [_made(piece, first + k) for k, piece in enumerate(pieces)]
         self._problems = [_problem(counts) for counts in self._counts]
         self._nodes = nodes_of(first, first + len(pieces))
@@ -68,7 +68,7 @@ class Shard:
         p = np.ascontiguousarray(p)
 
         def leaf(block: int) -> list[FloatArray]:
-            problem, space = self._problems[block - self._first]
+            problem, space = self._problems[block - self.first]
             rates, extra = np.empty(len(p)), np.zeros(len(p) if grouped else 0)
             bits = block_bits(word, block)
             waited = term_rates(bits, problem, p, space, rates, extra)
@@ -78,7 +78,7 @@ class Shard:
 
     def _totals(self, node: Node) -> list[FloatArray]:
         def leaf(block: int) -> list[FloatArray]:
-            counts = self._counts[block - self._first]
+            counts = self._counts[block - self.first]
             single = np.array(counts.category_counts)
             return [single, np.array([single.sum() + counts.sets.exponent.sum()])]
 
@@ -193,9 +193,7 @@ class Shards:
 
     def _ask(self, what: str, *arguments: Any, only: int | None = None) -> list[Any]:
         """Ask every shard the same thing; a shard that died with its worker is built again."""
-        asked = [
-            (held, held.actor, ask(held.actor, what, arguments)) for held in self._held[:only]
-        ]
+        asked = [(held, held.actor, ask(held.actor, what, arguments)) for held in self._held[:only]]
         return [self._answer(what, arguments, *one) for one in asked]
 
     def _answer(
