@@ -23,7 +23,7 @@ from luce.sampling.settings import Settings
 SHORT: dict[str, Any] = {"draws": 9, "chains": 2, "warmup": 3, "seed": 5}
 
 
-def cycle(n: int = 60) -> Posterior:
+def cycle(n: int = 200) -> Posterior:
     """Pairs in a ring: a core of n that needs a curvature, which takes n² numbers."""
     counts = ConditionalCounts(n)
     for i in range(n):
@@ -43,18 +43,16 @@ def same_arrays(one: Plan, other: Plan) -> bool:
     )
 
 
+@pytest.mark.compiled
 def test_a_plan_pickles_as_counts_settings_and_choice() -> None:
     plan = plan_of(cycle(), method="hamiltonian", **SHORT)
     draw_in_memory(plan)  # fits, kernels and buffers are there by now
     size = len(pickle.dumps(plan))
     bare = len(pickle.dumps((plan.model.counts, plan.settings, plan.choice)))
-    assert size < 1.2 * bare + 2000
-    n = plan.n
-    assert size < 8 * n * n / 2  # the curvature alone
-    # The control: the method that was made ready holds the curvature.
-    assert plan.method.parts[0].problem.fit is not None
-    held = plan.method.parts[0].problem
-    assert len(pickle.dumps(tuple(np.asarray(a) for a in held.fit))) > 8 * n * n / 2
+    assert size < 1.05 * bare + 500
+    # The control: the method that was made ready holds a curvature, larger than all of that.
+    fit: Any = plan.method.parts[0].problem.fit
+    assert sum(np.asarray(array).nbytes for array in fit) > 2 * size
 
 
 @pytest.mark.parametrize("name", CASES)
