@@ -10,9 +10,9 @@ from luce._types import FloatArray, IntArray, SeedLike
 from luce.answers.view import LabelledDraws, read_labelled
 from luce.counts.comparability import unconditional
 from luce.counts.counts import ConditionalCounts
-from luce.counts.entries import renumbered
 from luce.counts.family import SetFamily, describe_set
 from luce.counts.labels import plural, some
+from luce.counts.observations import renumbered
 from luce.errors import DataError
 from luce.model.density import set_probabilities
 

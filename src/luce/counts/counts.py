@@ -19,7 +19,9 @@ from functools import cached_property
 import numpy as np
 
 from luce._types import FloatArray, Label, Labels, WordArray
-from luce.counts.entries import (
+from luce.counts.family import SetFamily, describe_set
+from luce.counts.labels import Categories, hash_of_names, plural
+from luce.counts.observations import (
     Entry,
     added_up,
     frozen,
@@ -29,8 +31,6 @@ from luce.counts.entries import (
     ranked,
     renumbered,
 )
-from luce.counts.family import SetFamily, describe_set
-from luce.counts.labels import Categories, hash_of_names, plural
 from luce.errors import DataError
 
 # Entries are kept as a linked list, newest first, so that observing in a loop costs the same

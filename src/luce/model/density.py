@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from luce._types import FloatArray
 from luce.counts.counts import ConditionalCounts
 from luce.counts.family import SetFamily
-from luce.counts.simplex import read_probabilities
+from luce.counts.likelihood import read_probabilities
 
 # 1 - (excluded mass) has lost four digits when it is this small; then the rest is summed.
 _CANCELLED = 1e-4

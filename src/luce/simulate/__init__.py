@@ -6,8 +6,8 @@ large enough?  What a function returns goes to the reader of the same name as it
 `n` mean the same everywhere and are told in `pairs`.
 """
 
-from luce.simulate.matches import pairs, teams
-from luce.simulate.selections import choices, rankings
-from luce.simulate.tallies import groups, table, transitions
+from luce.simulate.pairs_and_teams import pairs, teams
+from luce.simulate.rankings_and_choices import choices, rankings
+from luce.simulate.sequences_tables_groups import groups, table, transitions
 
 __all__ = ["choices", "groups", "pairs", "rankings", "table", "teams", "transitions"]

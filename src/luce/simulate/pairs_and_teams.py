@@ -8,7 +8,7 @@ import numpy as np
 
 from luce._types import Label, Labels
 from luce.errors import DataError
-from luce.simulate.designs import (
+from luce.simulate.design import (
     Rng,
     Table,
     Truth,

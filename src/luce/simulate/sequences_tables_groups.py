@@ -10,7 +10,7 @@ import numpy as np
 from luce._types import FloatArray, Label, Labels
 from luce.counts.labels import describe
 from luce.errors import DataError
-from luce.simulate.designs import (
+from luce.simulate.design import (
     Rng,
     Table,
     Truth,
