@@ -142,10 +142,8 @@ class _Asked:
 
 def _all_equal(asked: _Asked) -> HypothesisTest:
     """Bayes factor L(1/n) / evidence."""
-    from luce.model.density import log_likelihood
-
     n = len(asked.categories)
-    here = float(log_likelihood(np.full(n, 1 / n), asked.counts))
+    here = float(asked.counts.log_likelihood(np.full(n, 1 / n)))
     chains, draws = asked.chains, asked.draws
     if not isinstance(draws, int | np.integer):  # their number: the evidence takes draws of its own
         chains, draws = asked.x().values.shape[:2]
