@@ -1,8 +1,8 @@
-"""Could these exponents have come from data?
+"""Check that some data has given exponents.
 
-Every outcome that was conditioned on a set needs an outcome of its own inside that set (a category
-in it, or a group within it); outcomes left over were conditioned on nothing.  Whether outcomes can
-be handed out that way is a transport problem.
+Each outcome conditioned on a set needs an outcome of its own inside that set: a category in it, or
+a group within it.  The remaining outcomes are unconditional.  Whether outcomes can be assigned to
+sets in that way is a transport problem, solved as a maximum flow.
 """
 
 from collections.abc import Sequence
@@ -26,7 +26,7 @@ def check_attainable(
     categories
         The labels.
     category_counts
-        Shape (n,), possibly negative: then no data has them.
+        Count of each category, shape (n,).  No data has a negative one.
     family
         Canonical sets with their exponents.
     """
@@ -40,7 +40,7 @@ def check_attainable(
             f"no data has these exponents: category {categories[i]!r} has the exponent "
             f"{category_counts[i]:g}, but an outcome cannot be seen less than never."
         )
-    # A fractional power of a group is a whole number of outcomes, less some conditioned on it.
+    # A fractional exponent is a whole number of grouped outcomes less some given that group.
     grouped = np.ceil(family.exponent.clip(min=0))
     conditioned = grouped - family.exponent
     groups, sets = np.flatnonzero(grouped > 0), np.flatnonzero(conditioned > 0)
@@ -48,6 +48,7 @@ def check_attainable(
         return
 
     def incidence(which: np.ndarray) -> csr_array:
+        """Return a sparse matrix with a row of members for each set."""
         members = [family.set_members(int(t)) for t in which]
         start = np.r_[0, np.cumsum([len(m) for m in members])].astype(np.int64)
         columns = np.concatenate([np.empty(0, np.int64), *members])
@@ -55,7 +56,7 @@ def check_attainable(
 
     holds = incidence(sets)
     common = (holds @ incidence(groups).T).tocoo()
-    # Outcomes of a group given that very group say nothing, so they meet no demand of its own.
+    # An outcome of a group given that very group says nothing, so no group meets its own demand.
     inside = (common.data == family.sizes[groups][common.col]) & (
         sets[common.row] != groups[common.col]
     )

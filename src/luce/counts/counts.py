@@ -366,6 +366,8 @@ class ConditionalCounts:
         else:
             where = self._numbers_in(other)
             sets = other.sets.renumbered(where, self.n_categories)
+        if other._log is None:
+            return self
         source = other._log if other._remembers else None
         entry = Entry(where, other.category_counts, sets, other._n_outcomes, source=source)
         return self._add(entry)

@@ -136,10 +136,6 @@ class SetFamily:
             moved, start, end = moved[kept], before[start], before[end]
         return SetFamily(n, moved, start, self.complement, self.set_start, end, self.exponent)
 
-    def with_exponents(self, exponent: FloatArray) -> SetFamily:
-        """Give the sets other exponents."""
-        return SetFamily(*fields(self)[:-1], exponent)
-
 
 def fields(
     f: SetFamily,

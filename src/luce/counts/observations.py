@@ -7,6 +7,7 @@ the set in which each outcome was recorded, which the merged exponents do not te
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
@@ -199,20 +200,20 @@ def _restricted(categories: Categories, entry: Entry, place: IntArray, n: int) -
     unclear = ~whole & (inner.sizes[groups] > 0)
     unclear &= inner.sizes[groups] < inner.sizes[conditions]
     if unclear.any():
-        words = describe_set(categories, sets, int(groups[unclear][0]))
+        words = describe_set(categories.labels, sets, int(groups[unclear][0]))
         raise DataError(
             f"{words} may lie among the labels or not: the group is only partly among them. "
             "Keep all of the group, or none of it."
         )
     kept = np.r_[place[entry.outcomes] >= 0, whole]
     values = np.r_[entry.counts, sets.exponent[groups]][kept]
-    exponent = -np.bincount(entry.given[kept], values, sets.n_sets)
+    exponent = np.negative(np.bincount(entry.given[kept], values, sets.n_sets), dtype=np.float64)
     exponent[groups] = np.where(whole, sets.exponent[groups], 0.0)
     alone = kept[: len(entry.outcomes)]
     return Entry(
         place[entry.outcomes[alone]],
         entry.counts[alone],
-        inner.with_exponents(exponent),
+        replace(inner, exponent=exponent),
         float(values.sum()),
         given=entry.given[kept],
     )
@@ -231,7 +232,7 @@ def _restricted_totals(categories: Categories, entry: Entry, place: IntArray, n:
     lost = sets.set_sums((seen & (place < 0)).astype(np.int64))  # categories seen and not kept
     unknown = split & ((lost > 0) | (sets.exponent > 0))
     if unknown.any():
-        words = describe_set(categories, sets, int(np.argmax(unknown)))
+        words = describe_set(categories.labels, sets, int(np.argmax(unknown)))
         raise DataError(
             f"how many outcomes lie among the {plural(n, 'label')} is not known: these counts "
             f"hold totals, such as {words}, and not the set that each outcome was recorded in. "
@@ -241,7 +242,7 @@ def _restricted_totals(categories: Categories, entry: Entry, place: IntArray, n:
     kept = np.flatnonzero(place >= 0)
     exponent = np.where(split | (inner.sizes == sets.sizes), sets.exponent, 0.0)
     total = float(counts[kept].sum() + exponent.clip(min=0).sum())
-    return Entry(place[kept], counts[kept], inner.with_exponents(exponent), total)
+    return Entry(place[kept], counts[kept], replace(inner, exponent=exponent), total)
 
 
 def _conditioning_set(

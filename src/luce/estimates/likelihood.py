@@ -12,7 +12,6 @@ from luce.counts.counts import ConditionalCounts
 from luce.errors import DataError
 from luce.estimates.curvature import covariance_at
 from luce.estimates.modes import Mode, check_scale, largest_at
-from luce.model import density
 from luce.sampling.progress import announce_compilation
 
 
@@ -34,7 +33,7 @@ class MaximumLikelihood:
     @cached_property
     def log_likelihood(self) -> float:
         """Its logarithm there, without multinomial coefficients."""
-        return float(density.log_likelihood(self.probabilities, self.counts))
+        return float(self.counts.log_likelihood(self.probabilities))
 
     def covariance(
         self, scale: str = "simplex", reference: Label = "mean", among: Labels | None = None
