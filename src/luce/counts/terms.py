@@ -117,15 +117,15 @@ def frame_of(terms: Iterable[Term], backend: str) -> Any:
         "size": [term.size for term in rows],
         "exponent": [term.exponent for term in rows],
     }
-    if backend == "pandas":
-        return library.DataFrame(columns)
-    kinds = {type(label) for term in rows for label in term.listed}
+    return library.DataFrame(columns) if backend == "pandas" else _polars_frame(library, columns)
+
+
+def _polars_frame(polars: Any, columns: dict[str, list[Any]]) -> Any:
+    """Build a frame whose labels are lists of one type or, where types are mixed, objects."""
+    listed = [x for name in ("members", "excluded") for x in columns[name] if x is not None]
+    kinds = {type(label) for labels in listed for label in labels}
     plain = len(kinds) == 1 and kinds <= {str, int, float, bool}
-    types = {"kind": library.String, "size": library.Int64, "exponent": library.Float64}
-    for name in ("members", "excluded"):
-        if plain:
-            columns[name] = [None if x is None else list(x) for x in columns[name]]
-            types[name] = library.List(library.Series(list(kinds)[:0]).dtype)
-        else:
-            types[name] = library.Object
-    return library.DataFrame({k: library.Series(k, v, dtype=types[k]) for k, v in columns.items()})
+    labels = polars.List(kinds.pop()) if plain else polars.Object
+    types = [polars.String, labels, labels, polars.Int64, polars.Float64]
+    series = zip(columns.items(), types, strict=True)
+    return polars.DataFrame([polars.Series(name, x, dtype=kind) for (name, x), kind in series])
