@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 _MOST_LISTED = 20  # number of bad rows that a message names one by one
 
@@ -80,6 +80,41 @@ class NoMaximumError(MethodError):
         self.groups = [list(group) for group in groups]
 
 
+class HalfWinsWarning(UserWarning):
+    """Issued when ties are counted as half wins, the likelihood of no model of ties."""
+
+
+class SkippedRowsWarning(UserWarning):
+    """Issued when rows or lines are left out, as asked; `problems` lists all of them."""
+
+    def __init__(self, problems: Sequence[Problem], unit: str = "row", source: str = "") -> None:
+        self.problems = list(problems)
+        self.unit = unit
+        self.source = source
+        where = f"{source}: " if source else ""
+        super().__init__(f"{where}left out {len(self.problems):,}: {listed(problems, unit)}")
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return type(self), (self.problems, self.unit, self.source)
+
+
+class EvidenceWarning(UserWarning):
+    """Issued when the evidence is uncertain; `estimates` holds the `Estimate` of each method."""
+
+    def __init__(self, message: str, estimates: Mapping[str, Any] | None = None) -> None:
+        super().__init__(message)
+        self.estimates = dict(estimates or {})
+
+
+class ConvergenceWarning(UserWarning):
+    """Issued when chains have not converged; `rhat` and `ess` hold the worst values found."""
+
+    def __init__(self, message: str, rhat: float = float("nan"), ess: float = float("nan")) -> None:
+        super().__init__(message)
+        self.rhat = rhat
+        self.ess = ess
+
+
 def listed(problems: Sequence[Problem], unit: str) -> str:
     """Name the first problems one by one, and the number of the others."""
     shown = [f"{unit} {p.place}: {p.what}" if p.place else p.what for p in problems[:_MOST_LISTED]]
@@ -114,40 +149,3 @@ def warn_user(warning: Warning) -> None:
     while frame is not None and frame.f_globals.get("__name__", "").split(".")[0] == "luce":
         frame, level = frame.f_back, level + 1  # type: ignore[assignment]
     warnings.warn(warning, stacklevel=level)
-
-
-class HalfWinsWarning(UserWarning):
-    """Issued when ties are counted as half wins, the likelihood of no model of ties."""
-
-
-class SkippedRowsWarning(UserWarning):
-    """Issued when rows or lines are left out, as asked; `problems` lists all of them."""
-
-    def __init__(self, problems: Sequence[Problem], unit: str = "row", source: str = "") -> None:
-        self.problems = list(problems)
-        self.unit = unit
-        self.source = source
-        where = f"{source}: " if source else ""
-        super().__init__(f"{where}left out {len(self.problems):,}: {listed(problems, unit)}")
-
-    def __reduce__(self) -> tuple[object, ...]:
-        return type(self), (self.problems, self.unit, self.source)
-
-
-class EvidenceWarning(UserWarning):
-    """Issued when estimates of the evidence disagree; `estimates` holds one of each method."""
-
-    def __init__(
-        self, message: str, estimates: Mapping[str, tuple[float, float, float]] | None = None
-    ) -> None:
-        super().__init__(message)
-        self.estimates = dict(estimates or {})
-
-
-class ConvergenceWarning(UserWarning):
-    """Issued when chains have not converged; `rhat` and `ess` hold the worst values found."""
-
-    def __init__(self, message: str, rhat: float = float("nan"), ess: float = float("nan")) -> None:
-        super().__init__(message)
-        self.rhat = rhat
-        self.ess = ess

@@ -1,4 +1,4 @@
-"""The posterior density, in plain NumPy: the independent judge of every sampler.
+"""The posterior density in plain NumPy, by which every sampler is judged independently.
 
     log prior       = log Dirichlet(p; concentration)
     log likelihood  = sum_i n_i log p_i + sum_S e_S log p(S)
@@ -17,7 +17,7 @@ from luce.counts.likelihood import log_powers
 
 
 def log_prior(probabilities: ArrayLike, concentration: FloatArray) -> FloatArray:
-    """Log density of Dirichlet(concentration), normalised.
+    """Compute the log density of Dirichlet(concentration), normalised.
 
     Parameters
     ----------
@@ -36,14 +36,29 @@ def log_posterior(
     concentration: FloatArray,
     remainder: int | None = None,
 ) -> FloatArray:
-    """Log prior plus log likelihood; `remainder` is that of a Dirichlet process."""
+    """Compute log prior plus log likelihood.
+
+    Parameters
+    ----------
+    probabilities
+        Shape (..., n), on the simplex.
+    counts
+        The data.
+    concentration
+        Shape (n,).
+    remainder
+        The number of the category that holds the remaining mass of a Dirichlet process.
+    """
     p = read_probabilities(probabilities, counts.n_categories)
     powers = (concentration - 1) + counts.category_counts
     return _log_constant(concentration, remainder) + log_powers(p, powers, counts.sets)
 
 
 def _log_constant(concentration: FloatArray, remainder: int | None = None) -> float:
-    """Γ(Σ a) / Π Γ(a_i); of a Dirichlet process, a_rest for each named atom with a_i = 0."""
+    """Compute log Γ(Σ a) / Π Γ(a_i), over the positive a_i.
+
+    In a Dirichlet process each named category with a_i = 0 contributes a factor a_remainder.
+    """
     from scipy.special import gammaln
 
     own = concentration[concentration > 0]
