@@ -2,11 +2,13 @@
 
 import ast
 import importlib
+import importlib.util
 import json
 import pkgutil
 import subprocess
 import sys
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 from lib.places import SOURCE
@@ -22,12 +24,13 @@ OPTIONAL = {
 }
 MOST_MODULES = 12  # of luce, loaded by `import luce`
 
-# Packages and their lazy tables, by module name.
-LAZY = {
+# Packages with public names, and those of them that load their names on first access.
+PUBLIC = {
     ".".join(["luce", *path.parent.relative_to(SOURCE).parts]): path
     for path in sorted(SOURCE.rglob("__init__.py"))
-    if "lazy_names(" in path.read_text()
+    if "__all__" in path.read_text()
 }
+LAZY = {name: path for name, path in PUBLIC.items() if "lazy_names(" in path.read_text()}
 
 
 def run_alone(program: str) -> object:
@@ -71,12 +74,11 @@ def test_every_name_is_the_same_object_whenever_it_is_accessed() -> None:
     program = f"""
 import importlib, json
 names = {{}}
-for package in {sorted(LAZY)}:
+for package in {sorted(PUBLIC)}:
     home = importlib.import_module(package)
     for name in home.__all__:
-        if {{f"{{package}}.{{name}}"}} & {set(OPTIONAL)}:
-            continue
-        names[package, name] = getattr(home, name)
+        if f"{{package}}.{{name}}" not in {sorted(OPTIONAL)}:
+            names[package, name] = getattr(home, name)
 for module in {all_modules()}:
     importlib.import_module(module)
 wrong = []
@@ -89,17 +91,15 @@ print(json.dumps(wrong))
     assert run_alone(program) == []
 
 
-@pytest.mark.parametrize("package", LAZY)
-def test_names_are_the_same_after_all_modules_are_imported_first(package: str) -> None:
+@pytest.mark.parametrize("package", PUBLIC)
+def test_a_public_name_is_a_module_only_where_it_is_a_room(package: str) -> None:
     home = importlib.import_module(package)
     for name in home.__all__:
         whole = f"{package}.{name}"
-        if not importable(whole):
-            continue
-        assert getattr(home, name) is getattr(home, name), whole
-        submodule = (SOURCE.parent / whole.replace(".", "/")).with_suffix(".py")
-        is_module = submodule.exists() or submodule.with_suffix("").is_dir()
-        assert is_module == isinstance(getattr(home, name), type(luce)), whole
+        if importable(whole):
+            path = SOURCE.parent / whole.replace(".", "/")
+            is_module = path.is_dir() or path.with_suffix(".py").exists()
+            assert is_module == isinstance(getattr(home, name), ModuleType), whole
 
 
 def table_of(path: Path) -> set[tuple[str, str]]:
