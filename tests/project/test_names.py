@@ -148,3 +148,19 @@ def test_the_mirror_is_really_compared(tmp_path: Path) -> None:
 def test_names_that_do_not_exist_are_refused() -> None:
     with pytest.raises(AttributeError, match="module 'luce' has no attribute 'posteriors'"):
         _ = luce.posteriors  # type: ignore[attr-defined]
+
+
+def test_a_function_named_like_its_module_turns_into_the_module(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "clashing_names"
+    folder.mkdir()
+    (folder / "report.py").write_text("def report() -> None: ...\n")
+    (folder / "__init__.py").write_text(
+        "from luce._lazy import lazy_names\n"
+        "__getattr__, __dir__, __all__ = lazy_names(__name__, {'report': 'report'})\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    package = importlib.import_module("clashing_names")
+    importlib.import_module("clashing_names.report")
+    assert isinstance(package.report, ModuleType)
