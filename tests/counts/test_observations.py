@@ -11,6 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from luce import ConditionalCounts, from_pairs
+from luce.counts.labels import Categories
+from luce.counts.observations import Log, observed
 from luce.errors import DataError
 
 # Each case: an attempt, and words that the message must contain.
@@ -253,6 +255,26 @@ def test_totals_of_readers_are_refused_in_words() -> None:
     entered = ConditionalCounts("abc").observe({"a": 1}, within="ac")
     with pytest.raises(DataError, match="not known"):
         (entered + games).restrict("ab")
+
+
+def test_arrays_may_bring_their_observations() -> None:
+    entered = ConditionalCounts("abc").observe({"a": 2}, within="ac").observe({"b": 1}, within="bc")
+    labels = Categories("abc")
+    asked = []
+
+    def observations() -> Log:
+        asked.append(True)
+        first = None, observed(labels, {"a": 2}, "ac", None)
+        return first, observed(labels, {"b": 1}, "bc", None)
+
+    arrays = entered.category_counts, entered.sets
+    counts = ConditionalCounts.from_nests("abc", *arrays, source=observations)
+    assert counts == entered
+    assert asked == []
+    assert counts.restrict("ab") == entered.restrict("ab")
+    other_order = ConditionalCounts("cab") + counts
+    assert other_order.restrict("bc") == ConditionalCounts("cb").observe({"b": 1})
+    assert len(asked) == 2
 
 
 def test_labels_to_keep_are_checked() -> None:

@@ -430,6 +430,7 @@ class ConditionalCounts:
         nests: SetFamily,
         n_outcomes: float | None = None,
         merged: bool = False,
+        source: Callable[[], Log] | None = None,
     ) -> ConditionalCounts:
         """Build counts from arrays that are known to be right: the door for readers.
 
@@ -448,6 +449,8 @@ class ConditionalCounts:
         merged
             The sets are in canonical form already: keep them in their order, and with it the draws
             of a seed.
+        source
+            Builds a log of observations that add up to these counts, for `restrict`.
         """
         labels = Categories(categories)
         n = len(labels)
@@ -460,8 +463,9 @@ class ConditionalCounts:
         values, sets = own
         if n_outcomes is None:
             n_outcomes = float(values.sum() + sets.exponent.clip(min=0).sum())
-        log = None, Entry(np.arange(n), values, sets, n_outcomes)
-        return cls._of(labels, log, n_outcomes, False, own if merged else merge(n, log))
+        log = None, Entry(np.arange(n), values, sets, n_outcomes, source=source)
+        total = own if merged else merge(n, log)
+        return cls._of(labels, log, n_outcomes, source is not None, total)
 
     @classmethod
     def _of(

@@ -6,7 +6,7 @@ the set in which each outcome was recorded, which the merged exponents do not te
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import NamedTuple, TypeAlias
 
@@ -34,8 +34,8 @@ class Entry(NamedTuple):
         Number, in `sets`, of the set that each outcome was recorded in: first for `outcomes`, then
         for the grouped ones in their order.  None where only the totals are known.
     source
-        Log of the counts that this entry adds, where `given` is known for all of it.  Its category
-        i is number ``outcomes[i]`` here.
+        Log of entries that add up to this one, with `given` known, or a function that builds this
+        log when it is needed.  Its category i is number ``outcomes[i]`` here.
     """
 
     outcomes: IntArray
@@ -43,7 +43,7 @@ class Entry(NamedTuple):
     sets: SetFamily
     total: float
     given: IntArray | None = None
-    source: Log = None
+    source: Log | Callable[[], Log] = None
 
 
 # A linked list, newest entry first: an addition to a long log costs the same as to a short one.
@@ -177,7 +177,8 @@ def _unfolded(log: Log) -> list[Entry]:
         todo.append((rest, place))
         own = entry if place is None else _renumbered(entry, place)
         if entry.source is not None:
-            todo.append((entry.source, own.outcomes))
+            inner = entry.source() if callable(entry.source) else entry.source
+            todo.append((inner, own.outcomes))
         else:
             found.append(own)
     return found[::-1]
