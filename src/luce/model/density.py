@@ -15,8 +15,7 @@ from luce.counts.counts import ConditionalCounts
 from luce.counts.family import SetFamily
 from luce.counts.simplex import read_probabilities
 
-# Mass of a complement below which 1 - (excluded mass) has lost four digits, so that the members of
-# the complement are summed instead.
+# 1 - (excluded mass) has lost four digits when it is this small; then the rest is summed.
 _CANCELLED = 1e-4
 
 
@@ -35,7 +34,7 @@ def log_prior(probabilities: ArrayLike, concentration: FloatArray) -> FloatArray
 
 
 def log_likelihood(probabilities: ArrayLike, counts: ConditionalCounts) -> FloatArray:
-    """Compute the log likelihood, without multinomial coefficients.
+    """Log likelihood, without multinomial coefficients.
 
     Parameters
     ----------
@@ -87,7 +86,7 @@ def _log_constant(concentration: FloatArray, remainder: int | None = None) -> fl
 
 
 def _log_powers(p: FloatArray, powers: FloatArray, family: SetFamily | None = None) -> FloatArray:
-    """Sum powers times logarithms; -inf where any factor is 0, even if another is infinite."""
+    """Sum of powers times logarithms; where a factor is 0, so is the product, whatever the rest."""
     from scipy.special import xlogy
 
     terms = xlogy(powers, p)
@@ -99,7 +98,7 @@ def _log_powers(p: FloatArray, powers: FloatArray, family: SetFamily | None = No
 
 
 def set_probabilities(p: FloatArray, family: SetFamily) -> FloatArray:
-    """Sum the probability of each set, shape (..., n_sets), for `p` of shape (..., n)."""
+    """Total probability of each set, shape (..., n_sets), for `p` of shape (..., n)."""
     nest = family.nest_of_set
     begin = np.r_[0, family.set_end[:-1]]  # canonical nests end with their last set
     out = np.add.reduceat(p[..., family.members], begin, axis=-1)
