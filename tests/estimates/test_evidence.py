@@ -56,7 +56,14 @@ def test_integrals_over_one_lambda_are_quadrature() -> None:
         assert star_log_evidence(a[0], a[1:], wins) == pytest.approx(expected, abs=1e-10)
 
 
-@pytest.mark.parametrize("name", CASES)
+# A few draws do not tell how much each of two peaks weighs.
+SIZED = [
+    pytest.param(name, marks=pytest.mark.compiled) if name == "two peaks" else name
+    for name in CASES
+]
+
+
+@pytest.mark.parametrize("name", SIZED)
 def test_both_estimates_are_the_integral(name: str) -> None:
     given = case(name)
     found = quietly(given.posterior, 1, DRAWS)
