@@ -50,12 +50,12 @@ if TYPE_CHECKING:
     from luce.reading.teams import from_teams as from_teams
     from luce.reading.transitions import from_transitions as from_transitions
     from luce.reports.whole import report as report
-    from luce.runs.resuming import resume as resume
     from luce.runs.saving import load as load
     from luce.runs.saving import save as save
     from luce.sequences.hdp import HDPTransitions as HDPTransitions
     from luce.version import __version__ as __version__
     from luce.workflows.many import sample_many as sample_many
+    from luce.workflows.resuming import resume as resume
 
 _HOMES = {
     "ConditionalCounts": "counts.counts",
@@ -89,7 +89,7 @@ _HOMES = {
     "rank_probabilities": "answers.ranks",
     "read": "reading.files",
     "report": "reports.whole",
-    "resume": "runs.resuming",
+    "resume": "workflows.resuming",
     "sample_many": "workflows.many",
     "sample_sharded": "cluster.sharded",
     "save": "runs.saving",

@@ -6,15 +6,12 @@ import os
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from luce._types import FloatArray, Label, Labels, SeedLike
 from luce.counts.counts import ConditionalCounts
-from luce.errors import MethodError
 from luce.estimates.curvature import LaplaceFit
 from luce.estimates.estimate import Estimate, by_category
 from luce.estimates.modes import Mode, find_mode
@@ -25,11 +22,9 @@ from luce.model.structure import Structure
 from luce.sampling.progress import announce_compilation
 
 if TYPE_CHECKING:
-    from distributed import Client
     from xarray import DataArray, DataTree
 
     from luce.cluster.connect import ClusterLike
-    from luce.sampling.settings import Settings
 
 
 class Posterior:
@@ -54,7 +49,7 @@ class Posterior:
     >>> counts = ConditionalCounts(["a", "b", "c"]).observe({"b": 2}, without=["a"])
     >>> posterior = Posterior(counts, concentration=2.0)
     >>> posterior.structure
-    3 categories in 2 atoms: the sets nest, so every draw is exact and independent.
+    3 categories: the sets nest, so every draw is exact and independent.
     >>> posterior.mean().values.round(3)
     array([0.333, 0.444, 0.222])
     """
@@ -108,11 +103,13 @@ class Posterior:
         return replace(self._model.structure, choices=self._choices)
 
     def _choices(self) -> list[str]:
-        from luce.sampling.methods import parts_of
+        from luce.sampling.methods import choose
+        from luce.sampling.settings import Settings
 
         if self._model.hyperprior is not None:
             return ["waiting-times, the concentration is drawn too"] * len(self.structure.cores)
-        return [f"{part.name}, {part.reason}" for part in parts_of(self._model.shapes)]
+        choice = choose(self._model, Settings())
+        return [f"{m}, {r}" for m, r in zip(choice.methods, choice.reasons, strict=True)]
 
     def sample(
         self,
@@ -180,7 +177,7 @@ class Posterior:
             Means and standard deviations are followed in any case.
         cluster
             Draw the chains on the workers of a Dask scheduler, given by its address or a client, or
-            "local" for processes of this machine; None, as ever, in threads of this process.
+            "local" for processes of this machine; None for threads of this process.
 
         Returns
         -------
@@ -189,44 +186,28 @@ class Posterior:
             the chains, prior and counts in the other groups; the settings as attributes.  With
             `to`, draws are read from the disk where they are asked for.
         """
-        from luce.cluster.chains import stream_on
-        from luce.cluster.connect import connected
-        from luce.runs.open_stream import begin
+        from luce.cluster.execution import carry_out
+        from luce.sampling.plan import PosteriorPlan
         from luce.sampling.settings import Settings
 
         settings = Settings(
-            draws, chains, warmup, seed, method, reduce, initial, threads, progress,
-            log_probabilities, proposal_concentration, thin, keep,
-        )  # fmt: skip
-        if to is None and quantiles is not None:
-            raise MethodError("quantiles are followed only in a run that goes to a disk, to=...")
-        with connected(cluster) as client:
-            if to is not None:
-                elsewhere = None if client is None else stream_on(client, self._model)
-                return begin(self._model, settings, Path(to), quantiles, elsewhere)
-            return self._draw(settings, client)
-
-    def _draw(self, settings: Settings, client: Client | None) -> DataTree:
-        from luce.cluster.chains import draw_on
-        from luce.runs.tree import Origin, as_datatree
-        from luce.sampling.convergence import warn_if_not_converged
-        from luce.sampling.memory import draw
-
-        if client is None:
-            result = draw(self._model, settings)
-        else:
-            result = draw_on(client, self._model, settings)
-        if not result.method.independent:
-            proposes = [part.kernel.statistic == "accepted" for part in result.method.parts]
-            accepted = result.statistics[..., proposes] if any(proposes) else None
-            watched = result.probabilities
-            if self._model.hyperprior is not None:
-                watched = np.concatenate([watched, result.statistics], axis=2)
-            warn_if_not_converged(watched, accepted)
-        origin = Origin(
-            self._model, result.method, result.warmup, result.seed, result.thin, result.kept
+            draws=draws,
+            chains=chains,
+            warmup=warmup,
+            seed=seed,
+            method=method,
+            reduce=reduce,
+            initial=initial,
+            threads=threads,
+            progress=progress,
+            log_probabilities=log_probabilities,
+            proposal_concentration=proposal_concentration,
+            thin=thin,
+            keep=keep,
+            quantiles=quantiles,
         )
-        return as_datatree(result, origin)
+        announce_compilation()
+        return carry_out(PosteriorPlan.of(self._model, settings), to, cluster)
 
     def log_density(self, probabilities: ArrayLike) -> FloatArray:
         """Compute log prior plus log likelihood, without subtracting the log evidence.
@@ -399,7 +380,7 @@ class Posterior:
         from luce.sampling.settings import Settings
 
         self._model.require_number("the evidence")
-        settings = Settings(draws, chains, seed=seed, progress=progress)
+        settings = Settings(draws=draws, chains=chains, seed=seed, progress=progress)
         return log_evidence(
             self._model.shapes, self.concentration, self._model.remainder, settings, method
         )
@@ -434,6 +415,6 @@ def posterior_of(run: DataTree) -> Posterior:
     >>> posterior_of(run).counts == counts
     True
     """
-    from luce.runs.contents import model_of
+    from luce.model.contents import model_of
 
     return Posterior.of_model(model_of(run))

@@ -133,9 +133,7 @@ def _of_core(
 ) -> dict[str, Estimate]:
     """Estimate log Z of core q by each method."""
     for_draws, for_bridge, for_chib = seed.spawn(3)
-    result = draw_core(shapes, q, settings.reseeded(for_draws))
-    logs, problem = result.log_probabilities, shapes.core_problem(q)
-    assert logs is not None
+    logs, problem = draw_core(shapes, q, settings.reseeded(for_draws)), shapes.core_problem(q)
     mode = core_mode(problem, shapes.structure.cores[q])
     found = {}
     if "bridge" in names:
