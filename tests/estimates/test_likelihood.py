@@ -14,7 +14,6 @@ from lib.maximum_oracles import Data, Seen, has_a_maximum, log_height, peaks, ra
 import luce
 from luce import ConditionalCounts, Posterior
 from luce.errors import NoMaximumError
-from luce.model.density import log_likelihood
 
 
 def test_maximum_likelihood_of_pairs() -> None:
@@ -33,14 +32,14 @@ def test_maximum_likelihood_is_the_mode_of_a_uniform_prior(seed: int) -> None:
     counts = counts_of(n, circle + random_data(rng, n, 6)).observe_ranking([2, 0, 1], 2)
     found, mode = luce.maximum_likelihood(counts), Posterior(counts, 1.0).mode()
     np.testing.assert_allclose(found, mode, rtol=1e-9)
-    assert found.log_likelihood == pytest.approx(float(log_likelihood(mode, counts)), abs=1e-9)
+    assert found.log_likelihood == pytest.approx(float(counts.log_likelihood(mode)), abs=1e-9)
     assert (found.scale, mode.scale) == ("likelihood", "simplex")
     assert np.abs(mode.values - Posterior(counts, 1.3).mode().values).max() > 1e-4
 
 
 def test_estimates_are_modes_with_labels() -> None:
     found = luce.maximum_likelihood(MIXED)
-    assert found.log_likelihood == float(log_likelihood(np.asarray(found), MIXED))
+    assert found.log_likelihood == float(MIXED.log_likelihood(found))
     assert float(found.sel(category="d")) == found.values[3]
     assert found.probabilities["category"].values.tolist() == list("abcde")
     assert dict(found.parameters) == {}
