@@ -99,3 +99,15 @@ def test_no_pieces_are_refused() -> None:
         luce.answers.log_likelihood(np.full((1, 2, 3), 1 / 3), [])
     with pytest.raises(DataError, match="piece 0"):
         luce.answers.log_likelihood(np.full((1, 2, 3), 1 / 3), [ConditionalCounts(["x", "y"])])
+
+
+def test_pieces_are_predicted_by_the_others() -> None:
+    """A Dirichlet's predictive probabilities: a fourth piece is a with (1 + 2) / (3 + 3)."""
+    none = ConditionalCounts("abc")
+    pieces = [none.observe({label: 1}) for label in "aaab"]
+    draws = Posterior(sum(pieces)).sample(400, chains=2, seed=1, progress=False)
+    alone = luce.answers.log_likelihood(draws, pieces[:1])  # outcomes without any set
+    np.testing.assert_allclose(alone[..., 0], np.log(draws.posterior["probabilities"][..., 0]))
+    found = luce.loo(draws, pieces)
+    assert float(found.elpd) == pytest.approx(3 * np.log(3 / 6) + np.log(1 / 6), abs=0.5)
+    assert float(found.elpd_i.values[3]) < float(found.elpd_i.values[0])

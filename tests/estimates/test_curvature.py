@@ -1,24 +1,22 @@
 """The Laplace fit: covariances against second differences of the density in 60 digits."""
 
-import os
 from collections.abc import Callable
+from dataclasses import replace
 
 import mpmath
 import numpy as np
 import numpy.typing as npt
 import pytest
+from lib.bounds import SEED
+from lib.maximum_cases import MIXED, RIDGE, along_a_path, counts_of
 from lib.maximum_oracles import Data, Seen, random_data
-from test_maximum import counts_of
-from test_mode import along_a_path
 
 import luce
 from luce import ConditionalCounts, Posterior
 from luce.errors import DataError, MethodError
-from luce.estimates import curvature as uncertainty
-from luce.estimates.modes import Mode
+from luce.estimates.curvature import LaplaceFit
 from luce.kernels import curvature
 
-SEED = int(os.environ.get("LUCE_TEST_SEED", "0"))
 Floats = npt.NDArray[np.float64]
 
 
@@ -47,9 +45,11 @@ def exact_covariance(p: Floats, data: Data, powers: Floats) -> Floats:
         for i in range(n - 1):
             for j in range(n - 1):
                 curved[i, j] = -(
-                    height((i, 1), (j, 1)) - height((i, 1), (j, -1))
-                    - height((i, -1), (j, 1)) + height((i, -1), (j, -1))
-                ) / (4 * h * h)  # fmt: skip
+                    height((i, 1), (j, 1))
+                    - height((i, 1), (j, -1))
+                    - height((i, -1), (j, 1))
+                    + height((i, -1), (j, -1))
+                ) / (4 * h * h)
         inverse = curved**-1
         out = np.zeros((n, n))
         out[:-1, :-1] = [[float(inverse[i, j]) for j in range(n - 1)] for i in range(n - 1)]
@@ -84,11 +84,10 @@ def test_covariances_are_inverse_curvatures(name: str) -> None:
     p, n = np.asarray(posterior.mode("log-odds")), len(posterior.concentration)
     truth = exact_covariance(p, data, posterior.concentration)
     for reference in (None, 0, n - 2):
-        given: dict[str, object] = {} if reference is None else {"reference": reference}
         rows = contrasts(n, reference)
-        found = posterior.covariance("log-odds", **given)  # type: ignore[arg-type]
+        found = posterior.covariance("log-odds", reference)
         np.testing.assert_allclose(found, rows @ truth @ rows.T, rtol=1e-7, atol=1e-9)
-        errors = posterior.standard_errors("log-odds", **given)  # type: ignore[arg-type]
+        errors = posterior.standard_errors("log-odds", reference)
         np.testing.assert_allclose(errors, np.sqrt(np.diag(found)), rtol=1e-12)
     turned = np.diag(p) - np.outer(p, p)  # how p moves with log p
     np.testing.assert_allclose(
@@ -105,7 +104,7 @@ def test_maximum_likelihood_has_the_observed_information(seed: int) -> None:
     circle = [Seen((k,), (k, (k + 1) % 5), int(rng.integers(1, 6))) for k in range(5)]
     data = circle + random_data(rng, 5, 5)
     found = luce.maximum_likelihood(counts_of(5, data))
-    truth = exact_covariance(np.asarray(found.probabilities), data, np.zeros(5))
+    truth = exact_covariance(found.values, data, np.zeros(5))
     rows = contrasts(5, 2)
     np.testing.assert_allclose(
         found.covariance("log-odds", reference=2), rows @ truth @ rows.T, rtol=1e-7, atol=1e-9
@@ -125,6 +124,28 @@ def test_standard_errors_along_a_path() -> None:
     np.testing.assert_allclose(calm**2, np.r_[0, np.cumsum(steps[:2])], rtol=1e-9)
 
 
+def test_covariances_of_plain_counts_are_the_multinomials() -> None:
+    seen = np.array([6.0, 10.0, 4.0])
+    found = luce.maximum_likelihood(ConditionalCounts(3).observe(dict(enumerate(seen))))
+    p, n = seen / 20, 20
+    np.testing.assert_allclose(found.covariance(), (np.diag(p) - np.outer(p, p)) / n, rtol=1e-9)
+    errors = found.standard_errors("log-odds", reference=0)
+    np.testing.assert_allclose(errors, np.sqrt([0, 1 / 6 + 1 / 10, 1 / 6 + 1 / 4]), rtol=1e-9)
+    centred = found.covariance("log-odds")
+    np.testing.assert_allclose(centred.sum(axis=0), 0, atol=1e-12)
+
+
+def test_results_have_labels() -> None:
+    posterior = Posterior(MIXED, 1.5)
+    whole = posterior.covariance("log-odds", reference="c")
+    assert whole.dims == ("category", "opponent")
+    assert whole["category"].values.tolist() == whole["opponent"].values.tolist() == list("abcde")
+    errors = posterior.standard_errors("log-odds", reference="c", among=["d", "a"])
+    assert errors["category"].values.tolist() == ["d", "a"]
+    variance = whole.sel(category="a", opponent="a")
+    assert float(errors.sel(category="a")) ** 2 == pytest.approx(float(variance), rel=1e-12)
+
+
 # -- some of many -----------------------------------------------------------------------
 
 
@@ -138,8 +159,9 @@ def left_out(rng: np.random.Generator, n: int) -> ConditionalCounts:
 
 
 @pytest.mark.parametrize("scale", ["simplex", "log-odds"])
+@pytest.mark.parametrize("likelihood", [True, False])
 def test_conjugate_gradients_give_the_same_covariance(
-    monkeypatch: pytest.MonkeyPatch, scale: str
+    monkeypatch: pytest.MonkeyPatch, scale: str, likelihood: bool
 ) -> None:
     products = 0
 
@@ -150,22 +172,25 @@ def test_conjugate_gradients_give_the_same_covariance(
 
     original = curvature.times_precision
     monkeypatch.setattr(curvature, "times_precision", times_precision)
-    rng = np.random.default_rng([SEED, 20])
-    path = luce.maximum_likelihood(along_a_path([(3, 2), (4, 1), (5, 0)]))
-    for ask in (Posterior(left_out(rng, 9), 0.8).covariance, path.covariance):
-        dense = ask(scale)
-        assert products == 0
-        with monkeypatch.context() as few:
-            few.setattr(uncertainty, "MOST_DENSE", 0)
-            np.testing.assert_allclose(ask(scale), dense, rtol=1e-7, atol=1e-10)
-        assert products > 0
-        products = 0
+    if likelihood:  # the scale is free, and 3 is at 0
+        found = luce.maximum_likelihood(along_a_path([(3, 2), (4, 1), (5, 0)]))
+        fit = LaplaceFit(found.counts, np.zeros(4), found.values)
+    else:
+        posterior = Posterior(left_out(np.random.default_rng([SEED, 20]), 9), 0.8)
+        mode = posterior.mode("log-odds").values
+        fit = LaplaceFit(posterior.counts, posterior.concentration, mode)
+    dense = fit.covariance(scale)
+    assert products == 0
+    np.testing.assert_allclose(
+        replace(fit, most_dense=0).covariance(scale), dense, rtol=1e-7, atol=1e-10
+    )
+    assert products > 0
 
 
 def test_those_that_are_asked_for_come_in_that_order() -> None:
     posterior, _ = case("groups")
     for scale in ("simplex", "log-odds"):
-        whole = posterior.covariance(scale)
+        whole = posterior.covariance(scale).values
         some = posterior.covariance(scale, among=[3, 0])
         np.testing.assert_allclose(some, whole[np.ix_([3, 0], [3, 0])], rtol=1e-12)
         np.testing.assert_allclose(
@@ -203,17 +228,30 @@ def test_categories_at_0_have_no_standard_error() -> None:
 def test_a_category_may_be_called_mean() -> None:
     wins = ConditionalCounts(["mean", "b", "c"]).observe({"mean": 3, "b": 2}, within=["mean", "b"])
     found = luce.maximum_likelihood(wins.observe({"b": 4, "c": 1}, within=["b", "c"]))
-    errors = found.standard_errors("log-odds")
+    errors = found.standard_errors("log-odds", reference="mean")
     np.testing.assert_allclose(errors**2, [0, 5 / 6, 5 / 6 + 5 / 4], rtol=1e-9)
+    assert not np.allclose(found.standard_errors("log-odds"), errors, rtol=1e-3)  # of the mean
 
 
-def test_a_ridge_has_no_laplace_fit() -> None:
-    ridge = [Seen((0, 1), (0, 1, 2), 3), Seen((2,), (0, 1, 2), 2), Seen((1, 3), (1, 2, 3), 3),
-             Seen((2,), (1, 2, 3), 2)]  # fmt: skip
-    counts = counts_of(4, ridge)
-    top = Mode(np.array([3.0, 3.0, 4.0, 3.0]) / 13, "likelihood", counts.categories)
-    with pytest.raises(MethodError, match="flat in some direction"):
-        uncertainty.covariance_at(counts, np.zeros(4), top, "log-odds", 2, None)
+def test_flat_maxima_have_no_laplace_fit() -> None:
+    apart = ConditionalCounts(4).observe({0: 2, 1: 1}, within=[0, 1])
+    apart = apart.observe({2: 2, 3: 1}, within=[2, 3])
+    for counts, top in (
+        (counts_of(4, RIDGE), np.array([3.0, 3.0, 4.0, 3.0]) / 13),
+        (apart, np.array([0.3, 0.2, 0.3, 0.2])),
+    ):
+        for scale in ("simplex", "log-odds"):
+            with pytest.raises(MethodError, match="flat in some direction"):
+                LaplaceFit(counts, np.zeros(4), top).covariance(scale)
+
+
+def test_large_tables_are_asked_for_in_parts() -> None:
+    posterior = Posterior(MIXED, 1.5)
+    mode = posterior.mode("log-odds").values
+    fit = LaplaceFit(MIXED, posterior.concentration, mode, most_columns=3)
+    with pytest.raises(MethodError, match="at most 3 can be asked for at once"):
+        fit.covariance()
+    assert fit.covariance(among="abc").shape == (3, 3)
 
 
 @pytest.mark.parametrize(
@@ -228,10 +266,3 @@ def test_unknown_labels_are_refused(ask: Callable[[Posterior], object], said: st
     posterior = Posterior(ConditionalCounts("abc").observe({"a": 3, "b": 1}))
     with pytest.raises(DataError, match=said):
         ask(posterior)
-
-
-def test_a_concentration_that_is_not_known_has_no_laplace_fit() -> None:
-    posterior = Posterior(ConditionalCounts("abc").observe({"a": 3}), luce.Gamma(2.0, 1.0))
-    for ask in (posterior.mode, posterior.covariance, posterior.standard_errors):
-        with pytest.raises(DataError, match="a concentration that is a number"):
-            ask()
