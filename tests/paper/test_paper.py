@@ -542,12 +542,8 @@ def test_draws_cut_short_are_not_published(monkeypatch: pytest.MonkeyPatch) -> N
 @pytest.mark.slow
 def test_ctrl_c_ends_the_command(tmp_path: Path) -> None:
     where = tmp_path / "out"
-    # A shell that started the tests in the background makes its children deaf to the signal.
-    code = (
-        "import signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler); "
-        f"from luce.cli import main; sys.exit(main(['paper', '--out', {str(where)!r}]))"
-    )
-    process = subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.PIPE, text=True)
+    command = [sys.executable, "-m", "luce", "paper", "--out", str(where)]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
     try:
         deadline = time.monotonic() + 60
         while not where.exists() and time.monotonic() < deadline:
