@@ -28,7 +28,7 @@ print(luce.__version__, luce.load("run.nc").identical(draws), luce.__file__)
 """
 # What an extra is for, in a line that fails without it.
 NEEDS = {
-    "all": "import luce.embed.blackjax, luce.embed.pymc, matplotlib, dask.distributed, zarr, polars",
+    "all": "import luce.embed.blackjax, luce.embed.pymc, matplotlib, dask.distributed, polars",
     "blackjax": "import luce.embed.blackjax",
     "cluster": "import dask.distributed, zarr; from luce.workflows import reduce_logs",
     "files": "import h5netcdf, zarr, polars",
@@ -43,7 +43,6 @@ class Built(NamedTuple):
     source: Path
 
 
-@slow
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Built:
     return Built(*build(tmp_path_factory.mktemp("build")))
