@@ -126,7 +126,7 @@ def _masses(posterior: Posterior, points: FloatArray) -> FloatArray:
 
 
 def chi_square(counts: IntArray, expected: FloatArray) -> tuple[float, int]:
-    """Return Pearson's statistic and its degrees of freedom; cells that expect below 5 are joined."""
+    """Return Pearson's statistic and its degrees of freedom, cells below 5 joined."""
     rare = expected < 5
     observed = np.append(counts[~rare], counts[rare].sum())
     wanted = np.append(expected[~rare], expected[rare].sum())
