@@ -5,14 +5,14 @@ from typing import TYPE_CHECKING
 from luce._lazy import lazy_names
 
 if TYPE_CHECKING:
-    from luce.workflows.logs import reduce_logs as reduce_logs
-    from luce.workflows.many import sample_many as sample_many
-    from luce.workflows.sensitivities import sensitivity as sensitivity
+    from luce.workflows.event_logs import reduce_logs as reduce_logs
+    from luce.workflows.many_posteriors import sample_many as sample_many
+    from luce.workflows.prior_sensitivity import sensitivity as sensitivity
 
 _HOMES = {
-    "reduce_logs": "logs",
-    "sample_many": "many",
-    "sensitivity": "sensitivities",
+    "reduce_logs": "event_logs",
+    "sample_many": "many_posteriors",
+    "sensitivity": "prior_sensitivity",
 }
 
 __getattr__, __dir__, __all__ = lazy_names(__name__, _HOMES)
