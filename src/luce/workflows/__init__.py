@@ -1,4 +1,4 @@
-"""Many posteriors at once, raw logs, and sensitivity to the prior."""
+"""Posteriors of many groups, counts of event logs, and sensitivity to the prior."""
 
 from typing import TYPE_CHECKING
 
