@@ -38,7 +38,7 @@ from luce.version import __version__
 REFUSED = 1
 NOT_CONVERGED = 3  # done, but the draws should not be trusted yet
 INTERRUPTED = 130
-NO_READER = 141  # whoever read standard output has closed it, as in `luce fit x | head`
+NO_READER = 141  # standard output was closed by its reader, as in `luce fit x | head`
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -212,7 +212,7 @@ def _fit_one(name: str, posterior: Posterior, seed: Any, arguments: argparse.Nam
 
 
 def run_inspect(arguments: argparse.Namespace) -> int:
-    """Read a file and print what it holds and what of its posterior is exact."""
+    """Read a file; print its counts and the exact and simulated parts of its posterior."""
     with _warnings_printed():
         reading = _read(arguments)
     counts = reading.counts
@@ -223,7 +223,7 @@ def run_inspect(arguments: argparse.Namespace) -> int:
 
 
 def _read(arguments: argparse.Namespace) -> Reading:
-    """Read the file as the arguments say, and print what was understood."""
+    """Read the file with the options given, and print its kind and size."""
     options = {name: getattr(arguments, name) for name in (*_READER_OPTIONS, "ignore", "cells")}
     options = {name: value for name, value in options.items() if value is not None}
     for pair in arguments.column:
@@ -374,7 +374,7 @@ def run_paper(arguments: argparse.Namespace) -> int:
 
 
 def _print_bad_rows(error: BadRowsError) -> None:
-    """Print a line for each bad row, then what to do about them."""
+    """Print a line for each bad row, then a remedy."""
     for problem in error.problems:
         print(_located(error.source, problem), file=sys.stderr)
     them = "it" if len(error.problems) == 1 else "them"

@@ -16,7 +16,7 @@ from scipy.stats import chisquare, dirichlet
 
 from luce.paper import augmented, samplers
 from luce.paper.claims import Verdict
-from luce.paper.densities import SIDE, chi_square, densities, triangle_of, triangles
+from luce.paper.densities import SIDE, chi_square, measure_densities, triangle_of, triangles
 from luce.paper.examples import paper_posterior
 from luce.paper.experiments import Comparison, compare
 from luce.paper.judge import agreement, disagreement
@@ -143,7 +143,7 @@ def test_triangles_tile_the_simplex() -> None:
 
 @pytest.mark.compiled
 def test_densities_agree_and_wrong_draws_are_told() -> None:
-    found = densities(20, 1000, SEED + 1)
+    found = measure_densities(20, 1000, SEED + 1)
     assert found.p_value > 1e-4
     np.testing.assert_allclose(found.mesh_mean, found.closed_mean, atol=1e-5)
     # Under the density as printed the truncated probability is Beta(2, 1).
@@ -159,7 +159,7 @@ def test_densities_agree_and_wrong_draws_are_told() -> None:
 
 
 def test_masses_of_the_mesh_are_those_of_the_density() -> None:
-    found = densities(2, 20, SEED)
+    found = measure_densities(2, 20, SEED)
     assert found.n_draws == 40
     np.testing.assert_allclose(found.mesh_mean, found.closed_mean, atol=1e-5)
     assert found.printed_mean[0] == pytest.approx(2 / 3, abs=2e-3)  # Beta(2, 1) as printed
@@ -173,7 +173,7 @@ def test_rare_triangles_are_joined_for_the_test_of_the_draws() -> None:
     joined = chisquare([12, 30, 8], [10, 33, 7])
     statistic, freedom = chi_square(counts, expected)
     assert (statistic, freedom) == (pytest.approx(joined.statistic), 2)
-    found = replace(densities(2, 2, SEED), chi_square=statistic, freedom=freedom)
+    found = replace(measure_densities(2, 2, SEED), chi_square=statistic, freedom=freedom)
     assert found.p_value == pytest.approx(joined.pvalue)
 
 
@@ -209,7 +209,7 @@ def test_draws_cut_short_are_not_published(monkeypatch: pytest.MonkeyPatch) -> N
     with pytest.raises(KeyboardInterrupt):
         samplers.sample(paper_posterior(4), HIDDEN.options, 2, 10)
     with pytest.raises(KeyboardInterrupt):
-        densities(2, 10, SEED)
+        measure_densities(2, 10, SEED)
 
 
 def test_ways_to_draw_draw() -> None:

@@ -38,7 +38,7 @@ _FEW = 0.01
 
 @dataclass(frozen=True, eq=False)
 class CalibrationCheck:
-    """Ranks of truths among draws, and whether they are uniform.
+    """Ranks of truths among draws, and the test that they are uniform.
 
     Attributes
     ----------
@@ -63,12 +63,12 @@ class CalibrationCheck:
 
     @cached_property
     def p_values(self) -> Dataset:
-        """For each quantity: the probability that uniform ranks stray as far."""
+        """Probability, for each quantity, that uniform ranks stray as far."""
 
-        def ofcolumns(ranks: IntArray, axis: int) -> FloatArray:
+        def of_columns(ranks: IntArray, axis: int) -> FloatArray:
             return np.apply_along_axis(p_value_of, axis, ranks, self.draws)
 
-        return self.ranks.map(lambda each: each.reduce(ofcolumns, "replication"))
+        return self.ranks.map(lambda each: each.reduce(of_columns, "replication"))
 
     @cached_property
     def p_value(self) -> float:
@@ -77,7 +77,7 @@ class CalibrationCheck:
 
     @property
     def passed(self) -> bool:
-        """Are the ranks as uniform as chance would have them?"""
+        """Is the p-value at least the level?"""
         return self.p_value >= self.level
 
     @property

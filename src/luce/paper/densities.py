@@ -43,7 +43,7 @@ class Densities:
         return float(chdtrc(self.freedom, self.chi_square))
 
 
-def densities(chains: int, draws: int, seed: int) -> Densities:
+def measure_densities(chains: int, draws: int, seed: int) -> Densities:
     """Compute prior, posterior without truncation and posterior with it, for three categories.
 
     Concentration 2; two outcomes at the second category; the first one truncated, or not.

@@ -16,7 +16,7 @@ import numpy as np
 from luce._types import FloatArray, IntArray
 from luce.answers import diagnostics
 from luce.paper.augmented import SummedOut, sum_out
-from luce.paper.densities import Densities, densities
+from luce.paper.densities import Densities, measure_densities
 from luce.paper.examples import paper_posterior
 from luce.paper.samplers import (
     FLOOR,
@@ -33,7 +33,7 @@ from luce.paper.samplers import (
 )
 from luce.posterior import Posterior
 
-Say = Callable[[str], None]  # shows what is being done
+Say = Callable[[str], None]  # shows a description of the present step
 
 
 class TimeDraws(Protocol):
@@ -210,7 +210,7 @@ class Experiments:
     def densities(self) -> Densities:
         """Densities and draws of three categories."""
         self._say("n = 3: hidden counts")
-        return densities(self.scale.chains, self.scale.draws, self.seed)
+        return measure_densities(self.scale.chains, self.scale.draws, self.seed)
 
     @cached_property
     def summed_out(self) -> SummedOut:

@@ -137,6 +137,7 @@ def lags_to_forget(run: Run) -> tuple[int, ...]:
 
 
 def _lags_in_words(lags: tuple[int, ...], run: Run) -> str:
+    """Say the lags, those beyond the last one computed as more than it."""
     last = run.autocorrelation.shape[1] - 1
     return " and ".join(str(lag) if lag <= last else f"more than {last}" for lag in lags)
 
@@ -262,8 +263,8 @@ def _growth(ten: Comparison, twenty: Comparison) -> Claim:
         grows,
         fair / small,
         f"At n = 20, β = {PAPER_PROPOSAL:.0f} accepts {twenty[METROPOLIS].accepted:.3f} of its "
-        f"proposals; tuned, {twenty[TUNED].accepted:.3f}. What tuning wins back is detuning, not "
-        "the dimension.",
+        f"proposals; tuned, {twenty[TUNED].accepted:.3f}. Tuning wins back the loss by detuning, "
+        "not that by the dimension.",
     )
 
 
@@ -302,19 +303,23 @@ def _scaling(sizes: list[Size]) -> Claim:
 
 
 def _excess(run: Run) -> FloatArray:
+    """Return R-hat minus 1."""
     return np.asarray(run.rhat - 1)
 
 
 def _advantage(ours: Run, theirs: Run) -> float:
+    """Return the median ratio of the excesses of R-hat over 1."""
     return float(np.median(_excess(theirs) / _excess(ours)))
 
 
 def _rhats(ours: Run, baselines: list[Run], k: int) -> str:
+    """Say R-hat of a sampler and of its baselines at one index."""
     others = [f"{run.rhat[k]:.4g} (β = {run.proposal:.0f})" for run in baselines]
     return f"after {ours.index[k]:,} draws {ours.rhat[k]:.4f} against {' and '.join(others)}"
 
 
 def _each(ratios: list[FloatArray], baselines: list[Run]) -> str:
+    """Say the least and largest ratio to each baseline."""
     named = zip(ratios, baselines, strict=True)
     return " and ".join(f"{spread(ratio)} (β = {run.proposal:.0f})" for ratio, run in named)
 
@@ -330,15 +335,15 @@ def about_convergence(ten: Comparison) -> list[Claim]:
         ("mean", ours.mean_error.mean(axis=0), theirs.mean_error.mean(axis=0)),
         ("variance", ours.variance_error.mean(axis=0), theirs.variance_error.mean(axis=0)),
     ):
-        for what, ratio in (
+        for along, ratio in (
             ("index", other / mine),
             ("second", ratio_at_equal_seconds(ours, theirs, mine, other)),
         ):
             claims.append(
                 Claim(
-                    f"The error of the {name} is smaller at every {what}.",
+                    f"The error of the {name} is smaller at every {along}.",
                     f"error of Metropolis over that of hidden counts: {spread(ratio)}",
-                    f"the ratio is above 1 at every {what}, of those that both have",
+                    f"the ratio is above 1 at every {along}, of those that both have",
                     graded([ratio.min() > 1]),
                     float(ratio.min()),
                 )

@@ -150,7 +150,7 @@ def _lead(judged: dict[str, list[Claim]]) -> str:
     return (
         "The experiments of M. J. Johnson and A. S. Willsky, Dirichlet Posterior Sampling with "
         "Truncated Multinomial Likelihoods (arXiv:1208.6537), run again with luce: their figures, "
-        "what they claim, and what was measured here. "
+        "their claims, and the measurements made here. "
         + tally(claim for listed in judged.values() for claim in listed)
     )
 
@@ -202,12 +202,12 @@ def _write_rates(page: Page, found: Experiments, folder: Path) -> None:
     page.text(
         f"Hidden counts is the paper's sampler and Metropolis its baseline, Dir(βπ) proposals with "
         f"β = {PAPER_PROPOSAL:.0f} or tuned to accept {WANTED_ACCEPTANCE}; they and waiting times "
-        "run on the raw categories. Auto is what luce does unless told otherwise. Independent "
+        "run on the raw categories. Auto is luce's default. Independent "
         "draws are the floor: every fifth sweep of waiting times, timed as draws of a Dirichlet of "
         "the same length by NumPy. The effective share is the smallest effective sample size over "
         "the categories, over the number of draws, second halves only. Seconds are those of the "
-        "processor: what a long call takes more than a short one, divided by the draws it makes "
-        "more."
+        "processor: the difference between a long and a short call, divided by the difference of "
+        "their draws."
     )
     tables.write_csv(folder / "rates.csv", tables.rates_table(found.comparisons))
     page.text("The numbers: ", Link("rates.csv", "rates.csv"), ".")
