@@ -301,7 +301,7 @@ def _add_resume(commands: Any) -> None:
 
 def run_resume(arguments: argparse.Namespace) -> int:
     """Draw the missing draws of a streamed run."""
-    from luce.runs.resuming import resume
+    from luce.workflows.resuming import resume
 
     run = resume(arguments.run_folder, threads=arguments.threads)
     sizes = run["posterior"].sizes

@@ -82,7 +82,7 @@ def measure_densities(chains: int, draws: int, seed: int) -> Densities:
         chi_square=statistic,
         freedom=freedom,
         mesh_mean=mass["truncated"] @ fine,
-        closed_mean=truncated.mean(),
+        closed_mean=truncated.mean().values,
         printed_mean=printed @ fine / printed.sum(),
     )
 

@@ -90,7 +90,7 @@ def sample_many(
         concentration=concentration,
         draws=draws,
         chains=chains,
-        seed=Settings(draws, chains, seed=seed).seed_sequence(),
+        seed=Settings(draws=draws, chains=chains, seed=seed).seed_sequence(),
         answer=answer,
         reading=reading,
         sampling=sampling,
