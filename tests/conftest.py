@@ -5,12 +5,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from lib.processes import listen_to_ctrl_c
 from lib.size import PLAIN_PYTHON
 from lib.streaming_runs import BrokenOff
 
 from luce.runs import blocks as layout
 from luce.runs import disk, journal
 from luce.runs import files as durable
+
+
+def pytest_configure() -> None:
+    """Let tests of Ctrl-C run where the tests were started in the background."""
+    listen_to_ctrl_c()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

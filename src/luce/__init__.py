@@ -54,7 +54,7 @@ if TYPE_CHECKING:
     from luce.runs.saving import save as save
     from luce.sequences.hdp import HDPTransitions as HDPTransitions
     from luce.version import __version__ as __version__
-    from luce.workflows.many import sample_many as sample_many
+    from luce.workflows.many_posteriors import sample_many as sample_many
     from luce.workflows.resuming import resume as resume
 
 _HOMES = {
@@ -90,7 +90,7 @@ _HOMES = {
     "read": "reading.files",
     "report": "reports.whole",
     "resume": "workflows.resuming",
-    "sample_many": "workflows.many",
+    "sample_many": "workflows.many_posteriors",
     "sample_sharded": "cluster.sharded",
     "save": "runs.saving",
     "shares": "answers.scales",

@@ -1,15 +1,10 @@
-"""The command line: what it says, its exit codes, and what it leaves behind."""
+"""The command line: its words, its exit codes, and the files that it leaves behind."""
 
 import io
-import pickle
 import re
-import signal
 import sys
-import threading
-import time
-from contextlib import suppress
+from collections.abc import Callable
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -18,23 +13,10 @@ from lib.streaming_runs import BrokenOff
 
 import luce
 from luce.cli import main
-from luce.errors import (
-    BadRowsError,
-    ConvergenceWarning,
-    EvidenceWarning,
-    NoMaximumError,
-    NotExactError,
-    Problem,
-    SkippedRowsWarning,
-    listed,
-    warn_user,
-    warnings_gathered,
-)
-from luce.runs import disk, journal
-from luce.runs import files as durable
-from luce.sampling import progress
+from luce.posterior import Posterior
 
 pytestmark = pytest.mark.filterwarnings("ignore::luce.ConvergenceWarning")
+
 
 CYCLE = "winner,loser\na,b\nb,c\nc,a\na,b\n"
 APART = "winner,loser\na,b\nc,d\na,b\n"
@@ -69,7 +51,7 @@ def values_of(path: Path) -> np.ndarray:
     return found
 
 
-# -- fit -------------------------------------------------------------------------------------------
+# -- fit and inspect -------------------------------------------------------------------------------
 
 
 def test_fit_saves_what_it_draws(
@@ -154,35 +136,30 @@ def test_bad_lines_are_told_of_or_left_out(
     assert (code, out.splitlines()[0]) == (0, "games.csv: pairs: 1 comparison among 2 categories")
 
 
-# -- broken off ------------------------------------------------------------------------------------
+# -- runs that were broken off ---------------------------------------------------------------------
 
 
-def test_ctrl_c_saves_what_there_is(
+def test_ctrl_c_saves_the_draws_so_far(
     games: Path,
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """The signal comes once the first draws are there."""
-    from luce.sampling import chains as sampling
+    """The sampler returns 50 of 200 draws, as it does after Ctrl-C."""
+    whole = Posterior.sample
 
-    monkeypatch.setattr(sampling, "_CHUNK_STEPS", 100)
-    drawn, waiting = sampling._draw, threading.main_thread().ident
-    assert waiting is not None
+    def interrupted(posterior: Posterior, draws: int, **options: Any) -> Any:
+        tree = whole(posterior, 50, **options)
+        tree.attrs["interrupted"] = 1
+        return tree
 
-    def draw(*arguments: Any) -> None:
-        drawn(*arguments)
-        signal.pthread_kill(waiting, signal.SIGINT)
-        time.sleep(0.3)  # or it might be done before the signal is heard
-
-    monkeypatch.setattr(sampling, "_draw", draw)
+    monkeypatch.setattr(Posterior, "sample", interrupted)
     target = tmp_path / "run.nc"
     fit = ("--method", "waiting-times", "--draws", 200, "--chains", 1, "--seed", 1)
     code, out, err = run(capsys, "fit", games, *fit, "--out", target)
     assert code == 130
-    done = luce.load(target).posterior.sizes["draw"]
-    assert 0 < done < 200
-    assert err.splitlines()[-1] == f"luce: interrupted. {done:,} of 200 draws were made."
+    assert luce.load(target).posterior.sizes["draw"] == 50
+    assert err.splitlines()[-1] == "luce: interrupted. 50 of 200 draws were made."
     assert out.splitlines()[-1] == f"Saved: {target}"
 
 
@@ -190,22 +167,14 @@ def test_resume_goes_on_and_says_what_there_is(
     apart: Path,
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
+    breaking: Callable[[int], None],
 ) -> None:
-    folder, left = tmp_path / "run.zarr", [1]
-
-    def write(path: Path, content: Any) -> bytes:
-        left[0] -= 1
-        if left[0] < 0:
-            raise BrokenOff
-        return durable.write_whole(path, content)
-
-    with monkeypatch.context() as patch:
-        for module in (disk, journal):
-            patch.setattr(module, "write_whole", write)
-        with pytest.raises(BrokenOff):
-            main(["fit", str(apart), "--draws", "30", "--seed", "3", "--out", str(folder),
-                  "--stream"])  # fmt: skip
+    folder = tmp_path / "run.zarr"
+    fit = ["fit", str(apart), "--draws", "30", "--seed", "3", "--out", str(folder), "--stream"]
+    breaking(1)
+    with pytest.raises(BrokenOff):
+        main(fit)
+    breaking(10**9)  # files are written again
     capsys.readouterr()
     code, out, err = run(capsys, "resume", folder, "--threads", 1)
     assert (code, err) == (0, "")
@@ -218,7 +187,7 @@ def test_resume_goes_on_and_says_what_there_is(
     assert (code, err) == (1, f"luce: {tmp_path / 'none.zarr'} does not exist, or is no folder.\n")
 
 
-# -- whoever reads what is printed -----------------------------------------------------------------
+# -- readers of the output -------------------------------------------------------------------------
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full here")
@@ -267,7 +236,7 @@ def test_wrong_usage_is_exit_code_2(capsys: pytest.CaptureFixture[str]) -> None:
     assert "usage: luce" in capsys.readouterr().err
 
 
-# -- the paper -------------------------------------------------------------------------------------
+# -- demo and paper --------------------------------------------------------------------------------
 
 
 def test_the_demo_draws_what_its_seed_says(capsys: pytest.CaptureFixture[str]) -> None:
@@ -292,100 +261,3 @@ def test_a_figure_of_the_paper_is_written_and_judged(
     code, _, err = run(capsys, *paper, "--figure", "nothing")
     assert code == 1
     assert "there is no figure 'nothing'" in err
-
-
-# -- waiting ---------------------------------------------------------------------------------------
-
-
-def test_a_bar_appears_only_where_one_waits(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def shown(wanted: bool) -> str:
-        with progress.ProgressBar(4, wanted) as bar:
-            bar.update(1)
-            bar.update(3, "drawing")
-        return capsys.readouterr().err
-
-    assert shown(True) == ""
-    monkeypatch.setattr(progress, "_PATIENCE", 0.0)
-    assert shown(False) == ""
-    assert "75%" in shown(True)
-    with progress.ProgressBar(2, True) as bar:
-        bar.step("reading")
-        bar.step("drawing")
-    said = capsys.readouterr().err
-    assert "drawing" in said
-    assert "100%" in said
-    with suppress(KeyError), progress.ProgressBar(2, True) as bar:
-        bar.step("reading")
-        bar.step("drawing")
-        raise KeyError
-    assert "100%" not in capsys.readouterr().err  # what failed is not done
-
-
-def test_compilation_is_announced_once_and_only_where_there_is_any(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def kernel(folder: Path | None) -> Any:
-        stats = SimpleNamespace(cache_path=None if folder is None else str(folder))
-        return SimpleNamespace(stats=stats, __module__="luce.kernels.a", __name__="advance")
-
-    def said(folder: Path | None) -> str:
-        monkeypatch.setattr(progress, "_announced", False)
-        progress.announce_compilation(kernel(folder))
-        progress.announce_compilation(kernel(None))  # once is enough
-        return capsys.readouterr().err
-
-    assert "set NUMBA_CACHE_DIR" in said(None)
-    assert "this happens once" in said(tmp_path)
-    (tmp_path / "a.advance-12.py311.nbi").touch()
-    assert said(tmp_path) == ""
-    monkeypatch.setattr(progress, "_announced", False)
-    progress.announce_compilation(len)  # nothing that numba compiles
-    assert capsys.readouterr().err == ""
-    monkeypatch.setattr(progress, "_announced", False)
-    progress.announce_compilation()
-    assert progress._announced
-    assert "NUMBA_CACHE_DIR" not in capsys.readouterr().err
-
-
-# -- errors and warnings ---------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("kind", [BadRowsError, SkippedRowsWarning])
-def test_problems_travel_between_processes(kind: Any) -> None:
-    problem = Problem(3, "no number.")
-    again = pickle.loads(pickle.dumps(kind([problem], "line", "votes.csv")))
-    assert type(again) is kind
-    assert (again.problems, again.unit, again.source) == ([problem], "line", "votes.csv")
-    assert "votes.csv: " in str(again)
-    assert "line 3: no number." in str(again)
-
-
-def test_long_lists_of_problems_are_cut() -> None:
-    problems = [Problem(k, "wrong.") for k in range(1, 26)]
-    assert listed(problems, "row").splitlines()[-1] == "  ... and 5 more rows"
-    assert listed(problems[:1], "row") == "row 1: wrong."
-    assert listed([Problem(0, "no header.")], "row") == "no header."
-    assert "Mend them, or leave them out" in str(BadRowsError(problems))
-
-
-def test_errors_and_warnings_carry_what_was_found() -> None:
-    with pytest.raises(NotExactError) as inexact:
-        luce.Posterior(luce.from_pairs([("a", "b"), ("b", "c"), ("c", "a")])).mean()
-    assert inexact.value.cores == 1
-    assert NoMaximumError("none", [("a", "b"), ("c",)]).groups == [["a", "b"], ["c"]]
-    assert EvidenceWarning("in doubt", {"a": (1.0, 2.0, 3.0)}).estimates == {"a": (1.0, 2.0, 3.0)}
-    assert EvidenceWarning("in doubt").estimates == {}
-    doubt = ConvergenceWarning("not yet", 1.2, 30.0)
-    assert (doubt.rhat, doubt.ess) == (1.2, 30.0)
-
-
-def test_warnings_point_at_the_user_or_are_gathered() -> None:
-    with warnings_gathered() as found:
-        warn_user(EvidenceWarning("one"))
-    assert [str(warning) for warning in found] == ["one"]
-    with pytest.warns(EvidenceWarning, match="two") as caught:
-        warn_user(EvidenceWarning("two"))
-    assert caught[0].filename == __file__
-    assert len(found) == 1

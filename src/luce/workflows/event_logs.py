@@ -1,4 +1,4 @@
-"""Raw logs reduced to counts where they lie: one row an event, in Parquet, on workers."""
+"""Event logs in Parquet, one row an event, added up to counts by Dask workers."""
 
 from __future__ import annotations
 
@@ -20,22 +20,22 @@ def reduce_logs(
     storage_options: Mapping[str, Any] | None = None,
     **options: Any,
 ) -> ConditionalCounts:
-    """Read event logs with Dask: workers group equal rows, and only distinct ones come here.
+    """Read event logs with Dask: workers group equal rows, and only distinct rows are sent back.
 
     Parameters
     ----------
     path
         A Parquet file or folder, a pattern or a list of them; on this machine or, with a prefix
-        such as ``s3://`` or ``gs://``, wherever fsspec can reach.
+        such as ``s3://`` or ``gs://``, on any store that fsspec can reach.
     kind
-        What the rows are: "pairs", "rankings", "choices", "transitions", "table", "teams" or
+        Kind of the rows: "pairs", "rankings", "choices", "transitions", "table", "teams" or
         "groups".
     cluster
         As in `luce.sample_sharded`; None reads in threads of this process.
     storage_options
-        What fsspec needs to know of an object store: keys, endpoints.
+        Options of fsspec for an object store: keys, endpoints.
     options
-        Those of the reader: column names, ties and so on.
+        Options of the reader: column names, ties and so on.
 
     Examples
     --------

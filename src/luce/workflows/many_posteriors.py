@@ -1,9 +1,11 @@
-"""Many posteriors at once: one for each group of a frame, spread over workers in blocks."""
+"""Posteriors of many groups, one for each, drawn here or in blocks on workers."""
 
 from __future__ import annotations
 
 import hashlib
+import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,11 +22,11 @@ from luce.sampling.settings import Settings
 if TYPE_CHECKING:
     from distributed import Client
 
-_Job = tuple[Label, Any]  # a name, and a posterior or the rows it is made of
-_Found = tuple[Any, list[Warning]]  # an answer, and what was warned of on the way
+_Job = tuple[Label, Any]  # the group's name, and its posterior or its rows
+_Found = tuple[Any, list[Warning]]  # the group's answer, and the warnings given on the way
 
-# Blocks for each worker: enough that none waits long for the last, few enough to be cheap.
-_BLOCKS = 8
+# Blocks of groups for each worker: enough to balance the load, few enough to cost little.
+_BLOCKS_A_WORKER = 8
 
 
 def sample_many(
@@ -41,9 +43,9 @@ def sample_many(
     progress: bool = True,
     **options: Any,
 ) -> dict[Label, Any]:
-    """Draw from many posteriors, each the data of one group.
+    """Draw from the posteriors of many groups.
 
-    What is drawn for a group depends on the seed, its name and its data alone.
+    The draws of a group depend on the seed, its name and its data alone.
 
     Parameters
     ----------
@@ -51,23 +53,23 @@ def sample_many(
         A frame (pandas, polars, pyarrow ...) whose column or columns `by` name the group of each
         row; or a mapping from names to posteriors.
     by
-        Name of that column, or names of several: then groups are named by tuples.
+        Name of that column, or names of several columns: groups are then named by tuples.
     kind
-        What the rows are: "pairs", "rankings", "choices", "transitions", "table", "teams" or
+        Kind of the rows: "pairs", "rankings", "choices", "transitions", "table", "teams" or
         "groups".
     concentration
         The prior's parameter, one number for all.
     draws, chains, seed
         As in `Posterior.sample`.
     answer
-        What to make of each run before it is sent back, a function of the DataTree such as
-        `luce.answers.expected_order`: runs themselves are large.  The runs, unless given.
+        Function of a run (a DataTree), such as `luce.answers.expected_order`, whose value is sent
+        back instead of the run, which may be large.  The runs themselves unless given.
     cluster
         As in `luce.sample_sharded`.
     progress
         Show a bar for anything longer than two seconds?
     options
-        For the reader and for `Posterior.sample`: column names, ties, method and so on.
+        Options of the reader and of `Posterior.sample`: column names, ties, method and so on.
 
     Returns
     -------
@@ -78,12 +80,20 @@ def sample_many(
     --------
     >>> import luce
     >>> games = {"league": list("AABBB"), "winner": list("xyuvu"), "loser": list("yzvuw")}
-    >>> luce.sample_many(games, "league", "pairs", seed=1, answer=luce.answers.expected_order, cluster=None)
+    >>> order = luce.answers.expected_order
+    >>> luce.sample_many(games, "league", "pairs", seed=1, answer=order, cluster=None)
     {'A': ['x', 'y', 'z'], 'B': ['u', 'v', 'w']}
     """
-    entropy = Settings(draws=draws, chains=chains, seed=seed).seed_sequence()
+    reading, sampling = _split_options(kind, options)
     work = _Work(
-        kind, concentration, draws, chains, entropy, answer, *_split_options(kind, options)
+        kind=kind,
+        concentration=concentration,
+        draws=draws,
+        chains=chains,
+        seed=Settings(draws=draws, chains=chains, seed=seed).seed_sequence(),
+        answer=answer,
+        reading=reading,
+        sampling=sampling,
     )
     jobs = _jobs(data, by, kind)
     with connected(cluster) as client, ProgressBar(len(jobs), progress) as bar:
@@ -96,7 +106,7 @@ def sample_many(
 
 
 def _warn(said: dict[Label, list[Warning]]) -> None:
-    """Pass on what groups warned of, and of convergence in one sentence for all."""
+    """Repeat the groups' warnings; those of convergence as one warning for all groups."""
     doubtful: dict[Label, ConvergenceWarning] = {}
     for name, warnings in said.items():
         for warning in warnings:
@@ -114,26 +124,21 @@ def _warn(said: dict[Label, list[Warning]]) -> None:
         warn_user(ConvergenceWarning(message, each.rhat, each.ess))
 
 
+@dataclass(frozen=True, eq=False)
 class _Work:
-    """What is done for each group; sent to the workers."""
+    """The task of each group, sent to the workers: read, draw, answer."""
 
-    def __init__(
-        self,
-        kind: str | None,
-        concentration: Concentration,
-        draws: int,
-        chains: int,
-        seed: np.random.SeedSequence,
-        answer: Callable[[Any], Any] | None,
-        reading: dict[str, Any],
-        sampling: dict[str, Any],
-    ) -> None:
-        self.kind, self.concentration, self.answer = kind, concentration, answer
-        self.draws, self.chains, self.seed = draws, chains, seed
-        self.reading, self.sampling = reading, sampling
+    kind: str | None
+    concentration: Concentration
+    draws: int
+    chains: int
+    seed: np.random.SeedSequence
+    answer: Callable[[Any], Any] | None
+    reading: dict[str, Any]
+    sampling: dict[str, Any]
 
     def __call__(self, jobs: list[_Job]) -> dict[Label, _Found]:
-        """Draw from the posteriors of a block of groups; warnings are for the driver to show."""
+        """Draw the posteriors of a block of groups; return warnings for the caller to show."""
         found: dict[Label, _Found] = {}
         for name, given in jobs:
             with warnings_gathered() as said:
@@ -141,23 +146,29 @@ class _Work:
         return found
 
     def _one(self, name: Label, given: Any) -> Any:
+        """Draw one group's posterior and return its answer; errors name the group."""
         try:
-            if isinstance(given, Posterior):
-                posterior = given
-            else:
-                counts = READERS[str(self.kind)](given, **self.reading).counts
-                if isinstance(counts, dict):
-                    raise DataError("rows='separate' makes several posteriors of a group itself.")
-                posterior = Posterior(counts, self.concentration)
+            posterior = given if isinstance(given, Posterior) else self._posterior_of(given)
             run = posterior.sample(
-                self.draws, chains=self.chains, seed=self._seed_of(name), threads=1, progress=False,
+                self.draws,
+                chains=self.chains,
+                seed=self._seed_of(name),
+                threads=1,
+                progress=False,
                 **self.sampling,
-            )  # fmt: skip
+            )
             return run if self.answer is None else self.answer(run)
         except LuceError as error:
             raise DataError(f"group {name!r}: {error}") from error
 
+    def _posterior_of(self, rows: Any) -> Posterior:
+        counts = READERS[str(self.kind)](rows, **self.reading).counts
+        if isinstance(counts, dict):
+            raise DataError("rows='separate' makes several posteriors of a group itself.")
+        return Posterior(counts, self.concentration)
+
     def _seed_of(self, name: Label) -> np.random.SeedSequence:
+        """Return the group's own seed, from the common one and a digest of its name."""
         digest = hashlib.sha256(canonical_name(name).encode()).digest()
         words = tuple(np.frombuffer(digest[:16], np.uint32).tolist())
         return np.random.SeedSequence(self.seed.entropy, spawn_key=(*self.seed.spawn_key, *words))
@@ -166,9 +177,7 @@ class _Work:
 def _split_options(
     kind: str | None, options: dict[str, Any]
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Options of the reader, and those of `sample`."""
-    import inspect
-
+    """Split options into those of the reader and those of `sample`; refuse all others."""
     ours = set(inspect.signature(Posterior.sample).parameters) - {"to", "cluster", "threads"}
     sampling = {name: value for name, value in options.items() if name in ours}
     reading = {name: value for name, value in options.items() if name not in ours}
@@ -182,6 +191,7 @@ def _split_options(
 
 
 def _jobs(data: Any, by: str | Sequence[str] | None, kind: str | None) -> list[_Job]:
+    """List the groups with their posteriors or rows."""
     if isinstance(data, Mapping) and data and all(isinstance(v, Posterior) for v in data.values()):
         if by is not None or kind is not None:
             raise DataError("posteriors are given by name, so by= and kind= have no meaning here.")
@@ -197,7 +207,7 @@ def _jobs(data: Any, by: str | Sequence[str] | None, kind: str | None) -> list[_
 
 
 def _of_columns(data: Mapping[str, Any], columns: list[str]) -> dict[tuple[Any, ...], Any]:
-    """Rows of a mapping of columns, by group, in the order in which groups first appear."""
+    """Split a mapping of columns into groups, in the order in which they first appear."""
     _check_columns(list(data), columns)
     places: dict[tuple[Any, ...], list[int]] = {}
     for place, key in enumerate(zip(*(data[column] for column in columns), strict=True)):
@@ -210,7 +220,7 @@ def _of_columns(data: Mapping[str, Any], columns: list[str]) -> dict[tuple[Any, 
 
 
 def _of_frame(data: Any, columns: list[str]) -> dict[tuple[Any, ...], Any]:
-    """Rows of a frame, by group, in the order in which groups first appear."""
+    """Split a frame into groups, in the order in which they first appear."""
     import narwhals as nw
 
     frame: Any = nw.from_native(data, pass_through=False)
@@ -222,20 +232,23 @@ def _of_frame(data: Any, columns: list[str]) -> dict[tuple[Any, ...], Any]:
 
 
 def _check_columns(there: list[str], wanted: list[str]) -> None:
+    """Refuse a column of groups that the data lack."""
     missing = [column for column in wanted if column not in there]
     if missing:
         raise DataError(f"there is no column {missing[0]!r}; the columns are {some(there)}.")
 
 
 def _here(work: _Work, jobs: list[_Job]) -> Iterator[dict[Label, _Found]]:
+    """Draw group after group in this process."""
     for job in jobs:
         yield work([job])
 
 
 def _there(client: Client, work: _Work, jobs: list[_Job]) -> Iterator[dict[Label, _Found]]:
+    """Draw blocks of groups on the workers, and yield each when it is done."""
     from distributed import as_completed
 
-    size = max(1, -(-len(jobs) // (_BLOCKS * len(workers_of(client)))))
+    size = max(1, -(-len(jobs) // (_BLOCKS_A_WORKER * len(workers_of(client)))))
     blocks = [jobs[start : start + size] for start in range(0, len(jobs), size)]
     futures = [client.submit(work, block, pure=False) for block in blocks]
     try:

@@ -1,4 +1,4 @@
-"""The numbers behind the figures, as columns of a table, one row for each thing drawn."""
+"""The numbers behind the figures, as columns of CSV files."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from luce.paper.experiments import Comparison
 Columns = Mapping[str, Iterable[Any]]
 
 
-def densities_numbers(found: Densities) -> Columns:
-    """One row for each triangle of the mesh: its centre and its mass under each density."""
+def densities_table(found: Densities) -> Columns:
+    """List the triangles of the mesh: their centres and their masses under each density."""
     centre = found.corners.mean(axis=1).T
     return {
         **{f"pi_{k + 1}": x for k, x in enumerate(centre)},
@@ -30,8 +30,8 @@ def densities_numbers(found: Densities) -> Columns:
     }
 
 
-def autocorrelation_numbers(ten: Comparison) -> Columns:
-    """One row for each sampler, component and lag."""
+def autocorrelation_table(ten: Comparison) -> Columns:
+    """List mean and percentiles of the autocorrelation by sampler, component and lag."""
     rows = [
         (run.sampler.key, component + 1, lag, *_spread(run.autocorrelation[:, lag, component]))
         for run in ten
@@ -41,8 +41,8 @@ def autocorrelation_numbers(ten: Comparison) -> Columns:
     return _columns(("sampler", "component", "lag", "mean", "percentile_10", "percentile_90"), rows)
 
 
-def mpsrf_numbers(found: Comparison) -> Columns:
-    """One row for each sampler and index."""
+def mpsrf_table(found: Comparison) -> Columns:
+    """List R-hat by sampler and index."""
     rows = [
         (run.sampler.key, int(t), t * run.seconds, r)
         for run in found
@@ -51,8 +51,8 @@ def mpsrf_numbers(found: Comparison) -> Columns:
     return _columns(("sampler", "draws", "seconds", "rhat"), rows)
 
 
-def convergence_numbers(ten: Comparison) -> Columns:
-    """One row for each sampler, statistic and index."""
+def convergence_table(ten: Comparison) -> Columns:
+    """List mean and percentiles of the error by sampler, statistic and index."""
     rows = [
         (run.sampler.key, name, int(t), t * run.seconds, *_spread(error[:, k]))
         for run in ten
@@ -63,8 +63,8 @@ def convergence_numbers(ten: Comparison) -> Columns:
     return _columns(head, rows)
 
 
-def rates_numbers(comparisons: Iterable[Comparison]) -> Columns:
-    """One row for each number of categories and sampler."""
+def rates_table(comparisons: Iterable[Comparison]) -> Columns:
+    """List seconds a draw and effective draws a second by number of categories and sampler."""
     rows = [
         (
             found.n,
@@ -81,8 +81,8 @@ def rates_numbers(comparisons: Iterable[Comparison]) -> Columns:
     return _columns((*head, "proposal_concentration", "accepted"), rows)
 
 
-def claims_numbers(claims: Mapping[str, list[Claim]]) -> Columns:
-    """One row for each claim."""
+def claims_table(claims: Mapping[str, list[Claim]]) -> Columns:
+    """List the claims with their verdicts."""
     rows = [
         (
             figure,
@@ -110,8 +110,10 @@ def write_csv(path: Path, columns: Columns) -> None:
 
 
 def _spread(values: FloatArray) -> tuple[float, ...]:
+    """Return mean, 10th and 90th percentile."""
     return (float(values.mean()), *np.percentile(values, [10, 90]).tolist())
 
 
 def _columns(head: tuple[str, ...], rows: list[tuple[Any, ...]]) -> Columns:
+    """Turn rows into named columns."""
     return dict(zip(head, zip(*rows, strict=True), strict=True))

@@ -1,4 +1,4 @@
-"""How much of an answer is the prior's: the same data under several concentrations."""
+"""Sensitivity to the prior: the same data under several concentrations."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from luce.errors import DataError
 from luce.posterior import Posterior
 
 if TYPE_CHECKING:
-    from xarray import Dataset
+    from xarray import Dataset, DataTree
 
 
 def sensitivity(
@@ -28,7 +28,7 @@ def sensitivity(
     among: Labels | None = None,
     **options: Any,
 ) -> Dataset:
-    """Draw the posterior under each of several concentrations, and put the answers side by side.
+    """Draw the posterior under each of several concentrations and compare the answers.
 
     Parameters
     ----------
@@ -39,11 +39,11 @@ def sensitivity(
     draws
         Draws a chain.
     interval
-        Probability that the intervals hold.
+        Probability of the intervals.
     among
-        These categories only, ranked as if the others did not take part.
+        Categories to compare, ranked as if no others existed; all unless given.
     options
-        Those of `Posterior.sample`: chains, seed, method and so on.
+        Options of `Posterior.sample`: chains, seed, method and so on.
 
     Returns
     -------
@@ -62,14 +62,17 @@ def sensitivity(
     values = [read_number(a, "the concentration") for a in concentrations]
     if not values or len(set(values)) < len(values):
         raise DataError(f"concentrations = {values}; give one or more different numbers.")
-    answers = []
-    for a in values:
-        run = Posterior(counts, a).sample(draws, **options)
-        answer = intervals(run["posterior"]["probabilities"], interval)
-        best = probability_best(run, among=among)
-        answer = answer.sel(category=best["category"])
-        answer["p_best"] = best
-        answer["rank"] = expected_ranks(run, among=among)["mean"]
-        answers.append(answer)
+    answers = [
+        _answers(Posterior(counts, a).sample(draws, **options), interval, among) for a in values
+    ]
     index = xr.DataArray(np.asarray(values), dims="concentration", name="concentration")
     return xr.concat(answers, index)
+
+
+def _answers(run: DataTree, interval: float, among: Labels | None) -> Dataset:
+    """Return intervals, probabilities to be best and expected ranks of one run."""
+    best = probability_best(run, among=among)
+    answer = intervals(run["posterior"]["probabilities"], interval).sel(category=best["category"])
+    answer["p_best"] = best
+    answer["rank"] = expected_ranks(run, among=among)["mean"]
+    return answer

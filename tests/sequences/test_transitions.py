@@ -1,78 +1,16 @@
-"""One sweep in somebody's loop, and rows that share a base, on tiny problems."""
+"""Transitions with a common base on tiny problems: rows, states that come and go, a short fit."""
 
-import os
 from typing import Any
 
 import numpy as np
 import pytest
-from lib.oracles import simplex_quadrature
+from lib.bounds import SEED
 
 import luce
-from luce import ConditionalCounts, Gamma, GibbsStep, HDPTransitions
+from luce import Gamma, HDPTransitions
 from luce.errors import DataError
 
 pytestmark = pytest.mark.filterwarnings("ignore::luce.ConvergenceWarning")
-SEED = int(os.environ.get("LUCE_TEST_SEED", "0"))
-
-
-def test_a_batch_of_sweeps_is_near_the_truth() -> None:
-    """Sweeps of 40 chains at once, started from the prior; |z| of six means."""
-    step = GibbsStep(3, within=[[0, 1], [1, 2], [0, 2]])
-    counts = ([5.0, 7.0, 4.0], [7.0, 5.0, 4.0])
-    exponents = {frozenset([0]): 5.0, frozenset([1]): 7.0, frozenset([2]): 4.0}
-    exponents |= {frozenset([0, 1]): -7.0, frozenset([1, 2]): -5.0, frozenset([0, 2]): -4.0}
-    prior = np.array([0.8, 1.5, 1.1])
-    rng = np.random.default_rng([SEED, 1])
-    p = rng.dirichlet(prior, 40)
-    log_p = np.log(p)
-    table = [np.broadcast_to(c, (40, 3)) for c in counts]
-    kept, kept_logs = [], []
-    for k in range(40):
-        p = step(rng, p, tuple(table), prior)
-        log_p = step.log_step(rng, log_p, tuple(table), prior)
-        if k >= 10:
-            kept.append(p)
-            kept_logs.append(np.exp(log_p))
-    truth = simplex_quadrature(exponents, prior.tolist()).mean
-    del exponents[frozenset((0, 2))]
-    wrong = simplex_quadrature(exponents, prior.tolist()).mean
-    for draws in (np.array(kept), np.array(kept_logs)):
-        np.testing.assert_allclose(draws.sum(axis=2), 1, rtol=1e-12)
-        means = draws.mean(axis=0)  # a chain each, and chains are independent
-        error = means.std(axis=0, ddof=1) / np.sqrt(40)
-        assert np.abs((means.mean(axis=0) - truth) / error).max() < 6
-        assert np.abs((means.mean(axis=0) - wrong) / error).max() > 6
-
-
-def test_tables_and_totals_are_the_same_step() -> None:
-    step = GibbsStep("abcd", without=[["a"], ["b"], ["c"], ["d"]])
-    table = np.array([[0, 3, 1, 2], [4, 0, 0, 1], [2, 2, 0, 5], [1, 0, 3, 0]])
-    totals = (table.sum(axis=0).astype(float), table.sum(axis=1).astype(float))
-    p = np.full(4, 0.25)
-    one = step(np.random.default_rng(2), p, table, 1.3)
-    other = step(np.random.default_rng(2), p, totals, 1.3)
-    np.testing.assert_array_equal(one, other)
-    small = step.log_step(np.random.default_rng(2), np.log(p), table, 1e-4)
-    assert np.isfinite(small).all()
-    np.testing.assert_allclose(np.exp(small).sum(), 1, rtol=1e-12)
-    with pytest.raises(luce.LuceError, match="shape"):
-        step(np.random.default_rng(2), p, np.ones((3, 4)), 1.0)
-
-
-def test_sets_of_data_in_every_form() -> None:
-    counts = ConditionalCounts("abcdef").observe_ranking("cabdef").observe({"f": 2}, without="ab")
-    counts = counts.observe({"e": 1, "d": 2}, within="de").observe({"a": 3}, without="f")
-    step = GibbsStep.of(counts)
-    outcomes, waits = step.totals(counts)
-    rng = np.random.default_rng([SEED, 3])
-    for a in (1.0, np.linspace(0.01, 0.3, 6)):
-        given = np.tile(outcomes, (5, 1)), np.tile(waits, (5, 1))
-        p = step(rng, np.full((5, 6), 1 / 6), given, a)
-        np.testing.assert_allclose(p.sum(axis=1), 1, rtol=1e-12)
-        assert len(np.unique(p[:, 0])) == 5
-    with pytest.raises(luce.LuceError, match="group"):
-        GibbsStep.of(counts.observe_group("ab", 9))
-
 
 COUNTS = np.array([[0, 9, 2], [4, 0, 7], [1, 3, 0]])
 
