@@ -17,7 +17,7 @@ import scipy.stats as stats
 
 from luce.kernels import KERNELS
 from luce.kernels.binomial import binomial_draw
-from luce.kernels.grouped import split_groups, split_space
+from luce.kernels.grouped_outcomes import split_groups, split_space
 from luce.kernels.jit import compiled
 from luce.kernels.joined import join_nests
 from luce.kernels.metropolis import _log_proposal

@@ -15,7 +15,7 @@ from luce import ConditionalCounts, DirichletProcess, Gamma, Posterior
 from luce.counts.family import describe_set
 from luce.errors import DataError, MethodError
 from luce.kernels.random import new_bits
-from luce.kernels.tables import fill_tables
+from luce.kernels.restaurant_tables import fill_tables
 
 pytestmark = pytest.mark.filterwarnings("ignore::luce.ConvergenceWarning")
 SEED = int(os.environ.get("LUCE_TEST_SEED", "0"))

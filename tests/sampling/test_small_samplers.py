@@ -20,7 +20,7 @@ from luce.errors import MethodError
 from luce.kernels.binomial import binomial_draw
 from luce.kernels.jit import compiled
 from luce.kernels.random import fill, new_bits
-from luce.kernels.tables import fill_tables
+from luce.kernels.restaurant_tables import fill_tables
 
 pytestmark = pytest.mark.filterwarnings("ignore::luce.ConvergenceWarning")
 

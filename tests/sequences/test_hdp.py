@@ -27,7 +27,7 @@ import luce
 from luce import Gamma, HDPTransitions
 from luce.errors import DataError
 from luce.kernels.random import new_bits
-from luce.kernels.tables import fill_tables
+from luce.kernels.restaurant_tables import fill_tables
 from luce.sequences import HDPState
 
 SEED = int(os.environ.get("LUCE_TEST_SEED", "0"))

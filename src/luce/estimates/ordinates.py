@@ -17,7 +17,7 @@ _LEAST_LOG = -600.0
 
 def heights(problem: Problem, logs: FloatArray) -> FloatArray:
     """H of log probabilities, shape (rows, n), each row normalised."""
-    from luce.kernels.ordinates import log_heights
+    from luce.kernels.densities_at import log_heights
 
     out = np.empty(len(logs))
     small = logs.min(axis=1) < _LEAST_LOG
@@ -34,14 +34,14 @@ def next_gammas(
     problem: Problem, logs: FloatArray, seed: np.random.SeedSequence
 ) -> tuple[FloatArray, FloatArray]:
     """Shapes and log rates of the gammas that the next sweep from each row would draw."""
-    from luce.kernels import ordinates
-    from luce.kernels.grouped import split_space
+    from luce.kernels import densities_at
+    from luce.kernels.grouped_outcomes import split_space
     from luce.kernels.random import new_bits
 
     shape, log_rate = np.empty(logs.shape), np.empty(logs.shape)
     states = np.ascontiguousarray(logs) if problem.wide else np.exp(logs)
     plain = problem._replace(fit=None)
-    ordinates.next_gammas(new_bits(seed), plain, states, split_space(problem), shape, log_rate)
+    densities_at.next_gammas(new_bits(seed), plain, states, split_space(problem), shape, log_rate)
     return shape, log_rate
 
 

@@ -17,7 +17,7 @@ from luce.kernels import (
     rejection,
     waiting_times,
 )
-from luce.kernels.grouped import SplitSpace
+from luce.kernels.grouped_outcomes import SplitSpace
 from luce.kernels.problem import Problem
 
 Advance = Callable[

@@ -25,7 +25,7 @@ import numpy as np
 from luce._types import BoolArray, FloatArray, WordArray
 from luce.kernels.jit import compiled, internal
 from luce.kernels.random import gamma, log_gamma, poisson
-from luce.kernels.tables import draw_tables
+from luce.kernels.restaurant_tables import draw_tables
 
 _LARGEST_LOG = 680.0  # of a Poisson mean that is drawn as such
 _LEAST_SHAPE = 1e-300  # a gamma of this shape still has a logarithm

@@ -14,7 +14,7 @@ import math
 import numpy as np
 
 from luce._types import FloatArray, WordArray
-from luce.kernels.grouped import SplitSpace, split_groups
+from luce.kernels.grouped_outcomes import SplitSpace, split_groups
 from luce.kernels.jit import borrowed, compiled, embedded, on_stack
 from luce.kernels.problem import Problem, Wide
 from luce.kernels.random import gamma_or_log, poisson, scaled_gamma

@@ -14,7 +14,7 @@ import math
 import numpy as np
 
 from luce._types import FloatArray, WordArray
-from luce.kernels.grouped import SplitSpace
+from luce.kernels.grouped_outcomes import SplitSpace
 from luce.kernels.jit import borrowed, compiled, internal, on_stack
 from luce.kernels.problem import Problem
 from luce.kernels.random import log_gamma, uniform

@@ -18,7 +18,7 @@ import numpy as np
 
 from luce._types import FloatArray, WordArray
 from luce.kernels import waiting_times
-from luce.kernels.grouped import SplitSpace
+from luce.kernels.grouped_outcomes import SplitSpace
 from luce.kernels.jit import compiled, internal
 from luce.kernels.problem import Problem
 from luce.kernels.random import exponential, gamma_spread, log_gamma, uniform

@@ -12,7 +12,7 @@ import math
 import numpy as np
 
 from luce._types import FloatArray, WordArray
-from luce.kernels.grouped import SplitSpace
+from luce.kernels.grouped_outcomes import SplitSpace
 from luce.kernels.jit import borrowed, compiled, on_stack
 from luce.kernels.log_powers import log_power_product
 from luce.kernels.problem import Problem

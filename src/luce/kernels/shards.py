@@ -10,7 +10,7 @@ whoever works on the block, and however often, draws the same.
 import numpy as np
 
 from luce._types import FloatArray, WordArray
-from luce.kernels.grouped import SplitSpace, split_groups
+from luce.kernels.grouped_outcomes import SplitSpace, split_groups
 from luce.kernels.jit import borrowed, compiled, on_stack
 from luce.kernels.problem import Problem
 from luce.kernels.random import gamma_of, gamma_spread, next_word, scaled_gamma

@@ -13,7 +13,7 @@ redrawn at no cost if it enters only here: in u_t = Λ u'_t and λ_i / Λ the sw
 import numpy as np
 
 from luce._types import FloatArray, WordArray
-from luce.kernels.grouped import SplitSpace, split_groups
+from luce.kernels.grouped_outcomes import SplitSpace, split_groups
 from luce.kernels.jit import borrowed, compiled, on_stack
 from luce.kernels.problem import Problem
 from luce.kernels.random import gamma_spread, scaled_gamma

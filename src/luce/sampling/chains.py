@@ -22,7 +22,7 @@ from luce.sampling.progress import ProgressBar, ctrl_c_noted
 from luce.sampling.settings import Settings
 
 if TYPE_CHECKING:
-    from luce.kernels.grouped import SplitSpace
+    from luce.kernels.grouped_outcomes import SplitSpace
 
 # A chunk is the work between two looks at the clock: about this many elementary steps (5 ms), few
 # enough that what one step of the work writes is still in the cache when the next reads it.
@@ -125,7 +125,7 @@ def _new_chain(
     settings: Settings,
     start: FloatArray | None,
 ) -> Chain:
-    from luce.kernels.grouped import split_space
+    from luce.kernels.grouped_outcomes import split_space
     from luce.kernels.random import new_bits
 
     *part_seeds, split_seed = seeds.spawn(len(method.parts) + 1)

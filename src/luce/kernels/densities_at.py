@@ -7,7 +7,7 @@ so the density of the next draw is known in closed form once their shapes and ra
 import numpy as np
 
 from luce._types import FloatArray, WordArray
-from luce.kernels.grouped import SplitSpace, split_groups
+from luce.kernels.grouped_outcomes import SplitSpace, split_groups
 from luce.kernels.jit import borrowed, compiled, on_stack
 from luce.kernels.problem import Problem
 from luce.kernels.random import gamma_spread, scaled_gamma
