@@ -17,7 +17,7 @@ _LEAST_LOG = -600.0
 
 def heights(problem: Problem, logs: FloatArray) -> FloatArray:
     """H of log probabilities, shape (rows, n), each row normalised."""
-    from luce.kernels.densities_at import log_heights
+    from luce.kernels.densities_at import log_densities
 
     out = np.empty(len(logs))
     small = logs.min(axis=1) < _LEAST_LOG
@@ -25,7 +25,7 @@ def heights(problem: Problem, logs: FloatArray) -> FloatArray:
         if which.any():
             rows, part = logs[which], np.empty(int(which.sum()))
             kind = problem._replace(wide=True if apart else None, fit=None)
-            log_heights(kind, rows if apart else np.exp(rows), part)
+            log_densities(kind, rows if apart else np.exp(rows), part)
             out[which] = part
     return out
 
