@@ -79,19 +79,12 @@ def test_a_random_concentration_is_drawn_after_the_same_sweep(nests: list[Nest])
     log_p = np.log(generator(4).dirichlet(np.ones(5)))
     net = problem.total_shape - a * weights.sum()
     hyper = random_concentration.make_hyperprior(counts, net, 2.0, 1.5, weights)
-    expected, _, _ = sweep(problem, log_p, 903)
-    tuning, out, stat = np.full(4, np.log(a)), np.empty((1, 5)), np.empty(1)
-    random_concentration.advance(
-        bits(903),
-        problem._replace(fit=hyper),
-        log_p,
-        tuning,
-        False,
-        out,
-        stat,
-        split_space(problem),
-    )
-    np.testing.assert_allclose(out[0], expected, rtol=1e-12)
-    np.testing.assert_array_equal(out[0], log_p)
-    assert stat[0] == pytest.approx(np.exp(tuning[0]))
-    assert stat[0] != pytest.approx(a)
+    expected, log_waited, _ = sweep(problem, log_p, 903)
+    state, out, stat = np.r_[log_p, np.log(a)], np.empty((1, 6)), np.empty(1)
+    given, space = problem._replace(fit=hyper), split_space(problem)
+    random_concentration.advance(bits(903), given, state, np.zeros(4), False, out, stat, space)
+    np.testing.assert_allclose(out[0, :5], expected, rtol=1e-12)
+    assert stat[0] == pytest.approx(log_waited, rel=1e-12)
+    np.testing.assert_array_equal(out[0, :5], state[:5])
+    assert out[0, 5] == pytest.approx(np.exp(state[5]))
+    assert out[0, 5] != pytest.approx(a)

@@ -17,9 +17,8 @@ from scipy.special import digamma, polygamma
 import luce
 from luce import ConditionalCounts, DirichletProcess, Gamma, Posterior
 from luce.errors import MethodError
-from luce.kernels.binomial import binomial_draw
 from luce.kernels.jit import compiled
-from luce.kernels.random import fill, new_bits
+from luce.kernels.random import binomial, fill, new_bits
 from luce.kernels.restaurant_tables import fill_tables
 
 pytestmark = pytest.mark.filterwarnings("ignore::luce.ConvergenceWarning")
@@ -185,7 +184,7 @@ def test_what_a_method_cannot_do_is_said() -> None:
 @compiled
 def many_binomial(bits: np.ndarray, n: float, p: float, out: np.ndarray) -> None:
     for k in range(len(out)):
-        out[k] = binomial_draw(bits, n, p)
+        out[k] = binomial(bits, n, p)
 
 
 VARIATES: dict[str, tuple[int, float, Any]] = {

@@ -46,13 +46,15 @@ class Advance(Protocol):
             Shapes c_i and A, exponents m_t and n_t, the sets S_t, and in `fit` what the kernel must
             know about the posterior beforehand.
         state
-            p, or log p in a wide problem; replaced by the last step's.
+            p, or log p in a wide problem, then the states of the kernel's `extra` parameters;
+            replaced by the last step's.
         tuning
             Tuning parameters of this chain, overwritten; unused by kernels without any.
         adapt
             Whether to adapt the tuning parameters at each step, as during warm-up.
         out
-            Shape (draws, n): receives the state after each step.
+            Shape (draws, n + extra): receives the state after each step, extra parameters on their
+            natural scale.
         stat
             Shape (draws,): receives the kernel's statistic of each step.
         space
@@ -75,12 +77,18 @@ class Kernel(NamedTuple):
         does not adapt.
     independent
         Whether the draws are independent of each other.
+    extra
+        Names of parameters that are drawn besides the probabilities.
+    first_extra
+        Function that gives the initial states of the extra parameters of a problem.
     """
 
     advance: Advance
     statistic: str
     first_tuning: Callable[[Problem], float] | None = None
     independent: bool = False
+    extra: tuple[str, ...] = ()
+    first_extra: Callable[[Problem], FloatArray] | None = None
 
 
 KERNELS: dict[str, Kernel] = {
@@ -93,5 +101,8 @@ KERNELS: dict[str, Kernel] = {
 
 # Not in KERNELS, since it draws another posterior: that of probabilities and concentration.
 RANDOM_CONCENTRATION = Kernel(
-    random_concentration.advance, "concentration", random_concentration.first_tuning
+    random_concentration.advance,
+    "log_waiting_time",
+    extra=("concentration",),
+    first_extra=random_concentration.first_extra,
 )

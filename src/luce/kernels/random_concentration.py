@@ -23,7 +23,7 @@ from luce.kernels.half_sweep import draw_probabilities, draw_times
 from luce.kernels.jit import borrowed, compiled, internal, on_stack
 from luce.kernels.problem import Problem
 from luce.kernels.random import exponential, gamma_or_log, gamma_spread, log_gamma, uniform
-from luce.kernels.set_sums import member_sums, set_sums
+from luce.kernels.set_sums import as_log, member_sums, set_sums
 
 _STEPS = 60  # largest number of unit steps by which a slice is widened on each side
 _LARGEST = 100.0  # largest |log a|; Γ(a) is not a double beyond
@@ -67,9 +67,9 @@ def make_hyperprior(
     return Hyperprior(counts, net, shape, rate, weights, values, times.astype(np.float64), named)
 
 
-def first_tuning(problem: Problem) -> float:
-    """Start at the logarithm of the prior mean."""
-    return math.log(problem.fit.shape / problem.fit.rate)
+def first_extra(problem: Problem) -> FloatArray:
+    """Start log a at the logarithm of the prior mean."""
+    return np.array([math.log(problem.fit.shape / problem.fit.rate)])
 
 
 @compiled
@@ -85,36 +85,39 @@ def advance(
 ) -> None:
     """Draw p given a by a waiting-time sweep, then a given p; arguments as in `kernels.Advance`.
 
-    The problem is wide, so `state` holds log p, and its `fit` is a `Hyperprior`.  ``tuning[0]``
-    holds log a and is drawn whether or not `adapt`; `stat` receives a.
+    The problem is wide, and its `fit` is a `Hyperprior`.  `state` holds log p and, last, log a;
+    rows of `out` hold log p and, last, a.  `stat` receives the logarithm of the total waiting time;
+    `tuning` and `adapt` are unused.
     """
-    problem, own = borrowed(problem), on_stack(bits)
-    hyper, wide, n = problem.fit, problem.wide, len(state)
+    problem, own, state = borrowed(problem), on_stack(bits), borrowed(state)
+    hyper, wide, n = problem.fit, problem.wide, len(state) - 1
+    log_p = state[:n]
     times, rates, grouped = np.empty(len(problem.waits)), np.empty(n), np.zeros(n)
     shape, spread = np.empty(n), np.empty(n)
     whole = 0.0
     for k in range(len(hyper.values)):
         whole += hyper.values[k] * hyper.times[k]
     for d in range(len(out)):
-        set_sums(problem, state, times)
-        draw_times(own, problem.waits, problem.wait_spread, times, None, wide)
+        set_sums(problem, log_p, times)
+        waited = draw_times(own, problem.waits, problem.wait_spread, times, True, wide)
         if space is not None:
             for i in range(n):
                 grouped[i] = 0.0
-            split_groups(own, problem, state, space, grouped)
+            split_groups(own, problem, log_p, space, grouped)
         member_sums(problem, times, False, rates)
-        a = math.exp(tuning[0])
+        a = math.exp(state[n])
         total = gamma_or_log(own, whole * a + hyper.net, wide)
         for i in range(n):
             shape[i] = a * hyper.weights[i] + hyper.counts[i] + grouped[i]
             spread[i] = gamma_spread(shape[i])
-        draw_probabilities(own, shape, spread, total, rates, wide, state)
+        draw_probabilities(own, shape, spread, total, rates, wide, log_p)
         weighted = 0.0
         for i in range(n):
-            out[d, i] = state[i]
-            weighted += hyper.weights[i] * state[i]
-        tuning[0] = _draw_scale(own, tuning[0], hyper, whole, weighted)
-        stat[d] = math.exp(tuning[0])
+            out[d, i] = log_p[i]
+            weighted += hyper.weights[i] * log_p[i]
+        state[n] = _draw_scale(own, state[n], hyper, whole, weighted)
+        out[d, n] = math.exp(state[n])
+        stat[d] = as_log(waited, wide)
     for k in range(4):
         bits[k] = own[k]
 
