@@ -20,7 +20,7 @@ from lib.streaming_runs import BrokenOff, league, nested, same_numbers
 import luce
 from luce import DirichletProcess, Gamma, LuceError, Posterior
 from luce.errors import DataError, DiskFullError
-from luce.kernels.running import add_moments, add_quantiles
+from luce.kernels.running_moments import add_moments, add_quantiles
 from luce.runs import blocks as layout
 from luce.runs import disk, formats, journal
 from luce.runs import files as durable

@@ -22,10 +22,10 @@ import pytest
 import scipy.optimize as optimize
 import scipy.stats as stats
 import xarray as xr
+from lib.nests import Nest, expand, problem_of, random_nests, sorted_by_kind
 from lib.planned import sample_planned
 from scipy.linalg import eigh
 from scipy.special import gammaln
-from test_kernel_primitives import Chain, expand, problem_of, random_chains, sorted_by_kind
 
 from luce import ConditionalCounts, ConvergenceWarning, Posterior
 from luce.errors import MethodError
@@ -195,13 +195,13 @@ class Random(NamedTuple):
 def random_problem(rng: np.random.Generator, grouped: bool, prior: Floats | None = None) -> Random:
     """Chains of all kinds, and a winner in each set for each outcome conditioned on it."""
     n = int(rng.integers(4, 8)) if prior is None else len(prior)
-    chains = random_chains(rng, n, 3)
-    chains.append(Chain((int(rng.integers(n)),), (1,), (-2.5,), True))
-    chains.append(Chain((1, 3), (2,), (-4.0,)))
-    chains.append(Chain((2, 0, 1), (1, 2, 3), (-1.0, -2.0, -1.5), True))
+    chains = random_nests(rng, n, 3)
+    chains.append(Nest((int(rng.integers(n)),), (1,), (-2.5,), True))
+    chains.append(Nest((1, 3), (2,), (-4.0,)))
+    chains.append(Nest((2, 0, 1), (1, 2, 3), (-1.0, -2.0, -1.5), True))
     if grouped:
-        chains.append(Chain((3, 0, 2), (2, 3), (3.0, 1.25)))
-        chains.append(Chain((0, 1), (1, 2), (2.0, -1.0), True))
+        chains.append(Nest((3, 0, 2), (2, 3), (3.0, 1.25)))
+        chains.append(Nest((0, 1), (1, 2), (2.0, -1.0), True))
     chains = sorted_by_kind(chains)
     table = expand(chains, n)
     exponents = np.array([e for chain in chains for e in chain.exponents])

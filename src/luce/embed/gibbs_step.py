@@ -100,12 +100,11 @@ class GibbsStep:
         return step
 
     def _prepare(self, labels: Categories, family: SetFamily) -> None:
-        from luce.kernels.changing_counts import NEEDS_LOGS, sweep
-        from luce.kernels.table_totals import add_up
+        from luce.kernels.changing_counts import NEEDS_LOGS, sum_outcomes, sweep
 
         announce_compilation()
         self._labels, self._family, self._arrays = labels, family, _pack_sets(family)
-        self._sweep, self._add_up, self._needs_logs = sweep, add_up, NEEDS_LOGS
+        self._sweep, self._add_up, self._needs_logs = sweep, sum_outcomes, NEEDS_LOGS
         self._n, self._n_terms = len(labels), family.n_sets
         self._term = {words.tobytes(): t for t, words in enumerate(family.signatures)}
 

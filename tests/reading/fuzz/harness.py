@@ -19,8 +19,10 @@ import atheris
 GUIDED = os.environ.get("LUCE_FUZZ_BLIND") != "1"
 if GUIDED:
     # Numba compiles kernels from their bytecode, so they must be left as they are.
-    kernels = Path(__file__).parents[3].glob("src/luce/kernels/*.py")
-    left_alone = ["luce.kernels", *(f"luce.kernels.{file.stem}" for file in kernels)]
+    source = Path(__file__).parents[3] / "src"
+    kernels = [file.relative_to(source) for file in source.glob("luce/kernels/**/*.py")]
+    left_alone = [".".join(file.with_suffix("").parts) for file in kernels]
+    left_alone += ["luce.kernels", "luce.kernels.structure"]
     with atheris.instrument_imports(include=["luce", "planted"], exclude=left_alone):
         import planted
 

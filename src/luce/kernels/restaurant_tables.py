@@ -1,9 +1,9 @@
-"""Tables of a Chinese restaurant: how many of n draws of a Dirichlet process were new.
+"""Numbers of tables in a Chinese restaurant: of new values among n draws of a Dirichlet process.
 
     T = B_0 + ... + B_(n-1),     B_k ~ Bernoulli(a / (a + k)) independent
 
-Customer k finds k others seated and sits down at a new table with probability a / (a + k).  There
-are about a log(1 + n / a) tables, so one jumps from table to table and never looks at the rest.
+Customer k finds k others seated and opens a new table with probability a / (a + k).  There are about
+a log(1 + n / a) tables; the sampler jumps from one table to the next and skips the other customers.
 """
 
 import math
@@ -14,32 +14,33 @@ from luce._types import FloatArray, WordArray
 from luce.kernels.jit import compiled, internal
 from luce.kernels.random import exponential, normal, poisson, uniform
 
-# From this customer on, for a <= 1, tables are the points of a Poisson process: two of them fall
-# on one customer with a probability of 1e-12 in all.
+# From this customer on (times max(a, 1)), tables are the points of a Poisson process: the
+# probability that two points ever fall on one customer is 1e-12.
 _CUSTOMER = 1e12
 
-# More customers and a larger a than these: more than 40,000 tables, and a sum of Bernoullis with a
-# skewness below 0.005 is a rounded normal.  Jumping would take as many steps as there are tables.
+# Above both this number of customers and this a there are more than 40,000 tables, and their number
+# is a rounded normal (skewness below 0.005): jumping would take one step a table.
 _MANY, _LARGE = 1e6, 1e4
 
 
 @internal
 def draw_tables(bits: WordArray, n: float, log_n: float, a: float) -> float:
-    """T of n >= 1 customers at concentration a >= 0.
+    """Draw the number of tables of n >= 1 customers at concentration a >= 0.
 
-    Lay out a Poisson process of intensity a / (x + s) over [k, k + 1) for customer k.  For
-    s = min((a - 1) / 2, 0) it has a point there with a probability of at least a / (a + k), since
-    1 / x is convex and decreasing; the first point is kept with the ratio of the two.  While k < a
-    a customer is as likely as not to open a table, and is looked at.
+    Points of a Poisson process of intensity a / (x + s) propose tables: a point in [k, k + 1)
+    proposes customer k.  For s = min((a - 1) / 2, 0) that has a probability of at least
+    a / (a + k), since 1 / x is convex and decreasing; the proposal is accepted with the ratio of
+    the two probabilities.  Customers k < a, of whom at least half open a table, are drawn one by
+    one.
 
     Parameters
     ----------
     bits
         Generator.
     n
-        Whole number of customers; infinite where only its logarithm is a number.
+        Whole number of customers; infinite where only its logarithm is a double.
     log_n
-        Its logarithm; 0 where `n` is at hand.
+        Logarithm of the number of customers; may be 0 if `n` is finite.
     a
         Concentration.
     """
@@ -57,7 +58,7 @@ def draw_tables(bits: WordArray, n: float, log_n: float, a: float) -> float:
         k += 1.0
     shift = min(0.5 * (a - 1.0), 0.0)
     while k < last:
-        step = np.exp(exponential(bits) / a)  # as Python, math.exp would refuse to overflow
+        step = np.exp(exponential(bits) / a)  # math.exp raises at overflow when run as Python
         k = max(k, float(np.floor((k + shift) * step - shift)))
         if not k < last:
             break
@@ -70,7 +71,10 @@ def draw_tables(bits: WordArray, n: float, log_n: float, a: float) -> float:
 
 @internal
 def _many_tables(bits: WordArray, n: float, log_n: float, a: float) -> float:
-    """Mean a (ψ(a + n) - ψ(a)), variance mean + a² (ψ'(a + n) - ψ'(a)), at large a and n."""
+    """Draw a rounded normal for large a and n.
+
+    Mean a (ψ(a + n) - ψ(a)), variance mean + a² (ψ'(a + n) - ψ'(a)), both by expansion.
+    """
     top = log_n if log_n > 0.0 else math.log(n)
     log_a = math.log(a)
     spread = math.log1p(n / a) if n < a else top - log_a + math.log1p(math.exp(log_a - top))
@@ -82,6 +86,6 @@ def _many_tables(bits: WordArray, n: float, log_n: float, a: float) -> float:
 
 @compiled
 def fill_tables(bits: WordArray, n: float, log_n: float, a: float, out: FloatArray) -> None:
-    """Fill `out` with draws, for tests."""
+    """Fill `out` with numbers of tables, for tests."""
     for i in range(len(out)):
         out[i] = draw_tables(bits, n, log_n, a)

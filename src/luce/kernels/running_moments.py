@@ -1,8 +1,8 @@
-"""Moments and quantiles of draws that are not kept, one draw after the other.
+"""Running moments and quantiles of draws that are not stored.
 
 Moments by Welford's update.  Quantiles by P² (Jain and Chlamtac 1985, for several at once after
 Raatikainen 1987): markers, whose heights are the estimates, are moved along a parabola through
-their neighbours whenever they have fallen behind the places they should have.
+their neighbours whenever they are a rank or more from their target.
 """
 
 from luce._types import FloatArray, IntArray
@@ -11,7 +11,17 @@ from luce.kernels.jit import compiled, internal
 
 @compiled
 def add_moments(block: FloatArray, before: int, mean: FloatArray, spread: FloatArray) -> None:
-    """Take in draws, one a row; `spread` is the sum of squares around the mean."""
+    """Update means and sums of squares around the mean by a block of draws.
+
+    Parameters
+    ----------
+    block
+        Shape (draws, n).
+    before
+        Number of draws already included.
+    mean, spread
+        Shape (n,): mean and sum of squares around it; updated.
+    """
     for d in range(len(block)):
         share = 1.0 / (before + d + 1)
         for i in range(len(mean)):
@@ -24,9 +34,18 @@ def add_moments(block: FloatArray, before: int, mean: FloatArray, spread: FloatA
 def add_quantiles(
     block: FloatArray, before: int, fractions: FloatArray, heights: FloatArray, places: IntArray
 ) -> None:
-    """Take in draws, one a row; `heights` and `places`, counted from 0, have shape (n, markers).
+    """Update quantile markers by a block of draws.
 
-    Marker k is to stand at the fraction ``fractions[k]``, 0 for the first and 1 for the last.
+    Parameters
+    ----------
+    block
+        Shape (draws, n).
+    before
+        Number of draws already included.
+    fractions
+        Target of each marker as a fraction of the draws: 0 for the first, 1 for the last.
+    heights, places
+        Shape (n, markers): value and rank, counted from 0, of each marker; updated.
     """
     for i in range(len(heights)):
         for d in range(len(block)):
@@ -39,7 +58,7 @@ def add_quantiles(
 
 @internal
 def _insert(x: float, seen: int, height: FloatArray, place: IntArray) -> None:
-    """The first draws are the markers."""
+    """Insert one of the first draws, in order, as a marker."""
     k = seen
     while k > 0 and height[k - 1] > x:
         height[k] = height[k - 1]
@@ -50,6 +69,7 @@ def _insert(x: float, seen: int, height: FloatArray, place: IntArray) -> None:
 
 @internal
 def _move(x: float, seen: int, fractions: FloatArray, height: FloatArray, place: IntArray) -> None:
+    """Count a draw, and move the markers that are a rank or more from their target."""
     last = len(fractions) - 1
     if x < height[0]:
         height[0] = x
@@ -68,7 +88,7 @@ def _move(x: float, seen: int, fractions: FloatArray, height: FloatArray, place:
             curved = height[k] + step / (room_up + room_down) * (
                 (room_down + step) * up + (room_up - step) * down
             )
-            # Where the parabola would put the markers out of order, a straight line does not.
+            # Use a straight line where the parabola would put the markers out of order.
             if not height[k - 1] < curved < height[k + 1]:
                 curved = height[k] + (up if step > 0 else -down)
             height[k] = curved

@@ -1,22 +1,25 @@
-"""Densities at given points: of the posterior, and of a sweep that starts from a draw.
+"""Densities at given points: of the posterior, and of a sweep that starts at a draw.
 
-Given waiting times and grouped outcomes the λ_i are independent gammas (`kernels.waiting_times`),
-so the density of the next draw is known in closed form once their shapes and rates are.
+Given waiting times and grouped outcomes, the λ_i are independent gammas (`kernels.waiting_times`).
+The density of the next draw then follows in closed form from their shapes and rates.
 """
 
 import numpy as np
 
 from luce._types import FloatArray, WordArray
-from luce.kernels.grouped import SplitSpace, split_groups
+from luce.kernels.grouped_outcomes import SplitSpace, split_groups
+from luce.kernels.half_sweep import draw_times
 from luce.kernels.jit import borrowed, compiled, on_stack
 from luce.kernels.problem import Problem
 from luce.kernels.random import gamma_spread, scaled_gamma
-from luce.kernels.set_sums import as_log, member_sums, one, plus, set_sums, zero
+from luce.kernels.set_sums import as_log, member_sums, one, plus, set_sums
 
 
 @compiled
-def log_heights(problem: Problem, states: FloatArray, out: FloatArray) -> None:
-    """out_d = Σ_i c_i log p_di + Σ_t (n_t - m_t) log p_d(S_t), the density of log p.
+def log_densities(problem: Problem, states: FloatArray, out: FloatArray) -> None:
+    """Compute the unnormalised log density of log p for each row of `states`.
+
+        out_d = Σ_i c_i log p_di + Σ_t (n_t - m_t) log p_d(S_t)
 
     A row of `states` is p, or log p in a wide problem.
     """
@@ -41,30 +44,25 @@ def next_gammas(
     shapes: FloatArray,
     log_rates: FloatArray,
 ) -> None:
-    """Shapes c_i + k_i and log rates log(Λ + Σ_{t ∋ i} u_t) of a sweep from each row of `states`.
+    """Draw the shapes c_i + k_i and log rates log(Λ + R_i) of a sweep from each row of `states`.
 
-    The sweep's p_i are proportional to gammas of these shapes and rates.
+    The p_i that the sweep would draw are proportional to gammas of these shapes and rates.
     """
     problem, own = borrowed(problem), on_stack(bits)
-    wide, waits, n = problem.wide, problem.waits, len(problem.shape)
+    wide, n = problem.wide, len(problem.shape)
     total_spread = gamma_spread(problem.total_shape)
-    times, rates, extra = np.empty(len(waits)), np.empty(n), np.zeros(n)
+    times, rates, grouped = np.empty(len(problem.waits)), np.empty(n), np.zeros(n)
     for d in range(len(states)):
-        state = states[d]
-        set_sums(problem, state, times)
-        for t in range(len(times)):
-            if waits[t] > 0.0:
-                times[t] = scaled_gamma(own, waits[t], problem.wait_spread[t], times[t], wide)
-            else:
-                times[t] = zero(wide)
+        set_sums(problem, states[d], times)
+        draw_times(own, problem.waits, problem.wait_spread, times, None, wide)
         if space is not None:
             for i in range(n):
-                extra[i] = 0.0
-            split_groups(own, problem, state, space, extra)
+                grouped[i] = 0.0
+            split_groups(own, problem, states[d], space, grouped)
         member_sums(problem, times, False, rates)
         total = scaled_gamma(own, problem.total_shape, total_spread, one(wide), wide)
         for i in range(n):
-            shapes[d, i] = problem.shape[i] + extra[i]
+            shapes[d, i] = problem.shape[i] + grouped[i]
             log_rates[d, i] = as_log(plus(total, rates[i], wide), wide)
     for k in range(4):
         bits[k] = own[k]
