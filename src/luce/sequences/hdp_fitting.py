@@ -16,7 +16,7 @@ from luce._types import Attributes, FloatArray, Label, WordArray
 from luce.counts.labels import Categories, hash_of_names, label_array, plural
 from luce.errors import DataError
 from luce.model.priors import Gamma
-from luce.reading.given import is_frame
+from luce.reading.frames import is_frame
 from luce.reading.transitions import as_sequences, read_transitions
 from luce.sampling.progress import ProgressBar, ctrl_c_noted
 from luce.sampling.settings import Settings
