@@ -25,7 +25,7 @@ from luce.reading.sides import (
 )
 from luce.reading.sources import PlainSource, Source
 from luce.reading.tables import is_unnamed
-from luce.reading.values import describe_type, hashable, is_list, objects
+from luce.reading.values import describe_type, hashable, in_order, is_list, objects
 
 
 @TEAMS.reader
@@ -94,7 +94,7 @@ def _read_sides(
     for i in np.flatnonzero(inspection.usable).tolist():
         both = set(first[i]) & set(second[i])
         if both:
-            inspection.refuse_row(i, f"{next(iter(both))!r} plays on both sides.")
+            inspection.refuse_row(i, f"{in_order(both)[0]!r} plays on both sides.")
     named = inspection[one], inspection[two]
     return read_meetings(inspection, (first, second), named, options, teams=True)
 
