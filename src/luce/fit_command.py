@@ -180,7 +180,7 @@ def _posteriors(reading: Reading, concentration: float) -> dict[str, Posterior]:
 
 def _roles() -> list[str]:
     """Roles that columns can play in any kind of data."""
-    named = (name for kind in KINDS.values() for name in (*kind.roles, *kind.parameters))
+    named = (name for kind in KINDS.values() for name in (*kind.roles, *kind.column_options))
     return list(dict.fromkeys(named))
 
 

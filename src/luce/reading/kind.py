@@ -104,7 +104,7 @@ class Reading(NamedTuple):
 
 @dataclass(eq=False)
 class Kind:
-    """What a kind of data needs.
+    """A kind of data: its layouts, the roles of its columns, and its reader.
 
     Parameters
     ----------
@@ -116,8 +116,8 @@ class Kind:
         Ways to write such data down; the first that the columns fit is taken.
     numbers
         Roles of columns that count something and may be summed over equal rows.
-    parameters
-        Parameters beside the roles of layouts that also name columns: "home".
+    column_options
+        Options of the reader that name columns which are part of no layout: "home".
     besides
         Forms that have no layout here, in words, for the message that no layout fits.
     telling
@@ -132,7 +132,7 @@ class Kind:
     noun: str
     layouts: Mapping[str, Layout]
     numbers: Sequence[str] = ("count",)
-    parameters: Sequence[str] = ()
+    column_options: Sequence[str] = ()
     besides: str = ""
     telling: frozenset[str] = frozenset()
     wide: Callable[[Sequence[str]], bool] = lambda names: False
@@ -203,7 +203,7 @@ class Kind:
         return counts_only
 
     def reading(self, counts: Counts, number: float) -> Reading:
-        """Say of how many observations the counts were made."""
+        """Make a reading of counts and the number of observations behind them."""
         return Reading(counts, float(number), self.noun)
 
     @property

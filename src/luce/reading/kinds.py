@@ -56,7 +56,7 @@ PAIRS = Kind(
         "outcomes": Layout(("item1", "item2", "outcome"), ("count",)),
     },
     numbers=("wins1", "wins2", "tied", "count"),
-    parameters=("home",),
+    column_options=("home",),
     besides="a square table of wins",
     module="luce.reading.pairs",
 )
@@ -97,7 +97,7 @@ TRANSITIONS = Kind(
     module="luce.reading.transitions",
 )
 
-TABLE = Kind("table", "outcome", {}, parameters=("rows",), module="luce.reading.tables")
+TABLE = Kind("table", "outcome", {}, column_options=("rows",), module="luce.reading.tables")
 
 TEAMS = Kind(
     "teams",
@@ -108,7 +108,7 @@ TEAMS = Kind(
         "outcomes": Layout(("side1", "side2", "outcome"), ("count",)),
     },
     numbers=PAIRS.numbers,
-    parameters=("home",),
+    column_options=("home",),
     besides="a column for each player",
     # Matches share the other names of their columns with pairs.
     telling=frozenset({"side1", "side2", "winners", "losers", "sidea", "sideb"}),

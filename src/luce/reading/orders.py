@@ -36,7 +36,7 @@ _DID_NOT_FINISH = frozenset(_USUAL_TEXTS.split())
 
 
 class Order(NamedTuple):
-    """A ranking as it was told.
+    """One ranking, with ties and items that have no rank.
 
     Parameters
     ----------
