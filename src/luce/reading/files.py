@@ -9,13 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from luce.errors import DataError
-from luce.reading.delimited import delimited_source
-from luce.reading.json_lines import json_lines_source
 from luce.reading.kind import Counts, Reading
 from luce.reading.kinds import find_kind, kind_named
-from luce.reading.parquet import ParquetSource
-from luce.reading.pgn import is_pgn, pgn_source
-from luce.reading.preflib import is_preflib, preflib_source
 from luce.reading.sources import Source
 from luce.reading.text import LineSource, Row, TextFile
 
@@ -114,6 +109,8 @@ def _open(path: Path, kind: str | None, encoding: str | None, delimiter: str | N
     with path.open("rb") as file:
         magic = file.read(4)
     if magic == b"PAR1" or path.suffix.lower() in (".parquet", ".pq"):
+        from luce.reading.parquet import ParquetSource
+
         return ParquetSource(path, magic), None, {}
     text = TextFile(path, encoding)
     head = text.head()
@@ -121,14 +118,30 @@ def _open(path: Path, kind: str | None, encoding: str | None, delimiter: str | N
         raise DataError("the file is empty.")
     if "\0" in head[:1000]:
         raise DataError("this is neither text nor Parquet; it holds null bytes.")
-    if is_preflib(head, text.suffix):
-        return preflib_source(text, kind)
-    if is_pgn(head):
-        return pgn_source(text, kind)
-    if text.suffix in (".jsonl", ".ndjson") or head.lstrip()[:1] in "{[":
+    return _open_text(text, head, kind, delimiter)
+
+
+def _open_text(text: TextFile, head: str, kind: str | None, delimiter: str | None) -> _Opened:
+    """Find the format of a text by its beginning; only the module of that format is imported."""
+    first = head.lstrip()[:1]
+    if first == "#" or first.isdigit():
+        from luce.reading.preflib import is_preflib, preflib_source
+
+        if is_preflib(head, text.suffix):
+            return preflib_source(text, kind)
+    if first in ("[", ";", "%"):
+        from luce.reading.pgn import is_pgn, pgn_source
+
+        if is_pgn(head):
+            return pgn_source(text, kind)
+    if text.suffix in (".jsonl", ".ndjson") or first in ("{", "["):
+        from luce.reading.json_lines import json_lines_source
+
         return json_lines_source(text), None, {}
     if text.suffix == ".txt" and kind == "rankings":
         return _plain_orders(text), None, {}
+    from luce.reading.delimited import delimited_source
+
     return delimited_source(text, delimiter), None, {}
 
 
