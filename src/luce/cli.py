@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import inspect
 import io
 import os
 import sys
@@ -29,7 +28,8 @@ from luce.errors import (
 )
 from luce.posterior import Posterior
 from luce.reading.files import understand
-from luce.reading.reading import READERS, Reading
+from luce.reading.kind import Reading
+from luce.reading.kinds import KINDS
 from luce.runs.saving import check_target, save
 from luce.sampling.settings import check_whole
 from luce.version import __version__
@@ -104,13 +104,6 @@ _READER_OPTIONS = {
     "home_label": "name of the category for the advantage",
 }
 
-# Parameters of readers that do not name a column.
-_NO_ROLES = {
-    *("data", "counts", "categories", "did_not_finish", "skip_bad"),
-    *("forbidden", "possible", "ignore", "cells"),
-    *(set(_READER_OPTIONS) - {"home", "rows"}),
-}
-
 
 def _add_fit(commands: Any) -> None:
     fit = commands.add_parser("fit", help="read a file, draw from the posterior, print a summary")
@@ -144,7 +137,7 @@ def _add_inspect(commands: Any) -> None:
 def _add_reading(parser: argparse.ArgumentParser) -> None:
     """Add the arguments that say which file to read, and how."""
     parser.add_argument("file", metavar="FILE", help="CSV, Parquet, JSON Lines, PrefLib or PGN")
-    parser.add_argument("--kind", choices=list(READERS), help="what it holds")
+    parser.add_argument("--kind", choices=list(KINDS), help="what it holds")
     column = "which column plays a part, as winner=champion; again for more"
     parser.add_argument("--column", action="append", default=[], metavar="ROLE=NAME", help=column)
     for name, words in _READER_OPTIONS.items():
@@ -258,8 +251,8 @@ def _posteriors(reading: Reading, concentration: float) -> dict[str, Posterior]:
 
 def _roles() -> list[str]:
     """List the parts that columns can play, over all kinds of data."""
-    named = (name for kind in READERS.values() for name in inspect.signature(kind).parameters)
-    return list(dict.fromkeys(name for name in named if name not in _NO_ROLES))
+    named = (name for kind in KINDS.values() for name in (*kind.roles, *kind.column_options))
+    return list(dict.fromkeys(named))
 
 
 # -- report, resume, demo, paper -------------------------------------------------------------------

@@ -1,16 +1,8 @@
-"""Whatever is put into a reader, it says what is wrong in its own words or returns valid counts.
-
-LUCE_TEST_SEED sweeps the seeds of the slow run.
-"""
+"""Valid inputs of every reader, and ways to damage them."""
 
 import gzip
-import inspect
 import io
-import os
 import random
-import time
-import traceback
-import warnings
 from collections.abc import Callable
 from decimal import Decimal
 from fractions import Fraction
@@ -20,16 +12,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 import polars as pl
-import pytest
 
 import luce
 from luce.counts.attainable import check_attainable
-from luce.reading import columns, duels
-from luce.reading.lines import TextFile
-from luce.reading.reading import READERS
-
-SEED = 1000 * int(os.environ.get("LUCE_TEST_SEED", "0"))
-LONGEST = 20.0  # seconds that one small input may take, on a busy machine
+from luce.reading.kinds import KINDS
 
 
 class Sample(NamedTuple):
@@ -63,7 +49,6 @@ PGN = (
 ORDERS = "Ann>Bo>Cy\nBo>Cy>Ann\nCy > Ann = Bo\n"
 VOTES = "3: 1,2,3\n2: 3,1\n"
 TOTALS = "# NUMBER VOTERS: 5\n# NUMBER UNIQUE ORDERS: 2\n"
-
 TEXTS: list[tuple[str, str, dict[str, Any]]] = [
     ("pairs.csv", PAIRS, {}),
     ("wins.csv", "item1;item2;wins1;wins2;ties\na;b;2;1;1\nb;c;1.5;0;0\n", {"ties": "entity"}),
@@ -115,7 +100,6 @@ FILES = [
     Sample("pairs.parquet", parquet(winner=["a", "b"], loser=["b", "c"], count=[1.0, 2.0]), {}),
     Sample("lists.parquet", parquet(order=[["a", "b"], ["b", "a"]], n=[2, 1]), {}),
 ]
-
 TOKENS = [
     b"", b"0", b"-1", b"1e400", b"1e308", b"-1e308", b"9" * 40, b"9" * 5000, b"nan", b"-inf",
     b"NA", b"None", b"null", b"true", b"0.5", b"1_0", b"0x1", b"1e-320", "½".encode(), "é".encode(),
@@ -205,9 +189,8 @@ _DAMAGES: list[Callable[[bytes, random.Random], bytes]] = [
     _flip, _delete, _insert, _duplicate, _shuffle_lines, _repeat_line, _swap_tokens,
     _replace_token, _replace_token, _replace_token, _truncate, _splice,
 ]  # fmt: skip
-
 OPTIONS: dict[str, list[Any]] = {
-    "kind": [None, *READERS],
+    "kind": [None, *KINDS],
     "ties": ["entity", "half", "last", "davidson"],
     "home": ["first", "second", "host"],
     "unranked": ["absent", "below"],
@@ -238,8 +221,7 @@ def mutate_options(options: dict[str, Any], rng: random.Random) -> dict[str, Any
     return options | ({"skip_bad": True} if rng.random() < 0.5 else {})
 
 
-KNOWN = {kind: set(inspect.signature(read).parameters) - {"data"} for kind, read in READERS.items()}
-
+KNOWN = {kind: set(KINDS[kind].options) for kind in KINDS}
 ODD: list[Callable[[], Any]] = [
     lambda: None, lambda: "", lambda: "a", lambda: "a > b", lambda: b"a", lambda: 0, lambda: -1,
     lambda: 2.5, lambda: True, lambda: float("nan"), lambda: float("inf"), lambda: 10**400,
@@ -336,12 +318,12 @@ _RESHAPES: list[Callable[[Any, random.Random], Any]] = [
     lambda value, rng: [value],
     lambda value, rng: (value, value),
     lambda value, rng: {"a": value},
-    lambda value, rng: _attempt(np.asarray, value),
-    lambda value, rng: _attempt(
+    lambda value, rng: attempted(np.asarray, value),
+    lambda value, rng: attempted(
         lambda v: np.asarray(v).astype(rng.choice(["i1", "u8", "f2", "U2", "O", "?", "c8"])), value
     ),
-    lambda value, rng: _attempt(set, value),
-    lambda value, rng: _attempt(iter, value),
+    lambda value, rng: attempted(set, value),
+    lambda value, rng: attempted(iter, value),
 ]
 FRAMES: list[Callable[[Any], Any]] = [
     lambda value: pl.DataFrame(value, strict=False),
@@ -352,7 +334,7 @@ FRAMES: list[Callable[[Any], Any]] = [
 ]
 
 
-def _attempt(function: Callable[[Any], Any], value: Any) -> Any:
+def attempted(function: Callable[[Any], Any], value: Any) -> Any:
     try:
         return function(value)
     except (KeyboardInterrupt, SystemExit):
@@ -361,15 +343,15 @@ def _attempt(function: Callable[[Any], Any], value: Any) -> Any:
         return value
 
 
-def _is_deep(value: Any, most: int = 5) -> bool:
+def is_deep(value: Any, most: int = 5) -> bool:
     if isinstance(value, dict):
         value = list(value.values())
     if not isinstance(value, (list, tuple)):
         return False
-    return most == 0 or any(_is_deep(part, most - 1) for part in value)
+    return most == 0 or any(is_deep(part, most - 1) for part in value)
 
 
-def _shown(value: Any) -> str:
+def shown_value(value: Any) -> str:
     try:
         return repr(value)
     except Exception:  # nested too deep, or broken in itself
@@ -391,191 +373,3 @@ def check(counts: Any) -> None:
         if whole and one.n_outcomes < 1e12:  # beyond, sums are not exact
             check_attainable(one.categories, one.category_counts, one.sets)
         luce.Posterior(one)
-
-
-# Reported and not mended yet: in which file and function, and as what. Take out what is mended.
-REPORTED: set[tuple[str, str, type[BaseException]]] = set()
-
-
-def is_reported(error: BaseException) -> bool:
-    frames = [f for f in traceback.extract_tb(error.__traceback__) if "/luce/" in f.filename]
-    while frames and frames[-1].name in ("<genexpr>", "<listcomp>", "<dictcomp>"):
-        frames.pop()
-    if not frames:
-        return False
-    return (Path(frames[-1].filename).name, frames[-1].name, type(error)) in REPORTED
-
-
-class Tally:
-    """How many inputs were read, refused, and how long the slowest took."""
-
-    def __init__(self) -> None:
-        self.read = self.refused = self.reported = 0
-        self.slowest = 0.0
-
-    def attempt(self, call: Callable[[], Any], shown: Callable[[], str]) -> None:
-        began = time.perf_counter()
-        try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                check_later = call()
-            silent = False
-            self.read += 1
-        except luce.LuceError as error:
-            check_later, silent = None, not str(error)
-            self.refused += 1
-        except (KeyboardInterrupt, SystemExit):
-            raise
-        except BaseException as error:
-            if is_reported(error):
-                self.reported += 1
-                return
-            raise AssertionError(f"{type(error).__name__}: {error}\n{shown()}") from error
-        seconds = time.perf_counter() - began
-        self.slowest = max(self.slowest, seconds)
-        assert not silent, f"an error without words: {shown()}"
-        assert seconds < LONGEST, f"{seconds:.0f} seconds: {shown()}"
-        if check_later is not None:
-            try:
-                check(check_later)
-            except Exception as error:
-                raise AssertionError(f"invalid counts: {error!r}\n{shown()}") from error
-
-
-def fuzz_files(n: int, seed: int, folder: Path, tally: Tally) -> None:
-    for k in range(n):
-        rng = random.Random(f"file {seed} {k}")
-        sample = rng.choice(FILES)
-        content, options = mutate_bytes(sample.content, rng), mutate_options(sample.options, rng)
-        if sample.name.endswith(".gz") and rng.random() < 0.5:
-            content = gzip.compress(mutate_bytes(PAIRS.encode(), rng))
-        name = sample.name if rng.random() < 0.95 else rng.choice(FILES).name
-        path = folder / name
-        path.write_bytes(content)
-        shown = f"seed {seed}, file {k}, {name}, {options}: {content!r}"
-        tally.attempt(lambda p=path, o=options: luce.read(p, **o), lambda s=shown: s)  # type: ignore[misc]
-
-
-def read_by_the_block(path: Path, options: dict[str, Any]) -> Any:
-    return luce.read(path, **options)
-
-
-def read_by_line(path: Path, options: dict[str, Any]) -> Any:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(TextFile, "blocks", lambda file: iter([None]))
-        return luce.read(path, **options)
-
-
-def fuzz_objects(n: int, seed: int, tally: Tally) -> None:
-    for k in range(n):
-
-        def make(k: int = k) -> tuple[str, Any, dict[str, Any]]:
-            rng = random.Random(f"object {seed} {k}")
-            kind, data, options = rng.choice(OBJECTS)
-            kind = kind if rng.random() < 0.9 else rng.choice(list(READERS))
-            for _ in range(rng.choice([1, 1, 2, 4])):
-                data = mutate_object(data, rng)
-            options = {o: v for o, v in mutate_options(options, rng).items() if o in KNOWN[kind]}
-            for name in ("counts", "possible", "forbidden", "categories"):
-                if name in options and rng.random() < 0.3:
-                    options[name] = mutate_object(options[name], rng)
-            if isinstance(data, (dict, list)) and not _is_deep(data) and rng.random() < 0.3:
-                data = _attempt(rng.choice(FRAMES), data)
-            return kind, data, options
-
-        kind, data, options = make()
-        reader = getattr(luce, f"from_{kind}")
-
-        def shown(make: Any = make, k: int = k) -> str:
-            kind, data, options = make()
-            return f"seed {seed}, object {k}, from_{kind}({_shown(data)}, **{_shown(options)})"
-
-        tally.attempt(lambda r=reader, d=data, o=options: r(d, **o), shown)  # type: ignore[misc]
-
-
-@pytest.fixture(autouse=True)
-def _quiet_panics(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Polars prints every panic, which takes long with a backtrace."""
-    monkeypatch.setenv("RUST_BACKTRACE", "0")
-
-
-@pytest.mark.parametrize("sample", FILES, ids=lambda sample: sample.name)
-def test_every_file_of_the_corpus_is_read_as_it_is(sample: Sample, tmp_path: Path) -> None:
-    path = tmp_path / sample.name
-    path.write_bytes(sample.content)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", luce.errors.HalfWinsWarning)
-        check(luce.read(path, **sample.options))
-
-
-@pytest.mark.parametrize("k", range(len(OBJECTS)))
-def test_every_object_of_the_corpus_is_read_as_it_is(k: int) -> None:
-    kind, data, options = OBJECTS[k]
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", luce.errors.HalfWinsWarning)
-        check(getattr(luce, f"from_{kind}")(data, **options))
-
-
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # polars' own
-def test_mutated_inputs_are_refused_in_words_or_read(tmp_path: Path) -> None:
-    tally = Tally()
-    fuzz_files(500, SEED, tmp_path, tally)
-    fuzz_objects(300, SEED, tally)
-    assert tally.read + tally.refused + tally.reported == 800
-    assert tally.read > 120  # else only refusals are tested
-    assert tally.refused > 120
-
-
-@pytest.mark.slow
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # polars' own
-@pytest.mark.parametrize("quarter", range(1, 5))
-def test_a_hundred_thousand_mutated_inputs(quarter: int, tmp_path: Path) -> None:
-    tally = Tally()
-    fuzz_files(15_000, SEED + quarter, tmp_path, tally)
-    fuzz_objects(10_000, SEED + quarter, tally)
-    assert tally.read + tally.refused + tally.reported == 25_000
-    print(f"{tally.read:,} read, {tally.refused:,} refused, {tally.reported:,} with reported bugs, "
-          f"slowest {tally.slowest:.2f} s")  # fmt: skip
-
-
-def test_lines_by_the_block_and_one_by_one_give_the_same(tmp_path: Path) -> None:
-    tables = [sample for sample in FILES if sample.name.endswith((".csv", ".tsv"))]
-    compared = 0
-    for k in range(400):
-        rng = random.Random(f"table {SEED} {k}")
-        sample = rng.choice(tables)
-        content, options = mutate_bytes(sample.content, rng), sample.options | {"skip_bad": True}
-        path = tmp_path / sample.name
-        path.write_bytes(content)
-        answers = [outcome_of(read, path, options) for read in (read_by_the_block, read_by_line)]
-        assert answers[0] == answers[1], f"{sample.name}: {content!r}"
-        compared += not isinstance(answers[0], str)
-    assert compared > 100
-
-
-def outcome_of(read: Callable[..., Any], path: Path, options: dict[str, Any]) -> Any:
-    """What comes out: counts and warnings, or an error's words."""
-    with warnings.catch_warnings(record=True) as said:
-        warnings.simplefilter("always")
-        try:
-            counts = read(path, options)
-        except luce.LuceError as error:
-            return str(error)
-    return counts, sorted(str(warning.message) for warning in said)
-
-
-def test_a_broken_reader_is_caught(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def careless(text: str) -> float:
-        return float(text)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(columns, "as_number", careless)
-        with pytest.raises(AssertionError, match=r"Error: .*\nseed \d+, file \d+, "):
-            fuzz_files(2_000, 1, tmp_path, Tally())
-    with monkeypatch.context() as patch:
-        patch.setattr(duels, "read_counts", lambda rows, name, inspection: -rows.repeats)
-        with pytest.raises(AssertionError, match="invalid counts"):
-            fuzz_files(2_000, 1, tmp_path, Tally())
-    monkeypatch.setattr(luce, "from_pairs", lambda data, **options: {}[str(type(data))])
-    with pytest.raises(AssertionError, match=r"KeyError: .*\nseed \d+, object \d+, from_pairs\("):
-        fuzz_objects(200, 1, Tally())
