@@ -27,7 +27,7 @@ def add_command(commands: Any) -> None:
 
 
 def _report(arguments: argparse.Namespace) -> int:
-    from luce.reports.whole import write_report
+    from luce.reports.run_page import write_report
 
     run = Path(arguments.file)
     out = run.with_suffix(".html") if arguments.out is None else Path(arguments.out)

@@ -26,8 +26,8 @@ import luce
 from luce import ConditionalCounts, plots
 from luce.errors import DataError, MethodError
 from luce.plots.canvas import BLUE, CHAINS, GREY, VERMILION
-from luce.plots.names import names_of
-from luce.plots.picture import Picture
+from luce.plots.figure import Picture
+from luce.plots.label_text import names_of
 
 Floats = npt.NDArray[np.float64]
 

@@ -20,9 +20,9 @@ from luce.answers.rank_uniformity import band_of
 from luce.errors import DataError, MethodError
 from luce.plots.canvas import BLUE, CHAINS, VERMILION, height_of
 from luce.plots.excerpt import of_categories, of_draws
+from luce.plots.figure import Picture
 from luce.plots.heatmaps import _thinned
-from luce.plots.names import _letters, names_of
-from luce.plots.picture import Picture
+from luce.plots.label_text import _letters, names_of
 from luce.plots.rank_curves import rank_curves
 
 pytestmark = pytest.mark.filterwarnings("ignore::luce.ConvergenceWarning")
@@ -362,7 +362,9 @@ def test_a_reliability_diagram_is_the_calibration() -> None:
     expected = np.c_[checked["bin_predicted"], checked["bin_observed"]][filled]
     np.testing.assert_allclose(ax.collections[1].get_offsets(), expected)
     assert f"Brier score {float(checked['brier_score']):.3f}" in ax.get_title(loc="right")
-    with pytest.raises(DataError, match=r"what luce\.answers\.reliability returned is needed; DataArray"):
+    with pytest.raises(
+        DataError, match=r"what luce\.answers\.reliability returned is needed; DataArray"
+    ):
         plots.reliability(draws)  # type: ignore[arg-type]
 
 

@@ -20,7 +20,7 @@ import luce
 from luce.cli import main
 from luce.reports import pictures, trust
 from luce.reports.findings import find
-from luce.reports.whole import write_report
+from luce.reports.run_page import write_report
 from luce.sampling.convergence import _ENOUGH_ESS, _LARGEST_RHAT, _LEAST_ACCEPTANCE
 
 HOSTILE = [
@@ -306,7 +306,7 @@ HOWS: list[dict[str, Any]] = [
 @pytest.mark.slow
 @pytest.mark.parametrize("how", HOWS, ids=str)
 def test_other_settings_come_back(how: dict[str, Any], runs: Any, tmp_path: Path) -> None:
-    from luce.reports.reproduce import python_lines
+    from luce.reports.provenance import python_lines
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", luce.ConvergenceWarning)

@@ -19,11 +19,11 @@ from luce.cli import main
 from luce.errors import DataError, LuceError
 from luce.page.document import Badge, Code, Folded, Link, Name, Number, Page, Panel, Strong
 from luce.page.words import shortened
-from luce.reports import answer, pictures, predictive, trust
+from luce.reports import answer, pictures, predictive_check, trust
 from luce.reports.findings import Findings, find
-from luce.reports.reproduce import python_lines, shell_lines
-from luce.reports.whole import write_report
-from luce.reports.wording import cell, digits_for, listed, names_of, percent, probability
+from luce.reports.formatting import cell, digits_for, listed, names_of, percent, probability
+from luce.reports.provenance import python_lines, shell_lines
+from luce.reports.run_page import write_report
 from luce.sampling.convergence import _ENOUGH_ESS, _LARGEST_RHAT, _LEAST_ACCEPTANCE
 
 pytestmark = pytest.mark.filterwarnings("ignore::luce.ConvergenceWarning")
@@ -322,7 +322,7 @@ def test_grouped_and_too_large_data_have_no_check(
     counts = luce.ConditionalCounts("abc").observe_group("ab", 3).observe({"c": 1})
     said = text_of(luce.report(sampled(counts, 20), tmp_path / "a.html"))
     assert "No posterior predictive check: " in said
-    monkeypatch.setattr(predictive, "_WORK", 100)
+    monkeypatch.setattr(predictive_check, "_WORK", 100)
     said = text_of(luce.report(chains, tmp_path / "a.html"))
     assert re.search(r"the data has \d+ cells, too many to replicate", said)
 
@@ -335,7 +335,7 @@ def test_a_predictive_check_finds_what_the_model_cannot_make() -> None:
     found = find(run, 0.9)
     wrong = luce.ConditionalCounts(labels).observe({c: 20 + 3 * k for k, c in enumerate(labels)})
     found.__dict__["posterior"] = luce.Posterior(wrong)
-    check = predictive.replicate(found)
+    check = predictive_check.replicate(found)
     assert not isinstance(check, str)
     assert check.replicated.sum(axis=1).tolist() == [wrong.n_outcomes] * 80
     low, high = check.ends(0.9)
@@ -343,7 +343,7 @@ def test_a_predictive_check_finds_what_the_model_cannot_make() -> None:
     first = list(found.table.categories).index("a")
     assert check.surprise[check.rows.index(first)] == 0  # 20 of 40 were recorded
     page = Page("check")
-    predictive.write_check(page, found, check)
+    predictive_check.write_check(page, found, check)
     pictures.write_check_picture(page, found, check)
     html = unescape(page.to_html())
     assert f"recorded count of {(~out).sum()} of 14 categories lies within the 90 %" in html

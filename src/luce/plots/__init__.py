@@ -5,10 +5,10 @@ that fits; it returns the axes.  Figures of its own have no background and stand
 pages alike; ``ax.figure.savefig("name.svg")`` writes the same file for the same picture.
 """
 
-from luce.plots.chain_lines import autocorrelation, trace
+from luce.plots.chains import autocorrelation, trace
 from luce.plots.checks import predictive_check, reliability
-from luce.plots.dots import shares, strengths
 from luce.plots.heatmaps import rank_heatmap, win_matrix
+from luce.plots.intervals import shares, strengths
 from luce.plots.triangle import simplex
 
 __all__ = [

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.cm import ScalarMappable
 
-    from luce.plots.names import Names
+    from luce.plots.label_text import Names
 
 Box = tuple[float, float, float, float]
 
@@ -82,7 +82,7 @@ def drawing_rows(
         return
     from matplotlib.layout_engine import ConstrainedLayoutEngine
 
-    from luce.plots.picture import Picture
+    from luce.plots.figure import Picture
 
     # Whatever the reader's own settings, but for the font, which is looked up as late as drawing.
     with style.context({**_STYLE, "font.family": rcParams["font.family"]}, after_reset=True):

@@ -24,9 +24,9 @@ from luce.plots.canvas import (
     name_rows,
     require_matplotlib,
 )
-from luce.plots.dots import Spread, draw_intervals, interval_words, spread_of, whole
 from luce.plots.excerpt import evenly, of_draws
-from luce.plots.names import names_of
+from luce.plots.intervals import Spread, draw_intervals, interval_words, spread_of, whole
+from luce.plots.label_text import names_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -19,9 +19,9 @@ from luce.plots.canvas import (
     require_matplotlib,
     room_for,
 )
-from luce.plots.dots import whole
 from luce.plots.excerpt import of_categories
-from luce.plots.names import names_of
+from luce.plots.intervals import whole
+from luce.plots.label_text import names_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

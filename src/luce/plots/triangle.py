@@ -13,7 +13,7 @@ from luce.answers.view import LabelledDraws, read_labelled
 from luce.errors import DataError
 from luce.plots.canvas import GREY, add_scale, drawing, require_matplotlib
 from luce.plots.excerpt import evenly
-from luce.plots.names import names_of
+from luce.plots.label_text import names_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -8,7 +8,7 @@ from luce.counts.labels import plural
 from luce.page.document import Badge, Cell, Folded, Inline, Name, Number, Page, Strong
 from luce.page.words import shortened
 from luce.reports.findings import TOLD_APART, Findings
-from luce.reports.wording import cell, digits_for, percent, probability
+from luce.reports.formatting import cell, digits_for, percent, probability
 
 # Rows in the table.  A browser takes about a second for so many, and few people read on.
 MOST_ROWS = 5000

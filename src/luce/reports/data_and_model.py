@@ -8,7 +8,7 @@ from luce.counts.comparability import unconditional
 from luce.page.document import Cell, Code, Folded, Inline, Number, Page, Strong
 from luce.page.words import shortened
 from luce.reports.findings import Findings
-from luce.reports.wording import NOTHING, names_of, percent
+from luce.reports.formatting import NOTHING, names_of, percent
 
 _MOST_SETS = 10
 _MOST_GROUPS = 10

@@ -15,7 +15,7 @@ from luce.answers.summaries import Summary, summary
 from luce.counts.comparability import comparable_groups, prior_only
 from luce.errors import DataError
 from luce.posterior import Posterior, posterior_of
-from luce.reports.wording import names_of
+from luce.reports.formatting import names_of
 
 if TYPE_CHECKING:
     from xarray import DataTree

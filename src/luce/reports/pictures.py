@@ -21,8 +21,8 @@ from luce.plots import win_matrix as draw_wins
 from luce.plots.canvas import require_matplotlib
 from luce.plots.excerpt import of_categories
 from luce.reports.findings import Findings
-from luce.reports.predictive import Check
-from luce.reports.wording import digits_for, listed, names_of, percent, probability, spoken
+from luce.reports.formatting import digits_for, listed, names_of, percent, probability, spoken
+from luce.reports.predictive_check import Check
 
 _TOLD = 10  # categories whose numbers a description tells
 _MOST_DOTS, _MOST_RANKS, _MOST_WINS, _MOST_LINES = 40, 40, 30, 3

@@ -14,7 +14,7 @@ from luce.counts.labels import plural
 from luce.page.document import Badge, Name, Page, Words
 from luce.page.words import shortened
 from luce.reports.findings import Findings
-from luce.reports.wording import percent
+from luce.reports.formatting import percent
 
 # As in the warning that `Posterior.sample` gives.
 ENOUGH_ESS, LARGEST_RHAT, LEAST_ACCEPTANCE = 400.0, 1.05, 0.005

@@ -13,7 +13,7 @@ from luce.answers.diagnostics import ess
 from luce.answers.given import read_draws
 from luce.answers.view import read_labelled
 from luce.plots.canvas import CHAINS, GREY, drawing_rows, require_matplotlib
-from luce.plots.names import names_of
+from luce.plots.label_text import names_of
 
 if TYPE_CHECKING:
     import numpy.typing as npt

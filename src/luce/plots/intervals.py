@@ -14,7 +14,7 @@ from luce.answers.view import LabelledDraws, read_labelled, tails
 from luce.counts.labels import some
 from luce.errors import DataError, MethodError
 from luce.plots.canvas import BLUE, GREY, drawing, height_of, name_rows, require_matplotlib
-from luce.plots.names import names_of
+from luce.plots.label_text import names_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -13,7 +13,7 @@ from luce.counts.labels import plural
 from luce.errors import DataError
 from luce.page.document import Cell, Folded, Number, Page
 from luce.reports.findings import Findings
-from luce.reports.wording import cell, percent, probability
+from luce.reports.formatting import cell, percent, probability
 
 _REPLICATES = 400  # at most; ends of an interval need no more
 _FEWEST = 50

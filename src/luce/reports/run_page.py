@@ -80,7 +80,7 @@ def _page(
     run: DataTree, source: str | None, title: str | None, interval: float
 ) -> tuple[Page, Trust]:
     # Here and not above: all this is loaded only when a page is written.
-    from luce.reports import answer, data_and_model, pictures, predictive, reproduce
+    from luce.reports import answer, data_and_model, pictures, predictive_check, provenance
     from luce.reports.findings import find
     from luce.reports.trust import judge, write_trust
 
@@ -108,10 +108,10 @@ def _page(
     write_trust(page, found, trust)
     if not obstacle:
         pictures.write_chain_pictures(page, found)
-    check = predictive.replicate(found)
-    predictive.write_check(page, found, check)
+    check = predictive_check.replicate(found)
+    predictive_check.write_check(page, found, check)
     if not obstacle:
         pictures.write_check_picture(page, found, check)
     page.section("Where it came from, and how to get it again")
-    reproduce.write_provenance(page, found, source)
+    provenance.write_provenance(page, found, source)
     return page, trust
