@@ -23,7 +23,7 @@ from luce.plots.excerpt import of_categories, of_draws
 from luce.plots.figure import Picture
 from luce.plots.heatmaps import _thinned
 from luce.plots.label_text import _letters, names_of
-from luce.plots.rank_curves import rank_curves
+from luce.plots.checks import rank_curves
 
 pytestmark = pytest.mark.filterwarnings("ignore::luce.ConvergenceWarning")
 

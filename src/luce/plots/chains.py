@@ -1,4 +1,4 @@
-"""How the chains moved: their draws one after another, and how soon they forget."""
+"""Markov chains: their draws one after another, and their autocorrelation."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from luce.answers.given import DrawsLike
 
 _DEFAULT = 4  # categories drawn unless they are named
-_POINTS = 4000  # of lines; more make smaller files as an image
-_LEGEND = 6  # chains that can be told apart by colour
+_MOST_POINTS = 4000  # points of lines; more make smaller files as an image
+_MOST_NAMED = 6  # chains that can be told apart by colour
 
 
 def trace(
@@ -40,7 +40,7 @@ def trace(
     draws
         What `Posterior.sample` returned, or an array of shape (chain, draw, category).
     categories
-        The labels.  Unless given the four whose effective sample size is the smallest.
+        Labels; unless given, the four categories with the smallest effective sample size.
     ax
         Axes to draw into, one for each category.
 
@@ -76,7 +76,7 @@ def autocorrelation(
     draws, categories, ax
         As for `trace`.
     lags
-        The largest lag; 100, or what the draws allow, unless given.
+        The largest lag; unless given, 100 or the number of draws less 1.
 
     Returns
     -------
@@ -110,24 +110,28 @@ def _draw_lines(
     words: str,
     ax: Axes | Iterable[Axes] | None,
 ) -> npt.NDArray[Any]:
-    """One row for each category, one line for each chain; values are (chain, along, category)."""
+    """Draw one row of axes for each category, with one line for each chain.
+
+    `values` have dimensions (chain, along, category).
+    """
     require_matplotlib()
     x = read_labelled(draws)
     numbers = _slowest(draws) if categories is None else x.numbers(categories, "categories")
     labels: list[Label] = list(x.categories)
     names = names_of(labels, numbers.tolist(), 60)
     rows = len(numbers)
+    width = 0.5 if along == "draw" else 1.2
     steps = values[along].values if along in values.coords else np.arange(values.shape[1])
     with drawing_rows(_listed(ax), rows, 6.8, 0.6 + 1.45 * rows) as axes:
         for k, number in enumerate(numbers):
             each = axes[k]
             for chain, line in enumerate(values.values[:, :, number]):
-                each.plot(
-                    steps, line, color=CHAINS[chain % len(CHAINS)], label=f"chain {chain}",
-                    linewidth=0.5 if along == "draw" else 1.2,
-                    alpha=0.8, zorder=0.9,
-                )  # fmt: skip
-            if values.shape[0] * values.shape[1] > _POINTS:
+                look: dict[str, Any] = {
+                    "color": CHAINS[chain % len(CHAINS)],
+                    "label": f"chain {chain}",
+                }
+                each.plot(steps, line, linewidth=width, alpha=0.8, zorder=0.9, **look)
+            if values.shape[0] * values.shape[1] > _MOST_POINTS:
                 each.set_rasterization_zorder(1.0)
             each.set_title(names.texts[k], loc="left", **names.look)
             each.set_ylabel(words)
@@ -135,20 +139,29 @@ def _draw_lines(
             if k < rows - 1:
                 each.tick_params(labelbottom=False)
         axes[-1].set_xlabel(along)
-        if 1 < len(values) <= _LEGEND:
-            legend = axes[0].legend(
-                loc="lower right", bbox_to_anchor=(1.01, 0.98), ncols=len(values),
-                handlelength=1.2, columnspacing=1.0, borderpad=0,
-            )  # fmt: skip
-            for handle in legend.get_lines():
-                handle.set(linewidth=2.0, alpha=1.0)
+        if 1 < len(values) <= _MOST_NAMED:
+            _name_chains(axes[0], len(values))
     found = np.empty(rows, object)
     found[:] = axes
     return found
 
 
+def _name_chains(ax: Axes, chains: int) -> None:
+    """Put a legend of thicker lines above the axes."""
+    legend = ax.legend(
+        loc="lower right",
+        bbox_to_anchor=(1.01, 0.98),
+        ncols=chains,
+        handlelength=1.2,
+        columnspacing=1.0,
+        borderpad=0,
+    )
+    for handle in legend.get_lines():
+        handle.set(linewidth=2.0, alpha=1.0)
+
+
 def _slowest(draws: DrawsLike) -> IntArray:
-    """Categories with the smallest effective sample size; those that never move have none."""
+    """Return the categories with the smallest effective sample size, those that never move last."""
     sizes = ess(draws).values
     return np.argsort(np.where(np.isnan(sizes), np.inf, sizes), kind="stable")[:_DEFAULT]
 

@@ -1,4 +1,4 @@
-"""A part of the draws, which answers the same questions as all of them."""
+"""Parts of draws, some categories or some draws, as a tree that every answer reads."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ if TYPE_CHECKING:
 
 
 def of_categories(x: LabelledDraws, numbers: IntArray) -> DataTree:
-    """Keep some categories: those of the others need not be compared."""
+    """Keep some categories."""
     index = {**x.index, "category": x.index["category"][numbers]}
     return _tree(LabelledDraws(x.values[:, :, numbers], x.are_logs, index))
 
 
 def of_draws(x: LabelledDraws, rows: IntArray) -> DataTree:
-    """Keep some draws, counted through all chains, as one chain."""
+    """Keep some draws, numbered through all chains, as one chain."""
     values = x.values.reshape(1, -1, x.n_categories)[:, rows]
     index = {**x.index, "chain": np.arange(1), "draw": np.arange(len(rows))}
     return _tree(LabelledDraws(values, x.are_logs, index))
 
 
 def evenly(x: LabelledDraws, most: int) -> IntArray:
-    """Choose at most so many draws of all chains, evenly spaced."""
+    """Choose at most `most` draws of all chains, evenly spaced."""
     return np.linspace(0, x.n_draws - 1, min(most, x.n_draws)).astype(np.int64)
 
 

@@ -1,4 +1,4 @@
-"""Where the run came from, and the lines that give the same draws again."""
+"""Provenance of a run: its settings, and the lines that give the same draws again."""
 
 from __future__ import annotations
 
@@ -11,38 +11,15 @@ import numpy as np
 
 from luce.counts.labels import plural
 from luce.page.document import Cell, Code, Page
-from luce.reports.findings import Findings
+from luce.reports.findings import ChoiceFindings, Findings, TransitionFindings
 from luce.version import __version__
 
 _UNKNOWN = "not recorded"
 
 
 def write_provenance(page: Page, found: Findings, source: str | None) -> None:
-    """Add settings and fingerprint of the run, and how to get the same draws and page."""
-    attributes = found.run.attrs
-
-    def told(name: str) -> str:
-        return str(attributes.get(name, _UNKNOWN))
-
-    seconds = attributes.get("sampling_time")
-    facts: dict[str, Cell] = {
-        "Drawn by": f"{told('inference_library')} {told('inference_library_version')}",
-        "Drawn at": told("created_at"),
-        "Took": f"{seconds:,.3g} seconds" if isinstance(seconds, int | float) else _UNKNOWN,
-        "Seed": Code(_seed(found) or told("seed")),
-        "Chains": f"{found.chains} of {plural(found.draws, 'draw')} each",
-        "Warm-up": f"{told('warmup')} sweeps of each chain, discarded",
-        "Method": Code(told("method")),
-        "Simulated": "the cores only" if attributes.get("reduced") == 1 else "the raw categories",
-        "Prior": told("prior"),
-        "Data": told("data"),
-        "Digest of the data": Code(told("data_digest")),
-        "Page written by": f"luce {__version__}",
-    }
-    if found.independent:
-        facts["Warm-up"] = "none: independent draws need none"
-        facts["Simulated"] = "nothing" if told("method") == "exact" else facts["Simulated"]
-    page.facts(facts)
+    """Add settings and fingerprint of the run, and the lines that give its draws and page again."""
+    page.facts(_facts(found))
     lines = python_lines(found, source)
     if lines is None:
         page.text("The seed of this run is not recorded, so its draws cannot be made again.")
@@ -52,22 +29,91 @@ def write_provenance(page: Page, found: Findings, source: str | None) -> None:
     page.text("So does this, from a shell; and then this page again:")
     page.preformatted("\n".join(shell_lines(lines, source)))
     unsure = (
-        ""
-        if found.independent
-        else " Starting points other than draws of the prior are not recorded either: if `initial` "
+        " Starting points other than draws of the prior are not recorded either: if `initial` "
         "was given, give it again."
     )
     page.text(
         "The number of threads does not matter. Other versions of luce, NumPy or numba may give "
-        f"other draws of the same posterior.{unsure}"
+        f"other draws of the same posterior.{'' if found.independent else unsure}"
     )
 
 
 def python_lines(found: Findings, source: str | None) -> list[str] | None:
-    """Python that makes the draws again from the saved run; None where the seed is unknown."""
+    """Write Python that makes the draws again from the saved run; None where the seed is unknown.
+
+    Parameters
+    ----------
+    found
+        The run.
+    source
+        Name of the file that holds it; None for a run in memory.
+    """
     seed = _seed(found)
     if seed is None:
         return None
+    if isinstance(found, TransitionFindings):
+        lines = _fit_lines(found, seed)
+    else:
+        assert isinstance(found, ChoiceFindings)
+        drawn = 'posterior["probabilities"]'
+        lines = [
+            _sample_line(found, seed),
+            f"print((again.{drawn} == run.{drawn}).all().item())",
+        ]
+    # Escapes of JSON are those of Python, and the path stays on its line.
+    quoted = json.dumps(source or "run.nc", ensure_ascii=False)
+    return [
+        "import luce",
+        *(["import numpy as np", ""] if seed.startswith("np.") else []),
+        f"run = luce.load({quoted})"
+        + ("" if source else '  # written by luce.save(run, "run.nc")'),
+        *lines,
+    ]
+
+
+def shell_lines(lines: list[str], source: str | None) -> list[str]:
+    """Write shell commands that run the lines of Python and write the page."""
+    run = source or "run.nc"
+    page = f"{PurePath(run).stem}.html"
+    command = f"luce report {shlex.quote(run)} --out {shlex.quote(page)}"
+    return ["python - <<'END'", *lines, "END", command]
+
+
+def _facts(found: Findings) -> dict[str, Cell]:
+    attributes = found.run.attrs
+
+    def told(name: str) -> str:
+        return str(attributes.get(name, _UNKNOWN))
+
+    seconds = attributes.get("sampling_time")
+    warmup = f"{told('warmup')} sweeps of each chain, discarded"
+    return {
+        "Drawn by": f"{told('inference_library')} {told('inference_library_version')}",
+        "Drawn at": told("created_at"),
+        "Took": f"{seconds:,.3g} seconds" if isinstance(seconds, int | float) else _UNKNOWN,
+        "Seed": Code(_seed(found) or told("seed")),
+        "Chains": f"{found.chains} of {plural(found.draws, 'draw')} each",
+        "Warm-up": "none: independent draws need none" if found.independent else warmup,
+        "Method": Code(told("method")),
+        "Simulated": _simulated(found),
+        "Prior": told("prior"),
+        "Data": told("data"),
+        "Digest of the data": Code(told("data_digest")),
+        "Page written by": f"luce {__version__}",
+    }
+
+
+def _simulated(found: Findings) -> str:
+    if isinstance(found, TransitionFindings):
+        return "base, concentrations and rows"
+    if found.independent and found.run.attrs.get("method") == "exact":
+        return "nothing"
+    if found.run.attrs.get("reduced") == 1:
+        return "only the parts where sets overlap without nesting"
+    return "all categories"
+
+
+def _sample_line(found: ChoiceFindings, seed: str) -> str:
     attributes = found.run.attrs
     options = {"chains": repr(found.chains), "seed": seed}
     if not found.independent:
@@ -82,30 +128,46 @@ def python_lines(found: Findings, source: str | None) -> list[str] | None:
     given = _given_proposal(found)
     if given is not None and "method" in options:
         options["proposal_concentration"] = repr(given)
-    arguments = ", ".join([repr(found.draws), *(f"{k}={v}" for k, v in options.items())])
-    # Escapes of JSON are those of Python, and the path stays on its line.
-    quoted = json.dumps(source or "run.nc", ensure_ascii=False)
-    imports = ["import numpy as np", ""] if seed.startswith("np.") else []
+    return f"again = luce.posterior_of(run).sample({_arguments(found, options)})"
+
+
+def _fit_lines(found: TransitionFindings, seed: str) -> list[str]:
+    constants = found.run["constant_data"]
+    scales = []
+    for name in ("concentration", "base_concentration"):
+        if name in constants:
+            scales.append(repr(float(constants[name])))
+        else:
+            shape, rate = constants[f"{name}_prior"].to_numpy().tolist()
+            scales.append(f"luce.Gamma({shape!r}, {rate!r})")
+    n = len(found.source_names)
+    is_open = found.counts.shape[1] > n
+    mask = ', forbidden=run.constant_data["forbidden"].values.astype(bool)' * (not is_open)
+    loops = "removed" if found.forbidden.diagonal().all() else "kept"
+    states = '"nonparametric"' if is_open else repr(n)
+    options = {
+        "chains": repr(found.chains),
+        "seed": seed,
+        "warmup": repr(int(found.run.attrs.get("warmup", 0))),
+        "rows": repr(found.rows is not None),
+        "starts": "starts",
+    }
     return [
-        "import luce",
-        *imports,
-        f"run = luce.load({quoted})"
-        + ("" if source else '  # written by luce.save(run, "run.nc")'),
-        f"again = luce.posterior_of(run).sample({arguments})",
-        'print((again.posterior["probabilities"] == run.posterior["probabilities"]).all().item())',
+        "# States go by their numbers here, in the order of the run.",
+        f'counts = run.observed_data["transition_counts"].values[:, :{n}]',
+        f'starts = dict(enumerate(run.observed_data["starts"].values[:{n}].tolist()))',
+        f'model = luce.HDPTransitions({states}, {", ".join(scales)}{mask}, self_loops="{loops}")',
+        f"again = model.fit(counts, {_arguments(found, options)})",
+        'print((again.posterior["base"].values == run.posterior["base"].values).all())',
     ]
 
 
-def shell_lines(lines: list[str], source: str | None) -> list[str]:
-    """The same from a shell, and the page."""
-    run = source or "run.nc"
-    page = f"{PurePath(run).stem}.html"
-    command = f"luce report {shlex.quote(run)} --out {shlex.quote(page)}"
-    return ["python - <<'END'", *lines, "END", command]
+def _arguments(found: Findings, options: dict[str, str]) -> str:
+    return ", ".join([repr(found.draws), *(f"{k}={v}" for k, v in options.items())])
 
 
 def _seed(found: Findings) -> str | None:
-    """The seed as Python, made of whole numbers only whatever the file says."""
+    """Write the seed as Python if it consists of whole numbers, else return None."""
     try:
         entropy = ast.literal_eval(str(found.run.attrs.get("seed")))
         key = [int(k) for k in np.atleast_1d(found.run.attrs.get("seed_spawn_key", []))]
@@ -121,10 +183,10 @@ def _seed(found: Findings) -> str | None:
 
 
 def _given_proposal(found: Findings) -> float | None:
-    """The proposal's parameter where it was given; tuned ones differ, and have many digits."""
+    """Return the proposal's concentration where it was given: tuned ones differ among chains."""
     used = np.unique(found.run.attrs.get("proposal_concentration", []))
     if len(used) != 1:
         return None
-    # It went through a logarithm, which costs the last digit.
+    # The value went through a logarithm, which costs the last digit.
     value = float(f"{float(used[0]):.15g}")
     return value if found.chains > 1 or value == float(f"{value:.6g}") else None
