@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -79,6 +79,8 @@ class Findings:
     ci_prob: float
     compared: DrawsLike
     table: Summary
+
+    subjects: ClassVar[str] = "categories"  # the compared probabilities in a word
 
     @property
     def n(self) -> int:
@@ -200,6 +202,8 @@ class ChoiceFindings(Findings):
 @dataclass(frozen=True, eq=False)
 class TransitionFindings(Findings):
     """Findings of a run that `HDPTransitions.fit` made; rows are states as destinations."""
+
+    subjects: ClassVar[str] = "states"
 
     @property
     def counts(self) -> DataArray:

@@ -70,10 +70,9 @@ def write_transition_pictures(
 ) -> None:
     """Add the base, and the transition matrix where its rows were kept."""
     most = sizes or PictureSizes()
-    if found.n > 1:
-        page.figure([_strengths(found, most)], f"The base. {_intervals(found)}")
-    if found.rows is not None:
-        page.figure([_transitions(found, most)])
+    base = _strengths(found, most, "Base probability of each state", f"Base. {_intervals(found)}")
+    rows = [] if found.rows is None else [_transitions(found, most)]
+    page.figure([base, *rows])
 
 
 def write_chain_pictures(page: Page, found: Findings, sizes: PictureSizes | None = None) -> None:
@@ -86,7 +85,7 @@ def write_chain_pictures(page: Page, found: Findings, sizes: PictureSizes | None
     names = [found.names[int(i)] for i in order]
     page.figure(
         [_traces(found, slowest, names), _correlations(found, slowest, names)],
-        "The categories with the smallest effective sample size.",
+        f"The {found.subjects} with the smallest effective sample size.",
     )
 
 
@@ -117,7 +116,12 @@ def _intervals(found: Findings) -> str:
     return f"Dots are means, lines {percent(found.ci_prob)} and 50 % intervals."
 
 
-def _strengths(found: Findings, most: PictureSizes) -> Panel:
+def _strengths(
+    found: Findings,
+    most: PictureSizes,
+    subject: str = "Probability of each category",
+    caption: str = "",
+) -> Panel:
     axes = strengths(found.compared, ci_prob=found.ci_prob, most=most.dots)
     decimals = decimals_for(found.table["mean"])
     low, high = found.ends
@@ -127,7 +131,7 @@ def _strengths(found: Findings, most: PictureSizes) -> Panel:
         for i in range(min(found.n, most.described))
     ]
     words = (
-        f"Probability of each category, mean and {percent(found.ci_prob)} interval, the largest "
+        f"{subject}, mean and {percent(found.ci_prob)} interval, the largest "
         f"first: {', '.join(rows)}"
     )
     if found.n > most.described:
@@ -135,7 +139,7 @@ def _strengths(found: Findings, most: PictureSizes) -> Panel:
             f"; {found.n - most.described:,} more, down to {spoken(found.names[-1])} with "
             f"{probability(found.table['mean'][-1], decimals)}"
         )
-    return _panel(axes, f"{words}.")
+    return _panel(axes, f"{words}.", caption)
 
 
 def _ranks(found: ChoiceFindings, most: PictureSizes) -> Panel:

@@ -31,10 +31,10 @@ def write_provenance(page: Page, found: Findings, source: str | None) -> None:
     unsure = (
         " Starting points other than draws of the prior are not recorded either: if `initial` "
         "was given, give it again."
-    )
+    ) * (isinstance(found, ChoiceFindings) and not found.independent)
     page.text(
         "The number of threads does not matter. Other versions of luce, NumPy or numba may give "
-        f"other draws of the same posterior.{'' if found.independent else unsure}"
+        f"other draws of the same posterior.{unsure}"
     )
 
 

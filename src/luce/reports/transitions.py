@@ -108,10 +108,11 @@ def write_data(page: Page, found: TransitionFindings) -> None:
         "Different transitions seen": f"{np.count_nonzero(counts):,} of "
         f"{np.count_nonzero(~found.forbidden[:, :n]):,} that can occur",
         "Transitions that cannot occur": f"{np.count_nonzero(found.forbidden):,}{_loops(found)}",
-        "States drawn from the base as starts": f"{found.starts.sum():,.10g}",
         "Never left": _named(names, counts.sum(axis=1) == 0),
         "Never entered": _named(names, counts.sum(axis=0)[:n] == 0),
     }
+    if found.starts.any():
+        facts["First states of sequences"] = f"{found.starts.sum():,.10g}, drawn from the base"
     page.facts(facts)
 
 
