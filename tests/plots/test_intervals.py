@@ -122,7 +122,7 @@ def test_names_are_left_out_where_there_is_no_room() -> None:
 
 def test_wrong_questions() -> None:
     draws = some_draws(4, list("abcd"))
-    with pytest.raises(MethodError, match="scale = 'odds' was given; .*'log-odds'"):
+    with pytest.raises(MethodError, match=r"scale = 'odds' was given; .*'log-odds'"):
         plots.strengths(draws, scale="odds")
     with pytest.raises(MethodError, match="probabilities are against nothing"):
         plots.strengths(draws, reference="a")
