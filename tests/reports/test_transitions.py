@@ -12,6 +12,7 @@ from lib.report_runs import printouts, table_of, text_of
 from lib.size import draws
 
 import luce
+from luce.cli import main
 from luce.reports.findings import TransitionFindings, find
 from luce.reports.provenance import python_lines
 from luce.reports.run_page import write_report
@@ -152,6 +153,19 @@ def test_the_verdict_is_that_of_the_checks() -> None:
     assert bad.kind == "bad"
     (rhat,) = [check for check in bad.checks if check.what == "R-hat"]
     assert "the concentration" in str(rhat.found)
+
+
+def test_a_saved_run_is_reported_by_the_command(run: xr.DataTree, tmp_path: Path) -> None:
+    luce.save(run, tmp_path / "days.nc")
+    verdict = judge(find(run, 0.9))
+    code = main(["report", str(tmp_path / "days.nc")])
+    assert code == (3 if verdict.kind == "bad" else 0)
+    written = tmp_path / "days.html"
+    assert "days: 4 states, 37 transitions" in text_of(written)
+    lines = next(text for text in printouts(written) if text.startswith("import luce"))
+    space: dict[str, Any] = {}
+    exec(lines, space)
+    np.testing.assert_array_equal(space["again"].posterior["rows"], run.posterior["rows"])
 
 
 @pytest.mark.parametrize("name", ["run", "open_ended"])

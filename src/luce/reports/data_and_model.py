@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from luce.counts.comparability import unconditional
-from luce.counts.labels import plural
 from luce.page.document import Cell, Code, Folded, Inline, Number, Page, Strong
 from luce.page.words import shortened
 from luce.reports.findings import ChoiceFindings
@@ -28,7 +27,7 @@ def write_data(page: Page, found: ChoiceFindings) -> None:
         "Sets": f"{len(counts):,}",
         "Comparable": _comparable(found),
         "Known only from the prior": _unknown(found),
-        "How the sets lie": _overlaps(found),
+        "Structure": repr(found.posterior.structure),
     }
     page.facts(facts)
     if len(counts):
@@ -53,7 +52,7 @@ def write_model(page: Page, found: ChoiceFindings) -> None:
     page.text(Strong("Prior. "), _prior(found))
     page.text(Strong("Method. "), *_method(found))
     with page.details("Technical details of the structure"):
-        _write_structure(page, found)
+        page.text(f"{found.posterior.structure.details}.")
         if _cores(found):
             _write_cores(page, found)
 
@@ -73,16 +72,6 @@ def _unknown(found: ChoiceFindings) -> Cell:
     if not unknown:
         return "none"
     return Folded(f"{len(unknown):,}: {some_names(unknown, _NAMED)}", _FOLDED)
-
-
-def _overlaps(found: ChoiceFindings) -> str:
-    """Say whether sets overlap without nesting, which decides what must be simulated."""
-    cores = found.posterior.structure.cores
-    if not cores:
-        return "no two overlap unless one holds the other, so every draw can be exact"
-    sets = sum(core.n_sets for core in cores)
-    places = "" if len(cores) == 1 else f", in {len(cores):,} separate parts of the data"
-    return f"{plural(sets, 'set')} overlap without one holding the other{places}"
 
 
 def _write_sets(page: Page, found: ChoiceFindings) -> None:
@@ -175,18 +164,6 @@ def _cores(found: ChoiceFindings) -> list[tuple[str, str]]:
     )
     n = len(found.posterior.structure.cores)
     return list(zip(methods, reasons, strict=True)) if n == len(methods) == len(reasons) else []
-
-
-def _write_structure(page: Page, found: ChoiceFindings) -> None:
-    structure = found.posterior.structure
-    page.facts(
-        {
-            "Atoms": f"{structure.n_atoms:,}, groups of categories that lie in exactly the same "
-            "sets",
-            "Cores": f"{len(structure.cores):,}, classes of two or more sets that overlap without "
-            "nesting; only cores need simulation",
-        }
-    )
 
 
 def _write_cores(page: Page, found: ChoiceFindings) -> None:

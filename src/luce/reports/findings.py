@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -21,11 +21,13 @@ from luce.counts.comparability import comparable_groups, prior_only
 from luce.errors import DataError
 from luce.posterior import Posterior, posterior_of
 from luce.reports.formatting import names_of
+from luce.sequences.hdp_runs import Transitions, transitions_of
 
 if TYPE_CHECKING:
     from xarray import DataArray, DataTree
 
     from luce.answers.given import DrawsLike
+    from luce.sequences.hdp import HDPTransitions
 
 TOLD_APART = 0.95  # probability from which on two categories count as different
 
@@ -201,19 +203,20 @@ class ChoiceFindings(Findings):
 
 @dataclass(frozen=True, eq=False)
 class TransitionFindings(Findings):
-    """Findings of a run that `HDPTransitions.fit` made; rows are states as destinations."""
+    """Findings of a run that `HDPTransitions.fit` made; rows are states as destinations.
+
+    Parameters
+    ----------
+    model
+        The prior.
+    data
+        The observed transitions.
+    """
 
     subjects: ClassVar[str] = "states"
 
-    @property
-    def counts(self) -> DataArray:
-        """Observed transitions, (source, state)."""
-        return self.run["observed_data"].to_dataset()["transition_counts"]
-
-    @property
-    def starts(self) -> FloatArray:
-        """Number of sequences that began in each state."""
-        return self.run["observed_data"]["starts"].to_numpy()
+    model: HDPTransitions
+    data: Transitions
 
     @property
     def forbidden(self) -> BoolArray:
@@ -223,8 +226,7 @@ class TransitionFindings(Findings):
     @property
     def rows(self) -> DataArray | None:
         """Draws of the transition probabilities; None where they were not kept."""
-        stored = self.run["posterior"].to_dataset()
-        return stored.get("rows")
+        return self.run["posterior"].to_dataset().get("rows")
 
     @cached_property
     def mean_rows(self) -> FloatArray:
@@ -234,20 +236,23 @@ class TransitionFindings(Findings):
     @property
     def source_names(self) -> list[str]:
         """The states that are left, as text."""
-        return names_of(self.counts["source"].to_numpy().tolist())
+        return names_of(list(self.data.labels))
 
     @property
     def state_names(self) -> list[str]:
         """The states that are entered, as text."""
-        return names_of(self.counts["state"].to_numpy().tolist())
+        return names_of(self.run["posterior"]["state"].to_numpy().tolist())
 
 
 def find(run: DataTree, ci_prob: float) -> ChoiceFindings | TransitionFindings:
     """Summarise a run; refuse anything that is no run."""
     tails(ci_prob)
-    if _holds_transitions(run):
+    if getattr(run, "attrs", {}).get("model") == "transitions":
+        model, data = transitions_of(run)
         base = run["posterior"].to_dataset()["base"].rename(state="category")
-        return TransitionFindings(run, ci_prob, base, summary(base, ci_prob, sort=True))
+        return TransitionFindings(
+            run, ci_prob, base, summary(base, ci_prob, sort=True), model, data
+        )
     posterior = posterior_of(run)
     return ChoiceFindings(run, ci_prob, run, summary(run, ci_prob, sort=True), posterior)
 
@@ -256,11 +261,6 @@ def is_parameter(variable: DataArray) -> bool:
     """Tell whether a variable belongs to the model as a whole: by its role, else by its size."""
     role = variable.attrs.get("role", "parameter" if variable.ndim == 2 else "competitor")
     return bool(role == "parameter")
-
-
-def _holds_transitions(run: Any) -> bool:
-    observed = getattr(run, "children", {}).get("observed_data", {})
-    return "transition_counts" in observed
 
 
 def _entries(variable: DataArray) -> Iterator[tuple[str, FloatArray]]:

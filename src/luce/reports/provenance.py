@@ -10,6 +10,7 @@ from pathlib import PurePath
 import numpy as np
 
 from luce.counts.labels import plural
+from luce.model.priors import Gamma
 from luce.page.document import Cell, Code, Page
 from luce.reports.findings import ChoiceFindings, Findings, TransitionFindings
 from luce.version import __version__
@@ -132,19 +133,15 @@ def _sample_line(found: ChoiceFindings, seed: str) -> str:
 
 
 def _fit_lines(found: TransitionFindings, seed: str) -> list[str]:
-    constants = found.run["constant_data"]
-    scales = []
-    for name in ("concentration", "base_concentration"):
-        if name in constants:
-            scales.append(repr(float(constants[name])))
-        else:
-            shape, rate = constants[f"{name}_prior"].to_numpy().tolist()
-            scales.append(f"luce.Gamma({shape!r}, {rate!r})")
-    n = len(found.source_names)
-    is_open = found.counts.shape[1] > n
-    mask = ', forbidden=run.constant_data["forbidden"].values.astype(bool)' * (not is_open)
-    loops = "removed" if found.forbidden.diagonal().all() else "kept"
-    states = '"nonparametric"' if is_open else repr(n)
+    model, n = found.model, len(found.data.labels)
+    scales = ", ".join(
+        f"luce.Gamma({x.shape!r}, {x.rate!r})" if isinstance(x, Gamma) else repr(x)
+        for x in (model.concentration, model.base_concentration)
+    )
+    states, mask = repr(n), ', forbidden=run.constant_data["forbidden"].values.astype(bool)'
+    if model.is_nonparametric:
+        states, mask = '"nonparametric"', ""
+    loops = "kept" if model.self_loops else "removed"
     options = {
         "chains": repr(found.chains),
         "seed": seed,
@@ -156,7 +153,7 @@ def _fit_lines(found: TransitionFindings, seed: str) -> list[str]:
         "# States go by their numbers here, in the order of the run.",
         f'counts = run.observed_data["transition_counts"].values[:, :{n}]',
         f'starts = dict(enumerate(run.observed_data["starts"].values[:{n}].tolist()))',
-        f'model = luce.HDPTransitions({states}, {", ".join(scales)}{mask}, self_loops="{loops}")',
+        f'model = luce.HDPTransitions({states}, {scales}{mask}, self_loops="{loops}")',
         f"again = model.fit(counts, {_arguments(found, options)})",
         'print((again.posterior["base"].values == run.posterior["base"].values).all())',
     ]

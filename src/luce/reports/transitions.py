@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from luce.counts.labels import plural
+from luce.model.priors import Gamma
 from luce.page.document import Cell, Code, Folded, Inline, Name, Number, Page, Strong
 from luce.page.words import shortened
 from luce.reports.answer import (
@@ -16,15 +17,15 @@ from luce.reports.answer import (
 )
 from luce.reports.findings import TransitionFindings
 from luce.reports.formatting import number_cell, percent, probability, some_names
-from luce.sequences.hdp_fitting import REMAINDER
+from luce.sequences.hdp_runs import REMAINDER
 
 _NAMED = 6  # states that a list names
 
 
 def title_of(found: TransitionFindings) -> str:
     """Count states and transitions."""
-    states = plural(len(found.source_names), "state")
-    return f"{states}, {plural(float(found.counts.sum()), 'transition')}"
+    states = plural(len(found.data.labels), "state")
+    return f"{states}, {plural(float(found.data.counts.sum()), 'transition')}"
 
 
 def lead(found: TransitionFindings) -> list[Inline]:
@@ -56,7 +57,7 @@ def write_table(page: Page, found: TransitionFindings, most: int = MOST_ROWS) ->
         "1 being the most popular: mean and interval",
         "ESS, R-hat": "how far the draws of this state can be trusted, see below",
     }
-    if REMAINDER in found.table.categories:
+    if found.model.is_nonparametric:
         words[REMAINDER] = "all states that have not occurred yet, together"
     page.facts(words)
 
@@ -74,7 +75,9 @@ def write_rows(page: Page, found: TransitionFindings, most: int = MOST_ROWS) -> 
     low, high = (np.asarray(found.rows.quantile(q, ("chain", "draw"))) for q in (tail, 1 - tail))
     possible = np.argwhere(~found.forbidden)
     order = possible[np.argsort(-mean[tuple(possible.T)], kind="stable")]
-    sources, states, seen = found.source_names, found.state_names, found.counts.to_numpy()
+    sources, states = found.source_names, found.state_names
+    seen = np.zeros(mean.shape)  # nothing was seen of the remainder
+    seen[:, : len(sources)] = found.data.counts
 
     def row(i: int, j: int) -> list[Cell]:
         interval = f"{probability(low[i, j])} to {probability(high[i, j])}"
@@ -100,7 +103,7 @@ def write_rows(page: Page, found: TransitionFindings, most: int = MOST_ROWS) -> 
 
 def write_data(page: Page, found: TransitionFindings) -> None:
     """Add the size of the data, and the states that were never left or entered."""
-    counts, names = found.counts.to_numpy(), found.source_names
+    counts, starts, names = found.data.counts, found.data.starts, found.source_names
     n = len(names)
     facts: dict[str, Cell] = {
         "States": f"{n:,}",
@@ -109,10 +112,10 @@ def write_data(page: Page, found: TransitionFindings) -> None:
         f"{np.count_nonzero(~found.forbidden[:, :n]):,} that can occur",
         "Transitions that cannot occur": f"{np.count_nonzero(found.forbidden):,}{_loops(found)}",
         "Never left": _named(names, counts.sum(axis=1) == 0),
-        "Never entered": _named(names, counts.sum(axis=0)[:n] == 0),
+        "Never entered": _named(names, counts.sum(axis=0) == 0),
     }
-    if found.starts.any():
-        facts["First states of sequences"] = f"{found.starts.sum():,.10g}, drawn from the base"
+    if starts.any():
+        facts["First states of sequences"] = f"{starts.sum():,.10g}, drawn from the base"
     page.facts(facts)
 
 
@@ -123,7 +126,7 @@ def write_model(page: Page, found: TransitionFindings) -> None:
         "which says how popular each state is as a destination, so that states with few "
         "transitions borrow from the others: a hierarchical Dirichlet process,"
     )
-    open_ended = REMAINDER in found.table.categories
+    open_ended = found.model.is_nonparametric
     base = "β ~ GEM(γ)" if open_ended else "β ~ Dir(γ/L, …, γ/L)"
     page.preformatted(f"{base},     π_i ~ Dir(α β),     next state | i  ~  π_i given not in F_i")
     page.text(
@@ -131,7 +134,7 @@ def write_model(page: Page, found: TransitionFindings) -> None:
         "and F_i the states that cannot follow i."
         + (" The number of states is open: the remainder holds those not seen." * open_ended)
     )
-    page.text(Strong("Prior. "), *_priors(found))
+    page.text(Strong("Prior. "), _priors(found))
     method = Code(str(found.run.attrs.get("method", "not recorded")))
     page.text(
         Strong("Method. "),
@@ -140,20 +143,19 @@ def write_model(page: Page, found: TransitionFindings) -> None:
     )
 
 
-def _priors(found: TransitionFindings) -> list[Inline]:
+def _priors(found: TransitionFindings) -> str:
     """Say which concentrations are fixed and which are drawn."""
-    constants = found.run["constant_data"]
+    model = found.model
     words = []
-    for name, letter in (("concentration", "α"), ("base_concentration", "γ")):
-        if name in constants:
-            words.append(f"{letter} is fixed at {float(constants[name]):g}.")
-            continue
-        shape, rate = constants[f"{name}_prior"].to_numpy().tolist()
-        words.append(
-            f"{letter} is not known and was drawn too; its prior is a gamma distribution of shape "
-            f"{shape:g} and rate {rate:g}."
-        )
-    return [" ".join(words)]
+    for letter, prior in (("α", model.concentration), ("γ", model.base_concentration)):
+        if isinstance(prior, Gamma):
+            words.append(
+                f"{letter} is not known and was drawn too; its prior is a gamma distribution of "
+                f"shape {prior.shape:g} and rate {prior.rate:g}."
+            )
+        else:
+            words.append(f"{letter} is fixed at {prior:g}.")
+    return " ".join(words)
 
 
 def _impossible(found: TransitionFindings) -> str:

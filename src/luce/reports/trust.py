@@ -12,9 +12,8 @@ from luce.page.document import Badge, Name, Page, Words
 from luce.page.words import shortened
 from luce.reports.findings import Findings
 from luce.reports.formatting import percent
+from luce.sampling.convergence import ENOUGH_ESS, LARGEST_RHAT, LEAST_ACCEPTANCE
 
-# Bounds of the warning that `Posterior.sample` gives.
-ENOUGH_ESS, LARGEST_RHAT, LEAST_ACCEPTANCE = 400.0, 1.05, 0.005
 # R-hat that Vehtari, Gelman, Simpson, Carpenter and Bürkner (2021) ask for.
 GOOD_RHAT = 1.01
 # As a share of the standard deviation: 400 effective draws give a twentieth.
