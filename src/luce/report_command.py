@@ -20,7 +20,7 @@ def add_command(commands: Any) -> None:
     )
     parser.add_argument("--title", help="heading of the page")
     parser.add_argument(
-        "--interval", type=float, default=0.9, metavar="P",
+        "--ci-prob", type=float, default=0.9, metavar="P",
         help="probability of the intervals (default %(default)s)",
     )  # fmt: skip
     parser.set_defaults(run=_report)
@@ -34,7 +34,7 @@ def _report(arguments: argparse.Namespace) -> int:
     if not out.parent.is_dir():  # before any work is done
         raise DataError(f"{out} cannot be written: there is no folder {out.parent}.")
     page, trust = write_report(
-        arguments.file, out, title=arguments.title, interval=arguments.interval
+        arguments.file, out, title=arguments.title, ci_prob=arguments.ci_prob
     )
     print(f"{trust.headline}.\nThe page: {page.resolve()}")
     return NOT_TRUSTED if trust.kind == "bad" else 0

@@ -21,7 +21,7 @@ import numpy as np
 
 from luce._types import FloatArray, IntArray, Label, Labels, SeedLike
 from luce.answers.ranks import best_in_draws
-from luce.answers.view import LabelledDraws, read_labelled
+from luce.answers.view import DrawsView
 from luce.counts.labels import Categories, read_number, some
 from luce.errors import DataError, MethodError
 from luce.estimates.ordinates import log_scaled_dirichlet, next_gammas
@@ -119,19 +119,19 @@ class _Asked:
         self.prior = self.posterior.concentration
         self.rng = np.random.default_rng(_entropy(self.seed))
 
-    def x(self) -> LabelledDraws:
+    def x(self) -> DrawsView:
         if isinstance(self.draws, int | np.integer):
             options = {"chains": self.chains, "seed": self.seed, "progress": self.progress}
-            return read_labelled(self.posterior.sample(int(self.draws), **options))  # type: ignore[arg-type]
+            return DrawsView.of(self.posterior.sample(int(self.draws), **options))  # type: ignore[arg-type]
         given = getattr(self.draws, "attrs", {}).get("data_digest")
         if given != self.counts.digest:
             raise DataError(
                 "these draws are not of this posterior: they are of other data. Give what "
                 "posterior.sample returned, or a number of draws."
             )
-        return read_labelled(self.draws)
+        return DrawsView.of(self.draws)
 
-    def gammas(self, x: LabelledDraws) -> tuple[FloatArray, FloatArray, FloatArray]:
+    def gammas(self, x: DrawsView) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Log probabilities, and shapes and log rates of the next sweep, (draws, category)."""
         n = x.n_categories
         logs = np.concatenate([x.logs(c, slice(None)) for c in range(x.values.shape[0])])

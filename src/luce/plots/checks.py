@@ -11,7 +11,7 @@ from luce._types import FloatArray, IntArray, Label, Labels, SeedLike
 from luce.answers.held_out import reliability as reliability_of
 from luce.answers.prediction import posterior_predictive
 from luce.answers.scales import shares as shares_of
-from luce.answers.view import BLOCK, LabelledDraws, read_labelled, tails
+from luce.answers.view import BLOCK, DrawsView, tail_of
 from luce.counts.counts import ConditionalCounts
 from luce.counts.labels import plural
 from luce.errors import DataError
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from xarray import DataArray, Dataset
 
-    from luce.answers.given import DrawsLike
+    from luce.answers.view import DrawsLike
 
 _REPLICATES = 1000  # at most; more do not make the picture any better
 _WORK = 5e7  # cells of all replicates together
@@ -57,7 +57,7 @@ def predictive_check(
     draws: DrawsLike,
     counts: ConditionalCounts | Iterable[tuple[Label, Labels | None, float]],
     *,
-    interval: float = 0.9,
+    ci_prob: float = 0.9,
     most: int = 40,
     seed: SeedLike = 0,
     ax: Axes | None = None,
@@ -78,7 +78,7 @@ def predictive_check(
           those it could have been.  Which set an outcome was recorded in is not kept by them.
         - Triples (label, within, count), as for `calibration`: a row for each category of each
           set, the sets with the most outcomes first.
-    interval
+    ci_prob
         The probability of the thin line.
     most
         How many rows: of those that could have been the outcome most often.
@@ -97,14 +97,14 @@ def predictive_check(
     ['b', 'a', 'c']
     """
     require_matplotlib()
-    tails(interval)
+    tail_of(ci_prob)
     whole(most)
-    x = read_labelled(draws)
+    x = DrawsView.of(draws)
     if isinstance(counts, ConditionalCounts):
         rows = _by_category(x, counts, most, seed)
     else:
         rows = _by_set(x, draws, counts, most, seed)
-    spread = spread_of(rows.replicated, interval)
+    spread = spread_of(rows.replicated, ci_prob)
     names = names_of(list(x.categories), rows.numbers)
     places = len(rows.numbers) + len(rows.headings)
     height = height_of(places)
@@ -120,7 +120,7 @@ def predictive_check(
         axes.set_xlabel("share of outcomes in %")
         # Diamonds at 0 must not lie on the names.
         axes.set_xlim(left=-0.04 * axes.get_xlim()[1])
-        axes.plot([], [], color=BLUE, linewidth=3, label=f"replicated: {interval_words(interval)}")
+        axes.plot([], [], color=BLUE, linewidth=3, label=f"replicated: {interval_words(ci_prob)}")
         axes.legend(
             loc="lower left", bbox_to_anchor=(-0.02, 1.0), ncols=3, borderpad=0,
             columnspacing=1.2, handletextpad=0.5,
@@ -190,7 +190,7 @@ def _draw_observed(ax: Axes, rows: _Rows, spread: Spread) -> None:
             )  # fmt: skip
 
 
-def _by_category(x: LabelledDraws, counts: ConditionalCounts, most: int, seed: SeedLike) -> _Rows:
+def _by_category(x: DrawsView, counts: ConditionalCounts, most: int, seed: SeedLike) -> _Rows:
     """How often each category was the outcome, over all sets together."""
     from scipy.sparse import csr_array
 
@@ -220,7 +220,7 @@ def _by_category(x: LabelledDraws, counts: ConditionalCounts, most: int, seed: S
 
 
 def _by_set(
-    x: LabelledDraws,
+    x: DrawsView,
     draws: DrawsLike,
     outcomes: Iterable[tuple[Label, Labels | None, float]],
     most: int,
@@ -260,7 +260,7 @@ def _by_set(
     return _Rows(numbers, observed, _replicates(replicated), np.array(at, np.float64), headings)
 
 
-def _heading(x: LabelledDraws, members: list[int], total: int) -> _Heading:
+def _heading(x: DrawsView, members: list[int], total: int) -> _Heading:
     words = plural(total, "outcome")
     if len(members) == x.n_categories:
         return f"{words}, all possible:", {}
@@ -269,7 +269,7 @@ def _heading(x: LabelledDraws, members: list[int], total: int) -> _Heading:
     return f"{words} among {', '.join(names.texts)}{more}:", names.look
 
 
-def _replicating(x: LabelledDraws, cells: int) -> IntArray:
+def _replicating(x: DrawsView, cells: int) -> IntArray:
     """Draws to replicate data from: as many as the work allows."""
     return evenly(x, int(np.clip(_WORK / cells, _FEWEST, _REPLICATES)))
 

@@ -10,7 +10,7 @@ import numpy as np
 from luce._types import FloatArray, IntArray, Label, Labels
 from luce.answers.scales import elo, intervals, log_odds
 from luce.answers.scales import shares as shares_of
-from luce.answers.view import LabelledDraws, read_labelled, tails
+from luce.answers.view import DrawsView, tail_of
 from luce.counts.labels import some
 from luce.errors import DataError, MethodError
 from luce.plots.canvas import BLUE, GREY, drawing, height_of, name_rows, require_matplotlib
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from xarray import DataArray
 
-    from luce.answers.given import DrawsLike
+    from luce.answers.view import DrawsLike
 
 _SCALES = ("probability", "log-odds", "elo")
 _INNER = 0.5  # the probability of the thick line
@@ -38,9 +38,9 @@ def strengths(
     draws: DrawsLike,
     *,
     scale: str = "probability",
-    reference: Label = "mean",
+    reference: Label | None = None,
     at: float = 1500.0,
-    interval: float = 0.9,
+    ci_prob: float = 0.9,
     among: Labels | None = None,
     most: int = 60,
     ax: Axes | None = None,
@@ -56,10 +56,10 @@ def strengths(
     scale
         "probability", "log-odds" or "elo".
     reference
-        Whom log odds and Elo are against: a label, or "mean" of those drawn.
+        Whom log odds and Elo are against: a label, or None for the mean of those drawn.
     at
         The reference's points of Elo.
-    interval
+    ci_prob
         The probability of the thin line.
     among
         Draw these labels only; probabilities stay what they are among all.
@@ -77,11 +77,11 @@ def strengths(
     ['b', 'c', 'a']
     """
     require_matplotlib()
-    tails(interval)
-    x = read_labelled(draws, among)
+    tail_of(ci_prob)
+    x = DrawsView.of(draws, among)
     chosen = np.arange(x.n_categories)
     values, words, look = _scaled(draws, x, scale, reference, at, among)
-    axes = _draw_dots(values, chosen, list(x.categories), interval, most, words, ax)
+    axes = _draw_dots(values, chosen, list(x.categories), ci_prob, most, words, ax)
     axes.xaxis.label.set(**look)
     if scale == "probability":
         _begin_at_zero(axes)
@@ -94,7 +94,7 @@ def shares(
     draws: DrawsLike,
     among: Labels | None = None,
     *,
-    interval: float = 0.9,
+    ci_prob: float = 0.9,
     most: int = 60,
     ax: Axes | None = None,
 ) -> Axes:
@@ -108,7 +108,7 @@ def shares(
         As for `strengths`.
     among
         The labels on offer; all unless given.
-    interval, most, ax
+    ci_prob, most, ax
         As for `strengths`.
 
     Examples
@@ -119,8 +119,8 @@ def shares(
     ['56 %  (39–73)', '44 %  (27–61)']
     """
     require_matplotlib()
-    tails(interval)
-    x = read_labelled(draws)
+    tail_of(ci_prob)
+    x = DrawsView.of(draws)
     chosen = x.numbers(among, "among")
     values = 100 * shares_of(draws, among)
 
@@ -131,7 +131,7 @@ def shares(
         ]
 
     words = "share of choices in %"
-    axes = _draw_dots(values, chosen, list(x.categories), interval, most, words, ax, numbers)
+    axes = _draw_dots(values, chosen, list(x.categories), ci_prob, most, words, ax, numbers)
     _begin_at_zero(axes)
     return axes
 
@@ -143,19 +143,19 @@ def _begin_at_zero(ax: Axes) -> None:
     ax.autoscale_view(scaley=False)
 
 
-def spread_of(values: DataArray, interval: float) -> Spread:
+def spread_of(values: DataArray, ci_prob: float) -> Spread:
     """Mean and intervals over chain and draw, row by row."""
-    outer = intervals(values, interval)
-    inner = intervals(values, _INNER) if interval > _INNER else None
+    outer = intervals(values, ci_prob)
+    inner = intervals(values, _INNER) if ci_prob > _INNER else None
     ends = [None if d is None else (d["lower"].values, d["upper"].values) for d in (outer, inner)]
     assert ends[0] is not None
     return Spread(outer["mean"].values, ends[0], ends[1])
 
 
-def interval_words(interval: float) -> str:
+def interval_words(ci_prob: float) -> str:
     """Say which intervals the lines are."""
-    outer = f"{round(100 * interval, 10):g} %"
-    return f"{100 * _INNER:g} % and {outer} intervals" if interval > _INNER else f"{outer} interval"
+    outer = f"{round(100 * ci_prob, 10):g} %"
+    return f"{100 * _INNER:g} % and {outer} intervals" if ci_prob > _INNER else f"{outer} interval"
 
 
 def draw_intervals(ax: Axes, at: FloatArray, spread: Spread, color: str = BLUE) -> None:
@@ -175,31 +175,33 @@ def whole(most: object) -> int:
 
 def _scaled(
     draws: DrawsLike,
-    x: LabelledDraws,
+    x: DrawsView,
     scale: str,
-    reference: Label,
+    reference: Label | None,
     at: float,
     among: Labels | None,
 ) -> tuple[DataArray, str, dict[str, Any]]:
     """Draws on a scale, the scale in words, and how to write these: they may hold a label."""
     if scale not in _SCALES:
         raise MethodError(f"scale = {scale!r} was given; {some(_SCALES)} are possible.")
-    mean = isinstance(reference, str) and reference == "mean"
     if scale == "probability":
-        if not mean:
+        if reference is not None:
             raise MethodError(
                 f"reference = {reference!r} was given, but probabilities are against nothing; "
                 'choose scale="log-odds" or scale="elo".'
             )
-        p = np.exp(x.values) if x.are_logs else x.values
-        return x.labelled(p, ("chain", "draw", "category"), "probabilities"), "probability", {}
+        return (
+            x.labelled(x.probabilities, ("chain", "draw", "category"), "probabilities"),
+            "probability",
+            {},
+        )
     known = x.categories
     if scale == "elo":
         found = elo(draws, reference, at, among)
     else:
         found = log_odds(draws, reference, among)
     whom, look = "the mean", {}
-    if reference in known.index:
+    if reference is not None:
         names = names_of(list(known), [known.index[reference]])
         whom, look = names.texts[0], names.look
     words = f"Elo points, {whom} being {at:g}" if scale == "elo" else f"log odds against {whom}"
@@ -210,7 +212,7 @@ def _draw_dots(
     values: DataArray,
     chosen: IntArray,
     labels: list[Label],
-    interval: float,
+    ci_prob: float,
     most: int,
     words: str,
     ax: Axes | None,
@@ -223,7 +225,7 @@ def _draw_dots(
     shown = np.r_[order[:upper], order[upper + left_out :]]
     at = np.arange(len(shown), dtype=np.float64)
     at[upper:] += 1  # an empty row where some are left out
-    spread = spread_of(values[:, :, shown], interval)
+    spread = spread_of(values[:, :, shown], ci_prob)
     names = names_of(labels, chosen[shown].tolist())
     rows = len(shown) + bool(left_out)
     height = height_of(rows)
@@ -234,7 +236,7 @@ def _draw_dots(
         draw_intervals(axes, at, spread)
         size = 6.0 if rows <= 100 else 2.5
         axes.plot(spread.mean, at, "o", color=BLUE, markersize=size, zorder=3, clip_on=False)
-        axes.set_xlabel(f"{words}: mean, {interval_words(interval)}", parse_math=False)
+        axes.set_xlabel(f"{words}: mean, {interval_words(ci_prob)}", parse_math=False)
         beside = axes.get_yaxis_transform()
         if left_out:
             axes.axhline(upper, color=GREY, linewidth=0.8, linestyle=(0, (1, 3)))

@@ -9,7 +9,7 @@ import numpy as np
 from luce._types import BoolArray, FloatArray, IntArray, Label, Labels
 from luce.answers.comparisons import win_matrix as wins_of
 from luce.answers.ranks import expected_order, rank_probabilities
-from luce.answers.view import LabelledDraws, read_labelled
+from luce.answers.view import DrawsView
 from luce.plots.canvas import (
     add_scale,
     drawing,
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from matplotlib.colors import Normalize
     from matplotlib.image import AxesImage
 
-    from luce.answers.given import DrawsLike
+    from luce.answers.view import DrawsLike
 
 _RANK = 24  # points of the number of a rank
 _ANNOTATED = 12  # rows and columns up to which cells have room for numbers
@@ -70,7 +70,7 @@ def rank_heatmap(
     require_matplotlib()
     from matplotlib.colors import PowerNorm
 
-    x = read_labelled(draws, among)
+    x = DrawsView.of(draws, among)
     order = _best(x, expected_order(draws, among), whole(most))
     table = rank_probabilities(draws, among).values[order]
     ranks = [str(rank + 1) for rank in range(len(order))]
@@ -134,7 +134,7 @@ def win_matrix(
     require_matplotlib()
     from matplotlib.colors import Normalize
 
-    x = read_labelled(draws, among)
+    x = DrawsView.of(draws, among)
     order = _best(x, expected_order(draws, among), whole(most))
     table = wins_of(of_categories(x, order)).values
     names = names_of(list(x.categories), order.tolist(), 20)
@@ -154,7 +154,7 @@ def win_matrix(
     return axes
 
 
-def _best(x: LabelledDraws, order: list[Label], most: int) -> IntArray:
+def _best(x: DrawsView, order: list[Label], most: int) -> IntArray:
     """Numbers of the categories with the best expected ranks."""
     place: dict[Label, int] = dict(x.categories.index)
     return np.array([place[label] for label in order[:most]])

@@ -55,7 +55,7 @@ def lead(found: Findings) -> list[Inline]:
 def write_table(page: Page, found: Findings) -> None:
     """Add the table of all categories, and how to read it."""
     n = min(found.n, MOST_ROWS)
-    outer = percent(found.interval)
+    outer = percent(found.ci_prob)
     head = ["Category", "Mean", f"{outer} interval", "P(best)", "Rank", f"Rank, {outer}"]
     if found.log_odds is not None:
         head += ["Elo", "Log odds"]
@@ -93,8 +93,8 @@ def _row(found: Findings, i: int, digits: int) -> list[Cell]:
     if found.log_odds is not None:
         odds = float(found.log_odds[i])
         row += [cell(_AVERAGE + _ELO * odds, ",.0f"), cell(odds, ".2f")]
-    row += [cell(found.group[i], ",.0f"), cell(table["ess"][i], ",.0f")]
-    row.append(cell(table["rhat"][i], ".3f"))
+    row += [cell(found.group[i], ",.0f"), cell(table["ess_bulk"][i], ",.0f")]
+    row.append(cell(table["r_hat"][i], ".3f"))
     if found.prior_only.any():
         row.append(Badge("prior only", "mixed") if found.prior_only[i] else "data")
     return row
@@ -118,6 +118,6 @@ def _explain(page: Page, found: Findings, outer: str) -> None:
             "missing, because some probabilities are too small to be stored: draw again with "
             "log_probabilities=True"
         )
-    if np.isnan(found.table["rhat"]).any():
+    if np.isnan(found.table["r_hat"]).any():
         words["–"] = "nothing to compute: too few draws or chains, or no variation"
     page.facts(words)

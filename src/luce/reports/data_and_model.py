@@ -121,14 +121,14 @@ def _prior(found: Findings) -> str:
     posterior = found.posterior
     if posterior.prior.hyperprior is not None:
         drawn = found.run["posterior"]["concentration"].to_numpy()
-        tail = (1 - found.interval) / 2
+        tail = (1 - found.ci_prob) / 2
         low, high = np.quantile(drawn, [tail, 1 - tail])
         gamma = posterior.prior.hyperprior
         return (
             "A Dirichlet distribution with one concentration for all categories, which is not "
             f"known and was drawn too. Its own prior is a gamma distribution of shape "
             f"{gamma.shape:g} and rate {gamma.rate:g}, its posterior mean {drawn.mean():.3g}, with "
-            f"{percent(found.interval)} between {low:.3g} and {high:.3g}."
+            f"{percent(found.ci_prob)} between {low:.3g} and {high:.3g}."
         )
     a = posterior.concentration
     if (a == a[0]).all():

@@ -31,14 +31,14 @@ class Findings:
     ----------
     run
         The draws, with their data and settings.
-    interval
+    ci_prob
         The probability of all intervals.
     table
         One row per category.
     """
 
     run: DataTree
-    interval: float
+    ci_prob: float
     table: Summary
 
     @property
@@ -80,8 +80,7 @@ class Findings:
     @property
     def rank_ends(self) -> tuple[IntArray, IntArray]:
         """Lower and upper ends of the intervals of ranks."""
-        below, above = list(self.table.columns)[2:4]
-        return self.table[f"rank_{below}"], self.table[f"rank_{above}"]
+        return self.table["rank_lb"], self.table["rank_ub"]
 
     @cached_property
     def tie_groups(self) -> list[list[Label]]:
@@ -124,9 +123,9 @@ class Findings:
         return np.asarray(odds.mean(axis=(0, 1))[order])
 
 
-def find(run: DataTree, interval: float) -> Findings:
+def find(run: DataTree, ci_prob: float) -> Findings:
     """Look at a run; refuses what is none."""
     posterior = posterior_of(run)
-    found = Findings(run, interval, summary(run, interval, sort=True))
+    found = Findings(run, ci_prob, summary(run, ci_prob, sort=True))
     found.__dict__["posterior"] = posterior
     return found

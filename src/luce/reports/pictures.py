@@ -11,7 +11,7 @@ from luce._types import Label
 from luce.answers.comparisons import win_matrix
 from luce.answers.diagnostics import autocorrelation
 from luce.answers.ranks import expected_order, rank_probabilities
-from luce.answers.view import read_labelled
+from luce.answers.view import DrawsView
 from luce.counts.labels import plural
 from luce.errors import LuceError
 from luce.page.document import Page, Panel
@@ -42,7 +42,7 @@ def write_answer_pictures(page: Page, found: Findings) -> None:
     """Add strengths, ranks and duels; nothing to compare is nothing to draw."""
     if found.n < 2:
         return
-    outer = percent(found.interval)
+    outer = percent(found.ci_prob)
     page.figure([_strengths(found)], f"Dots are means, lines {outer} and 50 % intervals.")
     panels = [_ranks(found)] if found.n <= _MOST_RANKED else []
     page.figure([*panels, *_wins(found)])
@@ -52,7 +52,7 @@ def write_chain_pictures(page: Page, found: Findings) -> None:
     """Add traces and autocorrelations of the categories that moved least."""
     if found.independent or found.n < 2 or found.draws < 4:
         return
-    order = np.argsort(np.nan_to_num(found.table["ess"], nan=np.inf), kind="stable")
+    order = np.argsort(np.nan_to_num(found.table["ess_bulk"], nan=np.inf), kind="stable")
     slowest = [found.table.categories[int(i)] for i in order[:_MOST_LINES]]
     names = [found.names[int(i)] for i in order[:_MOST_LINES]]
     page.figure(
@@ -65,12 +65,12 @@ def write_check_picture(page: Page, found: Findings, check: Check | str) -> None
     """Add recorded shares over replicated ones."""
     if isinstance(check, str):
         return
-    axes = predictive_check(found.run, found.posterior.counts, interval=found.interval)
-    low, high = check.ends(found.interval)
+    axes = predictive_check(found.run, found.posterior.counts, ci_prob=found.ci_prob)
+    low, high = check.ends(found.ci_prob)
     out = (check.recorded < low) | (check.recorded > high)
     outside = [spoken(found.names[check.rows[k]]) for k in np.flatnonzero(out)[:_TOLD]]
     words = (
-        f"Recorded shares over intervals of replicated ones. Within the {percent(found.interval)} "
+        f"Recorded shares over intervals of replicated ones. Within the {percent(found.ci_prob)} "
         f"interval lie the counts of {int((~out).sum()):,} of {len(out):,} categories"
     )
     more = f", {out.sum() - _TOLD:,} more" if out.sum() > _TOLD else ""
@@ -79,7 +79,7 @@ def write_check_picture(page: Page, found: Findings, check: Check | str) -> None
 
 
 def _strengths(found: Findings) -> Panel:
-    axes = strengths(found.run, interval=found.interval, most=_MOST_DOTS)
+    axes = strengths(found.run, ci_prob=found.ci_prob, most=_MOST_DOTS)
     digits = digits_for(found.table["mean"])
     low, high = found.ends
     rows = [
@@ -88,7 +88,7 @@ def _strengths(found: Findings) -> Panel:
         for i in range(min(found.n, _TOLD))
     ]
     words = (
-        f"Probability of each category, mean and {percent(found.interval)} interval, the largest "
+        f"Probability of each category, mean and {percent(found.ci_prob)} interval, the largest "
         f"first: {', '.join(rows)}"
     )
     if found.n > _TOLD:
@@ -121,7 +121,7 @@ def _wins(found: Findings) -> list[Panel]:
     except LuceError:  # probabilities that were stored as 0
         return []
     order: list[Label] = expected_order(found.run)[:_TOLD]
-    x = read_labelled(found.run)
+    x = DrawsView.of(found.run)
     table = win_matrix(of_categories(x, x.numbers(order, "the best"))).to_numpy()
     names = names_of(order)
     over = [f"{spoken(names[j])} {probability(table[0, j])}" for j in range(1, len(order))]
@@ -140,7 +140,7 @@ def _wins(found: Findings) -> list[Panel]:
 
 def _traces(found: Findings, slowest: list[Label], names: list[str]) -> Panel:
     axes = trace(found.run, slowest)
-    x = read_labelled(found.run)
+    x = DrawsView.of(found.run)
     p = found.run["posterior"]["probabilities"].to_numpy()[:, :, x.numbers(slowest, "slowest")]
     rows = []
     for name, values in zip(names, np.moveaxis(p, 2, 0), strict=True):
@@ -156,7 +156,7 @@ def _traces(found: Findings, slowest: list[Label], names: list[str]) -> Panel:
 
 def _correlations(found: Findings, slowest: list[Label], names: list[str]) -> Panel:
     axes = draw_autocorrelation(found.run, slowest)
-    x = read_labelled(found.run)
+    x = DrawsView.of(found.run)
     lags = min(100, found.draws - 1)
     table = autocorrelation(found.run, lags).to_numpy()[:, :, x.numbers(slowest, "slowest")]
     # A chain that never moved has none.

@@ -8,7 +8,7 @@ import numpy as np
 
 from luce._types import FloatArray
 from luce.answers.prediction import posterior_predictive
-from luce.answers.view import tails
+from luce.answers.view import tail_of
 from luce.counts.labels import plural
 from luce.errors import DataError
 from luce.page.document import Cell, Folded, Number, Page
@@ -39,9 +39,9 @@ class Check:
     recorded: FloatArray
     replicated: FloatArray
 
-    def ends(self, interval: float) -> tuple[FloatArray, FloatArray]:
+    def ends(self, ci_prob: float) -> tuple[FloatArray, FloatArray]:
         """Ends of the replicates' intervals."""
-        tail = tails(interval)
+        tail = tail_of(ci_prob)
         low = np.quantile(self.replicated, tail, axis=0, method="lower")
         return low, np.quantile(self.replicated, 1 - tail, axis=0, method="higher")
 
@@ -85,16 +85,16 @@ def write_check(page: Page, found: Findings, check: Check | str) -> None:
     if isinstance(check, str):
         page.text(f"No posterior predictive check: {check}.")
         return
-    low, high = check.ends(found.interval)
+    low, high = check.ends(found.ci_prob)
     inside = int(((check.recorded >= low) & (check.recorded <= high)).sum())
-    outer = percent(found.interval)
+    outer = percent(found.ci_prob)
     total = len(check.rows)
     page.text(
         f"Posterior predictive check: would the model record such counts again? The data was "
         f"replicated from {len(check.replicated):,} draws, with the same sets and as many "
         f"outcomes in each. The recorded count of {inside:,} of "
         f"{plural(total, 'category', 'categories')} lies within the {outer} interval of its "
-        f"replicates, and about {found.interval * total:,.0f} or more are expected where the model "
+        f"replicates, and about {found.ci_prob * total:,.0f} or more are expected where the model "
         "fits. Which set an outcome was recorded in is not kept with a run, so counts are "
         "compared over all sets together."
     )

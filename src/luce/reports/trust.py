@@ -9,7 +9,7 @@ import numpy as np
 
 from luce._types import FloatArray
 from luce.answers.diagnostics import ess, mcse, rhat
-from luce.answers.given import read_draws
+from luce.answers.view import DrawsView
 from luce.counts.labels import plural
 from luce.page.document import Badge, Name, Page, Words
 from luce.page.words import shortened
@@ -111,15 +111,15 @@ class _Moved:
 
     def __init__(self, found: Findings) -> None:
         table, stored = found.table, found.run["posterior"]
-        p = read_draws(found.run)
-        ranges = np.ptp(p.to_numpy(), axis=(0, 1))
-        spread = dict(zip(p["category"].to_numpy().tolist(), ranges, strict=True))
+        p = DrawsView.of(found.run)
+        ranges = np.ptp(p.probabilities, axis=(0, 1))
+        spread = dict(zip(p.categories, ranges, strict=True))
         moved = np.array([spread[label] > 0 for label in table.categories])
         self.chains, self.draws = found.chains, found.draws
         self.names = [name for name, yes in zip(found.names, moved, strict=True) if yes]
-        self.rhat: FloatArray = table["rhat"][moved]
-        self.ess: FloatArray = table["ess"][moved]
-        self.mcse: FloatArray = table["mcse"][moved] / table["sd"][moved]
+        self.rhat: FloatArray = table["r_hat"][moved]
+        self.ess: FloatArray = table["ess_bulk"][moved]
+        self.mcse: FloatArray = table["mcse_mean"][moved] / table["sd"][moved]
         if "concentration" in stored.data_vars:
             drawn = stored["concentration"].to_numpy()[:, :, None]
             self.names.append("the concentration")

@@ -25,7 +25,7 @@ def report(
     path: str | os.PathLike[str],
     *,
     title: str | None = None,
-    interval: float = 0.9,
+    ci_prob: float = 0.9,
 ) -> Path:
     """Write one self-contained page about a run, to open in a browser or send to somebody.
 
@@ -37,7 +37,7 @@ def report(
         The page, a name that ends in ``.html``.  What was there before is replaced.
     title
         The page's heading.
-    interval
+    ci_prob
         The probability of all intervals, between 0 and 1.
 
     Returns
@@ -54,7 +54,7 @@ def report(
     ...     luce.report(run, f"{folder}/page.html").name
     'page.html'
     """
-    return write_report(run, path, title=title, interval=interval)[0]
+    return write_report(run, path, title=title, ci_prob=ci_prob)[0]
 
 
 def write_report(
@@ -62,7 +62,7 @@ def write_report(
     path: str | os.PathLike[str],
     *,
     title: str | None = None,
-    interval: float = 0.9,
+    ci_prob: float = 0.9,
 ) -> tuple[Path, Trust]:
     """Write the page, as `report` does; returns what it says about trust, too."""
     target = Path(path)
@@ -72,19 +72,19 @@ def write_report(
     if isinstance(run, str | os.PathLike):
         source = os.fspath(run)
         run = load(run)
-    page, trust = _page(run, source, title, interval)
+    page, trust = _page(run, source, title, ci_prob)
     return page.save(target), trust
 
 
 def _page(
-    run: DataTree, source: str | None, title: str | None, interval: float
+    run: DataTree, source: str | None, title: str | None, ci_prob: float
 ) -> tuple[Page, Trust]:
     # Here and not above: all this is loaded only when a page is written.
     from luce.reports import answer, data_and_model, pictures, predictive, reproduce
     from luce.reports.findings import find
     from luce.reports.trust import judge, write_trust
 
-    found = find(run, interval)
+    found = find(run, ci_prob)
     trust = judge(found)
     if title is None:
         name = f"{shortened(Path(source).stem, 60)}: " if source else ""
