@@ -9,7 +9,7 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
-import calibration_grid as grid
+from lib import calibration_grid as grid
 import mpmath
 import numpy as np
 import pytest

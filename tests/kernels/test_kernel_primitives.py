@@ -19,7 +19,7 @@ from luce.kernels import KERNELS
 from luce.kernels.binomial import binomial_draw
 from luce.kernels.grouped import split_groups, split_space
 from luce.kernels.jit import compiled
-from luce.kernels.joined import join_chains
+from luce.kernels.joined import join_nests
 from luce.kernels.metropolis import _log_proposal
 from luce.kernels.problem import Problem, make_problem
 from luce.kernels.random import fill, new_bits
@@ -85,7 +85,7 @@ def arrays_of(chains: list[Chain]) -> tuple[np.ndarray, ...]:
 def problem_of(chains: list[Chain], shape: list[float], wide: bool | None = None) -> Problem:
     exponents = [e for c in chains for e in c.exponents]
     # Chains are kept apart, so that sets stay in order; they are joined in a test of their own.
-    with mock.patch("luce.kernels.problem.join_chains", lambda _, *given: given):
+    with mock.patch("luce.kernels.problem.join_nests", lambda _, *given: given):
         problem = make_problem(
             *arrays_of(chains), np.array(shape, float), sum(shape) + sum(exponents)
         )
@@ -255,7 +255,7 @@ def test_joined_chains_hold_the_same_sets(seed: int) -> None:
     chains.append(Chain(tuple(order[:6]), (2, 3, 4, 5, 6), (-1.0, -2.0, -1.0, -3.0, -1.5)))
     chains.append(Chain(tuple(order[:5:-1]), (2, 3, 4, 5), (-1.0, -2.5, -1.0, -1.0), True))
     given = arrays_of(chains)
-    joined = join_chains(n, *given)
+    joined = join_nests(n, *given)
     assert spelled_out(n, *joined) == spelled_out(n, *given)
     assert len(joined[2]) < len(given[2])  # at least the ranking is one chain again
     assert len(joined[0]) < len(given[0])
@@ -267,7 +267,7 @@ def test_joined_chains_hold_the_same_sets(seed: int) -> None:
 def test_chains_that_do_not_fit_stay_apart() -> None:
     chains = [Chain((0, 1), (2,), (-1.0,)), Chain((1, 2), (2,), (-1.0,), True)]
     given = arrays_of(chains)
-    for one, other in zip(join_chains(6, *given), given, strict=True):
+    for one, other in zip(join_nests(6, *given), given, strict=True):
         np.testing.assert_array_equal(one, other)
 
 

@@ -598,7 +598,7 @@ def test_wrong_questions() -> None:
             plots.win_matrix(draws, most=wrong)  # type: ignore[arg-type]
     with pytest.raises(DataError, match="interval"):
         plots.shares(draws, interval=90)
-    with pytest.raises(DataError, match=r"luce\.calibration"):
+    with pytest.raises(DataError, match=r"luce\.answers\.reliability"):
         plots.reliability(draws)  # type: ignore[arg-type]
 
 

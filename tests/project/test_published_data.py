@@ -277,7 +277,14 @@ def test_the_maximum_of_moto_is_on_the_boundary() -> None:
 
 def test_every_published_set_is_here() -> None:
     # Without a raw file, or with several of their own; see the tests below.
-    others = {"choix_testcases", "hyper2_misc", "counterstrike", "extensions_weighted"}
+    others = {
+        "choix_testcases",
+        "hyper2_misc",
+        "counterstrike",
+        "extensions_weighted",
+        "football",
+        "hsmm",
+    }
     assert {data.name for data in SETS} | others == {d.name for d in DATA.iterdir() if d.is_dir()}
 
 

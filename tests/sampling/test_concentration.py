@@ -196,7 +196,7 @@ def test_a_run_with_a_prior_on_its_concentration_is_saved_whole(tmp_path: Any) -
     luce.save(run, tmp_path / "run.nc")
     again = luce.load(tmp_path / "run.nc")
     assert again.identical(run)
-    assert luce.posterior_of(again).hyperprior == PRIOR
+    assert luce.posterior_of(again).prior.hyperprior == PRIOR
     assert again.attrs["prior"] == "Dirichlet(a), a ~ Gamma(2, rate 1.5)"
 
 

@@ -55,7 +55,7 @@ class SetFamily:
     set_start: IntArray
     set_end: IntArray
     exponent: FloatArray
-    memo: dict[str, Any] = field(default_factory=dict, repr=False)
+    memo: dict[str, Any] = field(default_factory=dict, init=False, repr=False)
 
     @property
     def n_sets(self) -> int:

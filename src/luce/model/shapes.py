@@ -50,7 +50,7 @@ class ModuleShapes:
     shape: FloatArray
     total: FloatArray
     prior: FloatArray
-    memo: dict[str, Any] = field(default_factory=dict, repr=False)
+    memo: dict[str, Any] = field(default_factory=dict, init=False, repr=False)
 
     @property
     def owner(self) -> IntArray:
