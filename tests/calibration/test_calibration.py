@@ -9,11 +9,11 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
-from lib import calibration_grid as grid
 import mpmath
 import numpy as np
 import pytest
 from lib import calibration_controls as controls
+from lib import calibration_grid as grid
 
 import luce
 from luce.answers.rank_uniformity import band_of, p_value_of, ranks_of

@@ -362,7 +362,9 @@ def test_a_reliability_diagram_is_the_calibration() -> None:
     expected = np.c_[checked["bin_predicted"], checked["bin_observed"]][filled]
     np.testing.assert_allclose(ax.collections[1].get_offsets(), expected)
     assert f"Brier score {float(checked['brier_score']):.3f}" in ax.get_title(loc="right")
-    with pytest.raises(DataError, match=r"what luce\.answers\.reliability returned is needed; DataArray"):
+    with pytest.raises(
+        DataError, match=r"what luce\.answers\.reliability returned is needed; DataArray"
+    ):
         plots.reliability(draws)  # type: ignore[arg-type]
 
 

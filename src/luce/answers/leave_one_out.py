@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from luce.answers.prediction import aligned, set_logarithms, with_group
-from luce.answers.view import DrawsView
+from luce.answers.view import DrawsView, refuse_all_but_runs
 from luce.counts.canonical import concatenate
 from luce.counts.counts import ConditionalCounts
 from luce.errors import DataError
@@ -91,6 +91,7 @@ def attach_log_likelihood(run: DataTree, pieces: Iterable[ConditionalCounts]) ->
     >>> round(float(arviz_stats.loo(run).elpd), 1)
     -4.0
     """
+    refuse_all_but_runs(run)
     return with_group(run, "log_likelihood", log_likelihood(run, pieces))
 
 
@@ -120,9 +121,13 @@ def loo(draws: DrawsLike, pieces: Iterable[ConditionalCounts]) -> ELPDData:
     import xarray as xr
     from arviz_stats import loo as psis_loo  # type: ignore[attr-defined]
 
-    values = log_likelihood(draws, pieces)
-    # arviz-stats counts chains in the group of draws, which holds one small variable here.
-    small = xr.Dataset({values.name: values.isel(piece=0, drop=True)})
-    run = with_group(xr.DataTree.from_dict({"/posterior": small}), "log_likelihood", values)
-    found: ELPDData = psis_loo(run, pointwise=True)
+    if isinstance(draws, xr.DataTree):
+        run = draws
+    else:  # arviz-stats takes the effective sample size from a group of draws
+        draws = view = DrawsView.of(draws)
+        p = view.labelled(view.probabilities, ("chain", "draw", "category"), "probabilities")
+        run = xr.DataTree.from_dict({"/posterior": p.to_dataset()})
+    found: ELPDData = psis_loo(
+        with_group(run, "log_likelihood", log_likelihood(draws, pieces)), pointwise=True
+    )
     return found

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from luce._types import FloatArray, IntArray, SeedLike
-from luce.answers.view import DrawsView
+from luce.answers.view import DrawsView, refuse_all_but_runs
 from luce.counts.comparability import unconditional
 from luce.counts.counts import ConditionalCounts
 from luce.counts.entries import renumbered
@@ -200,6 +200,7 @@ def attach_posterior_predictive(
     >>> run["posterior_predictive"]["counts"].sum("outcome").values.max()
     np.int64(5)
     """
+    refuse_all_but_runs(run)
     design = model_of(run).counts if design is None else design
     return with_group(run, "posterior_predictive", posterior_predictive(run, design, seed))
 
@@ -208,10 +209,6 @@ def with_group(run: DataTree, group: str, values: DataArray) -> DataTree:
     """Copy a run, data shared, and add a group with one variable."""
     import xarray as xr
 
-    if not isinstance(run, xr.DataTree):
-        raise DataError(
-            f"a run is the DataTree that Posterior.sample returns; {type(run).__name__} was given."
-        )
     return run.assign({group: xr.DataTree(values.to_dataset())})
 
 

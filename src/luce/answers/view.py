@@ -238,6 +238,16 @@ def tail_of(ci_prob: float) -> float:
     return round((1 - float(ci_prob)) / 2, 15)  # 0.05, not 0.04999999999999999
 
 
+def refuse_all_but_runs(run: object) -> None:
+    """Refuse draws that are no DataTree, where a whole run is needed."""
+    import xarray as xr
+
+    if not isinstance(run, xr.DataTree):
+        raise DataError(
+            f"a run is the DataTree that Posterior.sample returns; {type(run).__name__} was given."
+        )
+
+
 def roles_of(run: DataTree) -> dict[str, str]:
     """Read the role of each variable of a run's posterior.
 
