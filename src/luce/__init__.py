@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from luce.errors import LuceError as LuceError
     from luce.estimates.likelihood import maximum_likelihood as maximum_likelihood
     from luce.hypotheses.bayes_factors import bayes_factor as bayes_factor
-    from luce.hypotheses.questions import hypothesis as hypothesis
+    from luce.hypotheses.hypothesis_tests import hypothesis as hypothesis
     from luce.model.priors import DirichletProcess as DirichletProcess
     from luce.model.priors import Gamma as Gamma
     from luce.posterior import Posterior as Posterior
@@ -50,12 +50,12 @@ if TYPE_CHECKING:
     from luce.reading.teams import from_teams as from_teams
     from luce.reading.transitions import from_transitions as from_transitions
     from luce.reports.whole import report as report
-    from luce.runs.resuming import resume as resume
     from luce.runs.saving import load as load
     from luce.runs.saving import save as save
     from luce.sequences.hdp import HDPTransitions as HDPTransitions
     from luce.version import __version__ as __version__
     from luce.workflows.many import sample_many as sample_many
+    from luce.workflows.resuming import resume as resume
 
 _HOMES = {
     "ConditionalCounts": "counts.counts",
@@ -78,7 +78,7 @@ _HOMES = {
     "from_table": "reading.tables",
     "from_teams": "reading.teams",
     "from_transitions": "reading.transitions",
-    "hypothesis": "hypotheses.questions",
+    "hypothesis": "hypotheses.hypothesis_tests",
     "load": "runs.saving",
     "log_odds": "answers.scales",
     "log_predictive": "answers.prediction",
@@ -89,7 +89,7 @@ _HOMES = {
     "rank_probabilities": "answers.ranks",
     "read": "reading.files",
     "report": "reports.whole",
-    "resume": "runs.resuming",
+    "resume": "workflows.resuming",
     "sample_many": "workflows.many",
     "sample_sharded": "cluster.sharded",
     "save": "runs.saving",

@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 _MOST_LISTED = 20  # bad rows that a message names one by one
 
@@ -129,11 +129,9 @@ class SkippedRowsWarning(UserWarning):
 
 
 class EvidenceWarning(UserWarning):
-    """The evidence is in doubt; `estimates` holds what each method found."""
+    """The evidence is in doubt; `estimates` holds the `Estimate` of each method."""
 
-    def __init__(
-        self, message: str, estimates: Mapping[str, tuple[float, float, float]] | None = None
-    ) -> None:
+    def __init__(self, message: str, estimates: Mapping[str, Any] | None = None) -> None:
         super().__init__(message)
         self.estimates = dict(estimates or {})
 

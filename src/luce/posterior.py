@@ -6,30 +6,25 @@ import os
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from luce._types import FloatArray, Label, Labels, SeedLike
 from luce.counts.counts import ConditionalCounts
-from luce.errors import MethodError
-from luce.estimates.curvature import covariance_at
-from luce.estimates.modes import Mode, check_scale, find_mode
+from luce.estimates.curvature import LaplaceFit
+from luce.estimates.estimate import Estimate, by_category
+from luce.estimates.modes import Mode, find_mode
 from luce.model import density, exact
-from luce.model.exact import LogEvidence
 from luce.model.model import Model
 from luce.model.priors import Prior, PriorLike
 from luce.model.structure import Structure
 from luce.sampling.progress import announce_compilation
 
 if TYPE_CHECKING:
-    from distributed import Client
-    from xarray import DataTree
+    from xarray import DataArray, DataTree
 
     from luce.cluster.connect import ClusterLike
-    from luce.sampling.settings import Settings
 
 
 class Posterior:
@@ -55,7 +50,7 @@ class Posterior:
     >>> posterior = Posterior(counts, concentration=2.0)
     >>> posterior.structure
     3 categories in 2 atoms: the sets nest, so every draw is exact and independent.
-    >>> posterior.mean().round(3)
+    >>> posterior.mean().values.round(3)
     array([0.333, 0.444, 0.222])
     """
 
@@ -95,7 +90,8 @@ class Posterior:
         Examples
         --------
         >>> import luce
-        >>> luce.Posterior(ConditionalCounts("ab").observe({"a": 3}), 2.0).without_data().mean()
+        >>> posterior = luce.Posterior(ConditionalCounts("ab").observe({"a": 3}), 2.0)
+        >>> posterior.without_data().mean().values
         array([0.5, 0.5])
         """
         return Posterior(ConditionalCounts(self.counts.categories), self.prior)
@@ -107,11 +103,13 @@ class Posterior:
         return replace(self._model.structure, choices=self._choices)
 
     def _choices(self) -> list[str]:
-        from luce.sampling.methods import parts_of
+        from luce.sampling.methods import choose
+        from luce.sampling.settings import Settings
 
         if self._model.hyperprior is not None:
             return ["waiting-times, the concentration is drawn too"] * len(self.structure.cores)
-        return [f"{part.name}, {part.reason}" for part in parts_of(self._model.shapes)]
+        choice = choose(self._model, Settings())
+        return [f"{m}, {r}" for m, r in zip(choice.methods, choice.reasons, strict=True)]
 
     def sample(
         self,
@@ -179,7 +177,7 @@ class Posterior:
             Means and standard deviations are followed in any case.
         cluster
             Draw the chains on the workers of a Dask scheduler, given by its address or a client, or
-            "local" for processes of this machine; None, as ever, in threads of this process.
+            "local" for processes of this machine; None for threads of this process.
 
         Returns
         -------
@@ -188,47 +186,31 @@ class Posterior:
             the chains, prior and counts in the other groups; the settings as attributes.  With
             `to`, draws are read from the disk where they are asked for.
         """
-        from luce.cluster.chains import stream_on
-        from luce.cluster.connect import connected
-        from luce.runs.open_stream import begin
+        from luce.cluster.execution import carry_out
+        from luce.sampling.plan import PosteriorPlan
         from luce.sampling.settings import Settings
 
         settings = Settings(
-            draws, chains, warmup, seed, method, reduce, initial, threads, progress,
-            log_probabilities, proposal_concentration, thin, keep,
-        )  # fmt: skip
-        if to is None and quantiles is not None:
-            raise MethodError("quantiles are followed only in a run that goes to a disk, to=...")
-        with connected(cluster) as client:
-            if to is not None:
-                elsewhere = None if client is None else stream_on(client, self._model)
-                return begin(self._model, settings, Path(to), quantiles, elsewhere)
-            return self._draw(settings, client)
-
-    def _draw(self, settings: Settings, client: Client | None) -> DataTree:
-        from luce.cluster.chains import draw_on
-        from luce.runs.tree import Origin, as_datatree
-        from luce.sampling.convergence import warn_if_not_converged
-        from luce.sampling.memory import draw
-
-        if client is None:
-            result = draw(self._model, settings)
-        else:
-            result = draw_on(client, self._model, settings)
-        if not result.method.independent:
-            proposes = [part.kernel.statistic == "accepted" for part in result.method.parts]
-            accepted = result.statistics[..., proposes] if any(proposes) else None
-            watched = result.probabilities
-            if self._model.hyperprior is not None:
-                watched = np.concatenate([watched, result.statistics], axis=2)
-            warn_if_not_converged(watched, accepted)
-        origin = Origin(
-            self._model, result.method, result.warmup, result.seed, result.thin, result.kept
+            draws=draws,
+            chains=chains,
+            warmup=warmup,
+            seed=seed,
+            method=method,
+            reduce=reduce,
+            initial=initial,
+            threads=threads,
+            progress=progress,
+            log_probabilities=log_probabilities,
+            proposal_concentration=proposal_concentration,
+            thin=thin,
+            keep=keep,
+            quantiles=quantiles,
         )
-        return as_datatree(result, origin)
+        announce_compilation()
+        return carry_out(PosteriorPlan.of(self._model, settings), to, cluster)
 
     def log_density(self, probabilities: ArrayLike) -> FloatArray:
-        """Log prior plus log likelihood, up to the evidence.
+        """Compute log prior plus log likelihood, without subtracting the log evidence.
 
         Parameters
         ----------
@@ -247,37 +229,48 @@ class Posterior:
             probabilities, self.counts, self.concentration, self._model.remainder
         )
 
-    def mean(self) -> FloatArray:
-        """Posterior mean in closed form, shape (n_categories,), where the sets nest."""
-        self._model.require_number("the posterior mean")
-        exact.require_exact(self._model.structure, "the posterior mean")
-        return exact.mean_and_variance(self._model.shapes)[0]
+    def mean(self) -> DataArray:
+        """Compute the posterior mean of each category in closed form, where the sets nest.
 
-    def variance(self) -> FloatArray:
-        """Posterior variance in closed form, shape (n_categories,), where the sets nest."""
-        self._model.require_number("the posterior variance")
-        exact.require_exact(self._model.structure, "the posterior variance")
-        return exact.mean_and_variance(self._model.shapes)[1]
+        Examples
+        --------
+        >>> import luce
+        >>> posterior = luce.Posterior(ConditionalCounts("ab").observe({"a": 2}))
+        >>> float(posterior.mean().sel(category="a"))
+        0.75
+        """
+        return self._closed_form(0, "mean")
+
+    def variance(self) -> DataArray:
+        """Compute the posterior variance of each category in closed form, where the sets nest."""
+        return self._closed_form(1, "variance")
+
+    def _closed_form(self, moment: int, name: str) -> DataArray:
+        self._model.require_number(f"the posterior {name}")
+        exact.require_exact(self._model.structure, f"the posterior {name}")
+        values = exact.mean_and_variance(self._model.shapes)[moment]
+        return by_category(values, self.counts.categories, name)
 
     def mode(self, scale: str = "simplex") -> Mode:
-        """Most probable probabilities, shape (n_categories,), by Newton's method.
+        """Find the most probable probabilities by Newton's method.
 
         Parameters
         ----------
         scale
-            "simplex": where the density of p is largest; with concentration 1 these are the
-            maximum-likelihood estimates.  "log-odds": where the density of log p_i - log p_j is,
-            which is never on the boundary.
+            "simplex" maximises the density of p; with concentration 1 this is the
+            maximum-likelihood estimate.  "log-odds" maximises the density of log p_i - log p_j,
+            whose maximum is never on the boundary.
 
         Returns
         -------
         Mode
-            An array that also knows its `scale`, the labels that are `at_zero`, and `log_odds`.
+            `probabilities` by category, `sel(category=...)`, `at_zero`, `log_odds`;
+            ``np.asarray`` gives the probabilities as an array.
 
         Raises
         ------
         NoMaximumError
-            Where the density has no maximum; it says why and, in `groups`, between whom.
+            Where the density has no maximum; the message says why, `groups` between whom.
 
         Examples
         --------
@@ -291,59 +284,62 @@ class Posterior:
         Mode(simplex: Ann: 0.07692, Bo: 0.2308, Cy: 0.6923)
         >>> Posterior(counts).mode("log-odds")
         Mode(log-odds: Ann: 0.1531, Bo: 0.329, Cy: 0.5179)
+        >>> round(float(Posterior(counts).mode().sel(category="Bo")), 4)
+        0.2308
         """
         self._model.require_number("the mode")
         announce_compilation()
         return find_mode(self.counts, self.concentration, scale)
 
     def covariance(
-        self, scale: str = "simplex", reference: Label = "mean", among: Labels | None = None
-    ) -> FloatArray:
-        """Covariance of the Laplace fit: the normal that has the posterior's mode and curvature.
+        self, scale: str = "simplex", reference: Label | None = None, among: Labels | None = None
+    ) -> DataArray:
+        """Compute the covariance of the Laplace fit, a normal with the mode and curvature.
 
         The fit is made in log-odds, where posteriors are closest to normal.
 
         Parameters
         ----------
         scale
-            "simplex" for that of the probabilities, to first order; "log-odds" for that of
-            log p_i - log p_reference.
+            "simplex" for the covariance of probabilities, to first order; "log-odds" for the
+            covariance of log p_i - log p_reference.
         reference
-            Of log-odds: a label; or "mean", unless that is a label: the mean of all log p_j.
+            With "log-odds": a label, or None for the mean of all log p_j.
         among
             The labels wanted, all unless given.  Needed where there are more than 2,000.
 
         Returns
         -------
-        array
-            Shape (n, n), in the order of `among` or of the categories.
+        DataArray
+            Dimensions (category, opponent), in the order of `among` or of the categories.
 
         Examples
         --------
         >>> from luce import ConditionalCounts
         >>> posterior = Posterior(ConditionalCounts("ab").observe({"a": 29, "b": 9}))
-        >>> posterior.covariance().round(4)
+        >>> posterior.covariance().values.round(4)
         array([[ 0.0047, -0.0047],
                [-0.0047,  0.0047]])
         """
+        return self._laplace_fit().covariance(scale, reference, among)
+
+    def _laplace_fit(self) -> LaplaceFit:
         self._model.require_number("the Laplace fit")
-        mode = self.mode("log-odds")
-        check_scale(scale)
-        return covariance_at(self.counts, self.concentration, mode, scale, reference, among)
+        return LaplaceFit(self.counts, self.concentration, self.mode("log-odds").values)
 
     def standard_errors(
-        self, scale: str = "simplex", reference: Label = "mean", among: Labels | None = None
-    ) -> FloatArray:
-        """Standard deviations of the Laplace fit, shape (n,); see `covariance`.
+        self, scale: str = "simplex", reference: Label | None = None, among: Labels | None = None
+    ) -> DataArray:
+        """Compute the standard deviations of the Laplace fit; the arguments of `covariance`.
 
         Examples
         --------
         >>> from luce import ConditionalCounts
         >>> posterior = Posterior(ConditionalCounts("ab").observe({"a": 29, "b": 9}))
-        >>> posterior.standard_errors("log-odds", reference="a").round(3)
+        >>> posterior.standard_errors("log-odds", reference="a").values.round(3)
         array([0.   , 0.365])
         """
-        return np.sqrt(np.diag(self.covariance(scale, reference, among)))
+        return self._laplace_fit().standard_errors(scale, reference, among)
 
     def log_evidence(
         self,
@@ -353,37 +349,38 @@ class Posterior:
         seed: SeedLike = None,
         method: str = "auto",
         progress: bool = True,
-    ) -> LogEvidence:
-        """Log of the evidence: in closed form where the sets nest, else estimated from draws.
+    ) -> Estimate:
+        """Compute the log evidence, in closed form where the sets nest, else from draws.
 
-        The likelihood is taken without multinomial coefficients, the prior normalised.
+        The likelihood is taken without multinomial coefficients, and the prior is normalised.
 
         Parameters
         ----------
         draws, chains, seed, progress
             As in `sample`, for the draws of each core; unused where the sets nest.
         method
-            "bridge" is bridge sampling, "chib" Chib's method; "auto" does both, returns the
-            first, and warns where they disagree or rest on few draws.
+            "bridge" is bridge sampling, "chib" Chib's method; "auto" runs both, returns bridge
+            sampling's, and warns where they disagree or rest on few draws.
 
         Returns
         -------
-        LogEvidence
-            A number with a `standard_error`, its `method` and all `estimates`.
+        Estimate
+            The log evidence with its `standard_error` and `method`; `details` holds the estimate
+            of each method.
 
         Examples
         --------
         One outcome out of two, uniform prior: probability 1/2.
 
         >>> from luce import ConditionalCounts
-        >>> float(np.exp(Posterior(ConditionalCounts(2).observe({0: 1})).log_evidence()).round(6))
-        0.5
+        >>> Posterior(ConditionalCounts(2).observe({0: 1})).log_evidence()
+        -0.6931471806 (exact)
         """
         from luce.estimates.evidence import log_evidence
         from luce.sampling.settings import Settings
 
         self._model.require_number("the evidence")
-        settings = Settings(draws, chains, seed=seed, progress=progress)
+        settings = Settings(draws=draws, chains=chains, seed=seed, progress=progress)
         return log_evidence(
             self._model.shapes, self.concentration, self._model.remainder, settings, method
         )
@@ -418,6 +415,6 @@ def posterior_of(run: DataTree) -> Posterior:
     >>> posterior_of(run).counts == counts
     True
     """
-    from luce.runs.contents import model_of
+    from luce.model.contents import model_of
 
     return Posterior.of_model(model_of(run))

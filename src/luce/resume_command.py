@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from luce.runs.resuming import resume
+from luce.workflows.resuming import resume
 
 
 def add_command(commands: Any) -> None:

@@ -71,7 +71,7 @@ def test_what_data_says_nothing_about_has_its_prior() -> None:
     counts = ConditionalCounts("abcd").observe({"a": 5, "b": 1}, within="ab")
     posterior = Posterior(counts, [0.5, 1.0, 2.0, 1.5])
     moved = np.abs(posterior.mean() - np.array([0.1, 0.2, 0.4, 0.3])) > 1e-12
-    assert moved.tolist() == [True, True, False, False]
+    assert moved.values.tolist() == [True, True, False, False]
     assert luce.counts.prior_only(counts) == ["c", "d"]
 
 

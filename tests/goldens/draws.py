@@ -82,8 +82,10 @@ def variables(run: Any) -> Arrays:
 
 
 def running(run: Any) -> Arrays:
-    """What was followed while draws went to a disk."""
-    return {f"running {x}": run["running"][x].to_numpy() for x in RUNNING if x in run["running"]}
+    """Return moments and quantiles that were followed while draws went to a disk."""
+    found = {x: f"probabilities_{x}" for x in RUNNING}
+    kept = run["running"]
+    return {f"running {x}": kept[name].to_numpy() for x, name in found.items() if name in kept}
 
 
 def drawn(method: str, options: dict[str, Any], **more: Any) -> Any:

@@ -173,7 +173,7 @@ def test_strengths_are_means_and_quantiles(scale: str) -> None:
         "elo": 1500 + 400 * np.log10(p / p[:, [1]]),
     }[scale]
     more = {} if scale == "probability" else {"reference": "b"}
-    ax = plots.strengths(draws, scale=scale, interval=0.8, **more)
+    ax = plots.strengths(draws, scale=scale, ci_prob=0.8, **more)
     order = np.argsort(-values.mean(axis=0))
     assert names(ax) == ["abcd"[i] for i in order]
     assert ax.get_ylim()[0] > ax.get_ylim()[1]  # the first is on top
@@ -198,7 +198,7 @@ def test_strengths_of_some_and_of_both_ends() -> None:
     assert names(ax) == everyone[:3] + everyone[-2:]
     assert ax.get_yticks().tolist() == [0, 1, 2, 4, 5]
     assert [text.get_text() for text in ax.texts] == ["4 more between"]
-    one = plots.strengths(draws, interval=0.4)
+    one = plots.strengths(draws, ci_prob=0.4)
     assert len(one.collections) == 1
     assert "40 % interval" in one.get_xlabel()
 
@@ -596,8 +596,8 @@ def test_wrong_questions() -> None:
     for wrong in (1, 2.5, True, "all"):
         with pytest.raises(DataError, match="most"):
             plots.win_matrix(draws, most=wrong)  # type: ignore[arg-type]
-    with pytest.raises(DataError, match="interval"):
-        plots.shares(draws, interval=90)
+    with pytest.raises(DataError, match="ci_prob"):
+        plots.shares(draws, ci_prob=90)
     with pytest.raises(DataError, match=r"luce\.answers\.reliability"):
         plots.reliability(draws)  # type: ignore[arg-type]
 

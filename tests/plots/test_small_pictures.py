@@ -79,7 +79,7 @@ def test_dots_are_posterior_means_and_lines_quantiles(scale: str) -> None:
     odds = np.log(p / p[:, [0]])
     values = {"probability": p, "log-odds": odds, "elo": 1000 + 400 / np.log(10) * odds}[scale]
     how: dict[str, Any] = {} if scale == "probability" else {"reference": "a"}
-    ax = plots.strengths(draws, scale=scale, at=1000.0, interval=0.8, **how)
+    ax = plots.strengths(draws, scale=scale, at=1000.0, ci_prob=0.8, **how)
     order = np.argsort(-values.mean(axis=0))
     assert row_names(ax) == ["abcd"[i] for i in order]
     np.testing.assert_allclose(ax.lines[0].get_xdata(), values.mean(axis=0)[order])
@@ -100,7 +100,7 @@ def test_dots_are_posterior_means_and_lines_quantiles(scale: str) -> None:
 def test_the_mean_of_all_is_the_reference_unless_given() -> None:
     p = dirichlet(3)
     logs = np.log(p.values)
-    ax = plots.strengths(p, scale="log-odds", interval=0.4)
+    ax = plots.strengths(p, scale="log-odds", ci_prob=0.4)
     centred = (logs - logs.mean(axis=2, keepdims=True)).mean(axis=(0, 1))
     assert sorted(ax.lines[0].get_xdata()) == pytest.approx(sorted(centred))
     assert "against the mean: mean, 40 % interval" in ax.get_xlabel()
@@ -147,7 +147,7 @@ def test_very_many_rows_get_thin_lines_and_small_dots() -> None:
 
 def test_shares_are_those_of_what_is_on_offer() -> None:
     draws = dirichlet(5)
-    ax = plots.shares(draws, "bd", interval=0.8)
+    ax = plots.shares(draws, "bd", ci_prob=0.8)
     p = draws.values.reshape(-1, 5)[:, [1, 3]]
     share = 100 * p / p.sum(axis=1, keepdims=True)
     order = np.argsort(-share.mean(axis=0))
@@ -393,10 +393,10 @@ def test_curves_of_ranks_leave_the_band_where_ranks_are_not_uniform() -> None:
 
 
 def test_excerpts_keep_what_they_are_asked_to_keep() -> None:
-    from luce.answers.view import read_labelled
+    from luce.answers.view import DrawsView
 
     logs = np.log(dirichlet(4).values)
-    x = read_labelled(logs_only(logs))
+    x = DrawsView.of(logs_only(logs))
     some = of_categories(x, np.array([2, 0]))["posterior"]
     assert some["category"].values.tolist() == ["c", "a"]
     np.testing.assert_allclose(some["log_probabilities"].values, logs[:, :, [2, 0]])

@@ -174,12 +174,12 @@ def test_numbers_are_those_of_the_library(
     columns = {head: [row[j][1] for row in rows] for j, head in enumerate(heads)}
     wanted = {
         "Mean": table["mean"],
-        "90 % interval": table["5%"],
+        "90 % interval": table["eti90_lb"],
         "P(best)": table["p_best"],
         "Rank": table["rank"],
-        "Rank, 90 %": table["rank_5%"],
-        "ESS": table["ess"],
-        "R-hat": table["rhat"],
+        "Rank, 90 %": table["rank_lb"],
+        "ESS": table["ess_bulk"],
+        "R-hat": table["r_hat"],
     }
     if name != "hostile":  # there "mean" is a label
         by_label = luce.elo(run).mean(("chain", "draw")).to_numpy().tolist()
@@ -202,7 +202,7 @@ def test_shown_numbers_are_rounded(runs: dict[str, Any], pages: dict[str, Path])
     table = luce.summary(runs["exact"], sort=True)
     html = pages["exact"].read_text()
     assert f">{table['mean'][0]:.3f}</td>" in html
-    assert f">{table['5%'][0]:.3f} to {table['95%'][0]:.3f}</td>" in html
+    assert f">{table['eti90_lb'][0]:.3f} to {table['eti90_ub'][0]:.3f}</td>" in html
     assert f"<strong>{table['p_best'].max():.3f}</strong>" in html
 
 
@@ -253,8 +253,8 @@ def test_verdict(name: str, kind: str, words: str, runs: Any, pages: dict[str, P
 def test_worst_numbers_are_told(runs: dict[str, Any]) -> None:
     table = luce.summary(runs["bad"])
     found = {check.what: str(check.found) for check in trust.judge(find(runs["bad"], 0.9)).checks}
-    assert f"{table['rhat'].max():.3f}" in found["R-hat"]
-    assert f"{table['ess'].min():,.0f}" in found["Effective sample size"]
+    assert f"{table['r_hat'].max():.3f}" in found["R-hat"]
+    assert f"{table['ess_bulk'].min():,.0f}" in found["Effective sample size"]
 
 
 @pytest.mark.usefixtures("undrawn")
@@ -362,8 +362,8 @@ def test_the_command(
 
 @pytest.mark.usefixtures("undrawn")
 def test_mistakes(runs: dict[str, Any], tmp_path: Path) -> None:
-    with pytest.raises(luce.errors.DataError, match="interval"):
-        write_report(runs["two"], tmp_path / "a.html", interval=1.5)
+    with pytest.raises(luce.errors.DataError, match="ci_prob"):
+        write_report(runs["two"], tmp_path / "a.html", ci_prob=1.5)
     with pytest.raises(luce.errors.DataError, match="run"):
         luce.report(np.ones((1, 1, 1)), tmp_path / "a.html")  # type: ignore[arg-type]
     assert list(tmp_path.iterdir()) == []

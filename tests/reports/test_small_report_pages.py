@@ -75,7 +75,7 @@ def chains() -> xr.DataTree:
 @pytest.fixture(scope="module")
 def drawn(chains: xr.DataTree, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The page of the chains, with its pictures."""
-    return luce.report(chains, tmp_path_factory.mktemp("drawn") / "a.html", interval=0.8)
+    return luce.report(chains, tmp_path_factory.mktemp("drawn") / "a.html", ci_prob=0.8)
 
 
 @pytest.fixture
@@ -120,8 +120,8 @@ def test_a_report_holds_the_numbers_of_the_summary(chains: xr.DataTree, drawn: P
     table = luce.summary(chains, 0.8, sort=True)
     assert found["Category"] == [str(label) for label in table.categories]
     for head, column in {
-        "Mean": "mean", "80 % interval": "10%", "P(best)": "p_best", "Rank": "rank",
-        "Rank, 80 %": "rank_10%", "ESS": "ess", "R-hat": "rhat",
+        "Mean": "mean", "80 % interval": "eti80_lb", "P(best)": "p_best", "Rank": "rank",
+        "Rank, 80 %": "rank_lb", "ESS": "ess_bulk", "R-hat": "r_hat",
     }.items():  # fmt: skip
         values = [float(x) if x else np.nan for x in found[head]]
         np.testing.assert_allclose(values, table[column], rtol=1e-12, err_msg=head)
@@ -386,7 +386,7 @@ def one_chain_apart(first: float) -> np.ndarray:
 def test_verdicts_on_chains() -> None:
     white, shifted, apart = WHITE, one_chain_apart(1.4), one_chain_apart(9.0)
     assert trust.judge(find(made_up(white), 0.9)).kind == "good"
-    worst = luce.summary(made_up(shifted))["rhat"].max()
+    worst = luce.summary(made_up(shifted))["r_hat"].max()
     assert 1.01 < worst < 1.05
     found = checks_of(made_up(shifted))
     assert found["R-hat"].kind == "mixed"
@@ -514,8 +514,8 @@ def test_the_command(
 def test_mistakes(exact: xr.DataTree, tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"ends in \.html"):
         luce.report(exact, tmp_path / "a.nc")
-    with pytest.raises(DataError, match="interval"):
-        luce.report(exact, tmp_path / "a.html", interval=1.5)
+    with pytest.raises(DataError, match="ci_prob"):
+        luce.report(exact, tmp_path / "a.html", ci_prob=1.5)
     with pytest.raises(DataError, match="run"):
         luce.report(np.ones((1, 1, 1)), tmp_path / "a.html")  # type: ignore[arg-type]
     assert list(tmp_path.iterdir()) == []

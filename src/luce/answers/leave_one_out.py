@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from luce.answers.prediction import aligned, set_logarithms, with_group
-from luce.answers.view import DrawsView, refuse_all_but_runs
+from luce.answers.view import DrawsView
 from luce.counts.canonical import concatenate
 from luce.counts.counts import ConditionalCounts
 from luce.errors import DataError
+from luce.model.contents import require_run
 
 if TYPE_CHECKING:
     from arviz_stats import ELPDData
@@ -91,7 +92,7 @@ def attach_log_likelihood(run: DataTree, pieces: Iterable[ConditionalCounts]) ->
     >>> round(float(arviz_stats.loo(run).elpd), 1)
     -4.0
     """
-    refuse_all_but_runs(run)
+    require_run(run)
     return with_group(run, "log_likelihood", log_likelihood(run, pieces))
 
 

@@ -7,15 +7,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from luce._types import FloatArray, IntArray, SeedLike
-from luce.answers.view import DrawsView, refuse_all_but_runs
+from luce.answers.view import DrawsView
 from luce.counts.comparability import unconditional
 from luce.counts.counts import ConditionalCounts
 from luce.counts.entries import renumbered
 from luce.counts.family import SetFamily, describe_set
 from luce.counts.labels import plural, some
 from luce.errors import DataError
+from luce.estimates.estimate import Estimate
+from luce.model.contents import model_of, require_run
 from luce.model.density import set_probabilities
-from luce.runs.contents import model_of
 
 if TYPE_CHECKING:
     from xarray import DataArray, DataTree
@@ -30,44 +31,7 @@ _SUM_TOLERANCE = 1e-6
 _LARGEST = 2.0**53
 
 
-class LogPredictive(float):
-    """A log predictive density that knows its own error.
-
-    Attributes
-    ----------
-    standard_error
-        Monte Carlo standard error, by the delta method; nan for fewer than 4 draws a chain.
-    effective_draws
-        (Σ w)² / Σ w² of the likelihoods w of the draws: on how many draws the estimate rests.  Do
-        not trust the error when these are few.
-    """
-
-    standard_error: float
-    effective_draws: float
-
-    def __new__(cls, value: float, standard_error: float, effective_draws: float) -> LogPredictive:
-        """Make one."""
-        new = super().__new__(cls, value)
-        new.standard_error = standard_error
-        new.effective_draws = effective_draws
-        return new
-
-    @property
-    def value(self) -> float:
-        """The number itself."""
-        return float(self)
-
-    def __repr__(self) -> str:
-        return (
-            f"LogPredictive({float(self)!r}, standard_error={self.standard_error!r}, "
-            f"effective_draws={self.effective_draws!r})"
-        )
-
-    def __getnewargs__(self) -> tuple[float, float, float]:  # type: ignore[override]
-        return float(self), self.standard_error, self.effective_draws
-
-
-def log_predictive(draws: DrawsLike, new_counts: ConditionalCounts) -> LogPredictive:
+def log_predictive(draws: DrawsLike, new_counts: ConditionalCounts) -> Estimate:
     """Compute the log posterior predictive density of new data, taken as a whole.
 
         log 1/D Σ_d Π_i p_di^(n_i) Π_S p_d(S)^(e_S),        d = 1..D all draws,
@@ -83,8 +47,11 @@ def log_predictive(draws: DrawsLike, new_counts: ConditionalCounts) -> LogPredic
 
     Returns
     -------
-    LogPredictive
-        The number, with its Monte Carlo error as `standard_error`.
+    Estimate
+        The number, with its Monte Carlo standard error by the delta method: nan for fewer than 4
+        draws a chain.  ``details["effective_draws"]`` is (Σ w)² / Σ w² of the likelihoods w of the
+        draws, the number of draws that the estimate rests on.  Do not trust the error where these
+        are few.
 
     Examples
     --------
@@ -94,7 +61,7 @@ def log_predictive(draws: DrawsLike, new_counts: ConditionalCounts) -> LogPredic
     >>> once = luce.ConditionalCounts(2).observe({0: 1})
     >>> draws = luce.Posterior(once).sample(20_000, seed=1, progress=False)
     >>> found = luce.log_predictive(draws, once)
-    >>> round(float(np.exp(found)), 2), found.standard_error < 0.01
+    >>> round(float(np.exp(found.value)), 2), found.standard_error < 0.01
     (0.67, True)
     """
     x = DrawsView.of(draws)
@@ -104,12 +71,14 @@ def log_predictive(draws: DrawsLike, new_counts: ConditionalCounts) -> LogPredic
         logs[chain, rows] = _log_likelihoods(x, x.logs(chain, rows), counts, family)
     top = logs.max()
     if top == -np.inf:
-        return LogPredictive(-np.inf, float("nan"), 0.0)
+        return Estimate(-np.inf, float("nan"), "draws", {"effective_draws": 0.0})
     weights = np.exp(logs - top)
-    return LogPredictive(
-        float(top + np.log(weights.mean())),
-        _relative_error(weights),
-        float(weights.sum() ** 2 / (weights**2).sum()),
+    effective = float(weights.sum() ** 2 / (weights**2).sum())
+    return Estimate(
+        value=float(top + np.log(weights.mean())),
+        standard_error=_relative_error(weights),
+        method="draws",
+        details={"effective_draws": effective},
     )
 
 
@@ -200,7 +169,7 @@ def attach_posterior_predictive(
     >>> run["posterior_predictive"]["counts"].sum("outcome").values.max()
     np.int64(5)
     """
-    refuse_all_but_runs(run)
+    require_run(run)
     design = model_of(run).counts if design is None else design
     return with_group(run, "posterior_predictive", posterior_predictive(run, design, seed))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 from luce._types import BoolArray, FloatArray, IntArray, Label, Labels
 from luce.counts.labels import Categories, some
 from luce.errors import DataError
+from luce.model.parameters import Role
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 # Numbers worked on at once: 16 MB, however many draws there are.
 BLOCK = 1 << 21
 
-ROLES = ("competitor", "parameter", "latent")
+ROLES = get_args(Role)
 # Variables that hold competitors where a run does not declare roles.
 _COMPETITORS = ("probabilities", "base")
 _SAMPLE = ("chain", "draw")
@@ -236,16 +237,6 @@ def tail_of(ci_prob: float) -> float:
     if not isinstance(ci_prob, (int, float, np.number)) or not 0 < ci_prob < 1:
         raise DataError(f"ci_prob = {ci_prob!r} was given; a number between 0 and 1 is needed.")
     return round((1 - float(ci_prob)) / 2, 15)  # 0.05, not 0.04999999999999999
-
-
-def refuse_all_but_runs(run: object) -> None:
-    """Refuse draws that are no DataTree, where a whole run is needed."""
-    import xarray as xr
-
-    if not isinstance(run, xr.DataTree):
-        raise DataError(
-            f"a run is the DataTree that Posterior.sample returns; {type(run).__name__} was given."
-        )
 
 
 def roles_of(run: DataTree) -> dict[str, str]:

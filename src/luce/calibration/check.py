@@ -208,7 +208,7 @@ def check_calibration(
     if not isinstance(level, (float, int)) or not 0 < level < 1:
         raise MethodError(f"level = {level!r}; a number between 0 and 1 is needed.")
     plan = Design(design, categories, concentration)
-    entropy = Settings(draws, 1, seed=seed).seed_sequence()
+    entropy = Settings(draws=draws, chains=1, seed=seed).seed_sequence()
     replicate = Replicator(plan, draws, method, reduce)
     announce_compilation()
     found: list[Replication] = []

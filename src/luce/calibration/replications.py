@@ -23,10 +23,9 @@ from luce.counts.counts import ConditionalCounts
 from luce.counts.family import fields
 from luce.model.model import Model
 from luce.model.structure import Structure, structure_of
-from luce.sampling.chains import Task, advance, new_chains
 from luce.sampling.convergence import worst_ess
-from luce.sampling.memory import Draws, empty_draws
-from luce.sampling.methods import choose_method
+from luce.sampling.memory import Memory
+from luce.sampling.plan import PosteriorPlan
 from luce.sampling.settings import Settings
 
 # Draws made for each that is ranked, and chains that make them.
@@ -76,9 +75,16 @@ class NearlyIndependent:
 
     def __init__(self, draws: int, method: str = "auto", reduce: bool = True) -> None:
         self._settings = Settings(
-            draws, _CHAINS, _WARMUP, 0, method, reduce, threads=1, progress=False,
+            draws=draws,
+            chains=_CHAINS,
+            warmup=_WARMUP,
+            seed=0,
+            method=method,
+            reduce=reduce,
+            threads=1,
+            progress=False,
             log_probabilities=True,
-        )  # fmt: skip
+        )
         self._found: tuple[tuple[object, ...], Structure] | None = None
         self._thin = 1  # sweeps between draws that the next replication starts with
 
@@ -94,28 +100,33 @@ class NearlyIndependent:
         method, thin, mixed
             How they were drawn, the sweeps between two draws, and whether these are enough.
         """
-        counts, settings = data.counts, self._settings.reseeded(seed)
+        counts = data.counts
         model = Model(counts, data.prior, self._structure_of(counts))
-        method = choose_method(model, settings)
-        settings = replace(settings, chains=1 if method.independent else _CHAINS)
-        task = Task(method, counts.n_categories, 1 if method.independent else self._thin)
-        chains = new_chains(task, model.shapes, settings)
+        plan = PosteriorPlan.of(model, self._settings.reseeded(seed))
+        if plan.independent:
+            plan = replace(plan, settings=replace(plan.settings, chains=1))
+        else:
+            plan = replace(plan, settings=replace(plan.settings, thin=self._thin))
+        seeds = plan.settings.seed_sequence().spawn(plan.settings.chains)
+        chains = [plan.new_chain(number, own) for number, own in enumerate(seeds)]
         while True:
-            room = empty_draws(method, task.n, None, True, settings, settings.chains)
+            sink = Memory(plan)
             for chain in chains:
-                chain.done, chain.to_draw = 0, settings.draws
-                while chain.unfinished:
-                    advance(chain, task, room)
-            values = _quantities(room, counts, data.hyperprior is not None)
-            if method.independent:
-                return values[0], method.name, 1, True
+                while not chain.finished:
+                    chain.advance(sink)
+            values = _quantities(sink, counts)
+            draws, thin = plan.settings.draws, plan.settings.thin
+            if plan.independent:
+                return values[0], plan.choice.name, 1, True
             # Four chains of L draws each are 4 L draws; half of these must be worth one each.
-            mixed = worst_ess(values) >= _SPARE * settings.draws / 2
-            if mixed or task.thin >= _MOST_THIN:
-                self._thin = task.thin if task.thin > self._thin else max(1, task.thin // 2)
+            mixed = worst_ess(values) >= _SPARE * draws / 2
+            if mixed or thin >= _MOST_THIN:
+                self._thin = thin if thin > self._thin else max(1, thin // 2)
                 spaced = values.reshape(-1, values.shape[2])[_SPARE - 1 :: _SPARE]
-                return spaced, method.name, task.thin, mixed
-            task = replace(task, thin=2 * task.thin)
+                return spaced, plan.choice.name, thin, mixed
+            plan = replace(plan, settings=replace(plan.settings, thin=2 * thin))
+            for chain in chains:
+                chain.start_over(plan.sweeping)
 
     def _structure_of(self, counts: ConditionalCounts) -> Structure:
         """Take sets apart, unless they are those of the replication before, with their powers."""
@@ -126,11 +137,10 @@ class NearlyIndependent:
         return self._found[1]
 
 
-def _quantities(room: Draws, counts: ConditionalCounts, drawn: bool) -> FloatArray:
-    """Log probabilities, log likelihood and log concentration, shape (chain, draw, quantity)."""
-    log_p = room.log_probabilities
-    assert log_p is not None
+def _quantities(sink: Memory, counts: ConditionalCounts) -> FloatArray:
+    """Return log probabilities, log likelihood and log concentration, (chain, draw, quantity)."""
+    log_p = sink.arrays["posterior/log_probabilities"]
     parts = [log_p, log_likelihoods(log_p, counts)[..., None]]
-    if drawn:
-        parts.append(np.log(room.statistics))
+    if "posterior/concentration" in sink.arrays:
+        parts.append(np.log(sink.arrays["posterior/concentration"])[..., None])
     return np.concatenate(parts, axis=2)

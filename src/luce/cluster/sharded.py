@@ -2,33 +2,34 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from luce._types import Concentration, FloatArray, Labels, SeedLike
+from luce._types import Attributes, Concentration, Labels, SeedLike
 from luce.cluster.connect import ClusterLike, connected
+from luce.cluster.execution import carry_out, check_destination
 from luce.cluster.shards import Piece, Shards
 from luce.counts.counts import ConditionalCounts
 from luce.counts.family import SetFamily
 from luce.errors import DataError, MethodError
+from luce.model.contents import model_of
 from luce.model.model import Model
-from luce.runs.moments import read_quantiles
-from luce.runs.open_stream import check_folder, finished
-from luce.runs.stream import Stream
-from luce.runs.tree import Origin, as_datatree
-from luce.sampling.convergence import warn_if_not_converged
-from luce.sampling.memory import draw_by
-from luce.sampling.methods import Method, Part
+from luce.model.priors import PriorLike
+from luce.sampling.methods import Choice, Method, Part
+from luce.sampling.plan import PosteriorPlan
 from luce.sampling.settings import Settings
 
 if TYPE_CHECKING:
+    from distributed import Client
     from xarray import DataTree
 
-# Stored members in a block, unless pieces are given: fixed, since draws depend on the blocks.
+# Stored members of a block, unless pieces are given; fixed, since draws depend on the blocks.
 _BLOCK_MEMBERS = 1_000_000
 
 
@@ -81,53 +82,127 @@ def sample_sharded(
     ['a', 'b', 'c']
     """
     settings = Settings(
-        draws, chains, warmup, seed, "waiting-times", False, threads=chains, progress=progress,
-        thin=thin, keep=keep,
-    )  # fmt: skip
+        draws=draws,
+        chains=chains,
+        warmup=warmup,
+        seed=seed,
+        method="waiting-times",
+        reduce=False,
+        threads=chains,
+        progress=progress,
+        thin=thin,
+        keep=keep,
+        quantiles=quantiles,
+        log_probabilities=False,
+    )
+    check_destination(settings, to)
     whole = data if isinstance(data, ConditionalCounts) else None
-    pieces = _cut(whole) if whole is not None else _read_pieces(data)
-    folder = None if to is None else Path(to)
-    if folder is not None:
-        check_folder(folder)
+    if whole is not None:  # what does not fit is refused before workers are started
+        settings.kept_numbers(Model(whole, concentration).counts)
+    pieces = cut_into_pieces(whole) if whole is not None else _read_pieces(data)
     with connected(cluster) as client:
+        plan = ShardedPlan.of_pieces(pieces, whole, concentration, settings, client)
+        return carry_out(plan, to)
+
+
+@dataclass(frozen=True, eq=False)
+class ShardedPlan(PosteriorPlan):
+    """How a posterior is drawn whose terms are held by workers in blocks.
+
+    Parameters
+    ----------
+    shards
+        The blocks of terms; live, so that such a plan cannot be pickled.
+    pieces
+        Digests of the pieces in which data was given; none where it is whole and stored.
+    """
+
+    kind: ClassVar[str] = "sharded"
+
+    shards: Shards
+    pieces: tuple[str, ...] = ()
+
+    @classmethod
+    def of_pieces(
+        cls,
+        pieces: Sequence[Piece],
+        whole: ConditionalCounts | None,
+        concentration: PriorLike,
+        settings: Settings,
+        client: Client | None,
+    ) -> ShardedPlan:
+        """Have workers hold the pieces, and decide the rest."""
         shards = Shards(pieces, client)
-        counts = whole if whole is not None else ConditionalCounts(shards.categories)
+        counts = ConditionalCounts(shards.categories) if whole is None else whole
+        digests = tuple(fact["digest"] for fact in shards.facts) if whole is None else ()
         model = Model(counts, concentration)
-        method = Method((_part_of(shards, model.concentration),), None)
-        digests = () if whole is not None else tuple(fact["digest"] for fact in shards.facts)
-        settings = settings.reseeded(settings.seed_sequence())
-        origin = Origin(
-            model, method, settings.sweeps_to_discard,
-            settings.seed_sequence(), thin, settings.kept_numbers(counts), digests,
-        )  # fmt: skip
-        if folder is not None:
-            stream = Stream(folder, origin, None, settings, False, read_quantiles(quantiles))
-            stream.begin()
-            return finished(stream)
-        if quantiles is not None:
-            raise MethodError("quantiles are followed only in a run that goes to a disk, to=...")
-        result = draw_by(method, counts.n_categories, origin.kept, False, settings)
-    warn_if_not_converged(result.probabilities)
-    return as_datatree(result, origin)
+        reason = f"asked for, with {shards.n_blocks} blocks of terms held by workers"
+        choice = Choice(("waiting-times",), (reason,), reduced=False)
+        kept = settings.kept_numbers(counts)
+        plan = cls(model, settings, choice, False, kept, shards, digests)
+        _ = plan.method  # refuses a concentration that is too small
+        return plan
 
+    @cached_property
+    def method(self) -> Method:
+        """One kernel for all categories, whose waiting times the shards provide."""
+        from luce.kernels import Kernel
+        from luce.kernels.problem import SMALL_SHAPE, make_problem
 
-def _part_of(shards: Shards, prior: FloatArray) -> Part:
-    """All categories, drawn by waiting times that the shards provide."""
-    from luce.kernels import Kernel
-    from luce.kernels.problem import SMALL_SHAPE, make_problem
-
-    if (prior + shards.category_counts).min() < SMALL_SHAPE:
-        raise MethodError(
-            f"a sharded posterior needs a concentration of at least {SMALL_SHAPE} for categories "
-            "never seen: below, probabilities leave the range of doubles."
+        prior, shards = self.model.concentration, self.shards
+        if not self.model.prior.is_fixed:
+            raise MethodError("a sharded posterior needs a concentration that is a number.")
+        if (prior + shards.category_counts).min() < SMALL_SHAPE:
+            raise MethodError(
+                f"a sharded posterior needs a concentration of at least {SMALL_SHAPE} for "
+                "categories never seen: below, probabilities leave the range of doubles."
+            )
+        none = np.empty(0, np.int64)
+        problem = make_problem(
+            members=none,
+            nest_start=np.zeros(1, np.int64),
+            complement=np.empty(0, np.bool_),
+            set_start=np.zeros(1, np.int64),
+            set_end=none,
+            exponent=np.empty(0),
+            shape=prior + shards.category_counts,
+            total_shape=float(prior.sum() + max(shards.net, 0.0)),
         )
-    none = np.empty(0, np.int64)
-    problem = make_problem(
-        none, np.zeros(1, np.int64), np.empty(0, np.bool_), np.zeros(1, np.int64), none,
-        np.empty(0), prior + shards.category_counts, float(prior.sum() + max(shards.net, 0.0)),
-    )  # fmt: skip
-    reason = f"asked for, with {shards.n_blocks} blocks of terms held by workers"
-    return Part("waiting-times", reason, Kernel(shards.advance, "log_waiting_time"), problem, prior)
+        return Method((Part(Kernel(shards.advance, "log_waiting_time"), problem, prior),), None)
+
+    def attributes(self) -> Attributes:
+        """Describe method, prior and data; data in pieces by a digest of the pieces' digests."""
+        found = super().attributes()
+        if self.pieces:
+            found["data_digest"] = hashlib.sha256("\n".join(self.pieces).encode()).hexdigest()
+            found["data_pieces"] = len(self.pieces)
+        return found
+
+    def to_json(self) -> dict[str, Any]:
+        """Return what is needed, beside data and prior, to make this plan again."""
+        return {**super().to_json(), "pieces": len(self.pieces), "block_members": _BLOCK_MEMBERS}
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Refuse: the blocks are held by workers."""
+        raise MethodError("the plan of a sharded run cannot be sent: workers hold its blocks.")
+
+
+def sharded_plan_of(run: DataTree, given: dict[str, Any], **more: Any) -> ShardedPlan:
+    """Make the plan of a sharded run again, in this process; refuse one whose data is not stored.
+
+    Draws do not depend on who holds the blocks, so the run goes on here with the same draws.
+    """
+    if given["pieces"]:
+        raise MethodError(
+            f"the data of this run was given in {given['pieces']} pieces and is not stored in it, "
+            "so it cannot go on from its folder. Call luce.sample_sharded again with the same "
+            "pieces, the same seed and another folder: the draws will be the same."
+        )
+    model = model_of(run)
+    pieces = cut_into_pieces(model.counts, int(given["block_members"]))
+    plan = PosteriorPlan.from_json(model, given, **more)
+    shards = Shards(pieces, None)
+    return ShardedPlan(model, plan.settings, plan.choice, plan.logs, plan.kept, shards)
 
 
 def _read_pieces(given: object) -> list[Piece]:
@@ -145,20 +220,25 @@ def _read_pieces(given: object) -> list[Piece]:
     return list(given)
 
 
-def _cut(counts: ConditionalCounts, members: int = _BLOCK_MEMBERS) -> list[Piece]:
-    """Cut counts into blocks by whole chains, each of about so many stored members."""
+def cut_into_pieces(counts: ConditionalCounts, members: int = _BLOCK_MEMBERS) -> list[Piece]:
+    """Cut counts into blocks of whole nests, each of about `members` stored members."""
     f = counts.sets
     block = f.nest_start[:-1] // members
     cuts = np.r_[0, np.flatnonzero(np.diff(block)) + 1, f.n_nests]
-    pieces: list[Piece] = []
     nothing = np.zeros(counts.n_categories)
+    pieces: list[Piece] = []
     for k, (a, b) in enumerate(zip(cuts[:-1].tolist(), cuts[1:].tolist(), strict=True)):
         first, last = f.set_start[a], f.set_start[b]
         start, stop = f.nest_start[a], f.nest_start[b]
         own = SetFamily(
-            f.n, f.members[start:stop], f.nest_start[a : b + 1] - start, f.complement[a:b],
-            f.set_start[a : b + 1] - first, f.set_end[first:last] - start, f.exponent[first:last],
-        )  # fmt: skip
+            n=f.n,
+            members=f.members[start:stop],
+            nest_start=f.nest_start[a : b + 1] - start,
+            complement=f.complement[a:b],
+            set_start=f.set_start[a : b + 1] - first,
+            set_end=f.set_end[first:last] - start,
+            exponent=f.exponent[first:last],
+        )
         single = counts.category_counts if k == 0 else nothing
         pieces.append(ConditionalCounts.from_nests(counts.categories, single, own, merged=True))
     return pieces

@@ -1,7 +1,7 @@
-"""The Laplace fit around a maximum: how uncertain probabilities are, to second order.
+"""The Laplace fit: a normal approximation in log-odds around a maximum.
 
-In θ = log λ the precision at the maximum is H (`kernels.curvature`).  Any contrast w, w'1 = 0, has
-the variance w'H^(-1)w: the scale of λ, which p does not have, drops out.
+In θ = log λ the precision at the maximum is H (`kernels.curvature`).  A contrast w, w'1 = 0, has
+the variance w'H^(-1)w; the scale of λ, which p does not determine, cancels.
 
     log p_i - log p_r         w = e_i - e_r
     log p_i - mean of log p   w = e_i - 1/n
@@ -10,6 +10,8 @@ the variance w'H^(-1)w: the scale of λ, which p does not have, drops out.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,100 +20,167 @@ from luce._types import BoolArray, FloatArray, IntArray, Label, Labels
 from luce.counts.counts import ConditionalCounts
 from luce.counts.labels import Categories
 from luce.errors import MethodError
-from luce.estimates.modes import Mode
+from luce.estimates.estimate import by_category
+from luce.estimates.modes import check_scale
 from luce.model.shapes import raw_problem
 from luce.sampling.laplace import MOST_DENSE
 
 if TYPE_CHECKING:
+    from xarray import DataArray
+
     from luce.kernels.problem import Problem
 
-# Columns of the inverse that are worth solving for one by one.
-_MOST_COLUMNS = 2000
+# A pivot below this fraction of its diagonal entry is rounding error of a singular matrix.
+_SINGULAR = 1e-14
 
 
-def covariance_at(
-    counts: ConditionalCounts,
-    prior: FloatArray,
-    maximum: Mode,
-    scale: str,
-    reference: Label,
-    among: Labels | None,
-) -> FloatArray:
-    """Covariance of some categories, shape (k, k), around a maximum of Π p^(prior + n) Π p(S)^e.
+@dataclass(frozen=True, eq=False)
+class LaplaceFit:
+    """The normal approximation around a maximum of Π_i p_i^(prior_i + n_i) Π_S p(S)^(e_S).
 
-    A category at 0 has no curvature in log p: its entries are nan.
+    Attributes
+    ----------
+    counts
+        The data: n_i and e_S.
+    prior
+        Powers of the single categories besides the data's, shape (n_categories,).
+    maximum
+        The probabilities at the maximum.  A category at 0 has no curvature in log p, so its
+        variances are nan.
+    most_columns
+        The largest number of categories in one covariance matrix.
+    most_dense
+        Categories up to which the precision is a dense matrix; beyond, it is solved by conjugate
+        gradients.
     """
-    categories, p = Categories(counts.categories), np.asarray(maximum)
-    n = len(p)
-    numbers = np.arange(n) if among is None else categories.numbers(among, "among")
-    if len(numbers) > _MOST_COLUMNS:
-        raise MethodError(
-            f"the covariance of {len(numbers):,} categories is a table of their square; at most "
-            f"{_MOST_COLUMNS:,} can be asked for at once. Name those you want with among=[...]."
-        )
-    active = p > 0
-    wanted = numbers[active[numbers]]
-    contrasts = np.zeros((len(wanted), n))
-    if scale == "simplex":
-        contrasts -= p[wanted, None] * p
-        contrasts[np.arange(len(wanted)), wanted] += p[wanted]
-    else:
-        contrasts[:, _reference(categories, reference, active)] -= 1.0
-        if isinstance(reference, str) and reference == "mean" and "mean" not in categories.index:
-            contrasts /= active.sum()
-        contrasts[np.arange(len(wanted)), wanted] += 1.0
-    problem = raw_problem(counts, prior)._replace(wide=None)
-    found = _variances(problem, p, active, contrasts[:, active])
-    out = np.full((len(numbers), len(numbers)), np.nan)
-    out[np.ix_(active[numbers], active[numbers])] = found
-    return out
 
+    counts: ConditionalCounts
+    prior: FloatArray
+    maximum: FloatArray
+    most_columns: int = 2000
+    most_dense: int = MOST_DENSE
 
-def _reference(categories: Categories, reference: Label, active: BoolArray) -> IntArray:
-    """Numbers of the categories that the reference is made of."""
-    if isinstance(reference, str) and reference == "mean" and "mean" not in categories.index:
-        return np.flatnonzero(active)
-    number = categories.numbers([reference], "reference")
-    if not active[number[0]]:
-        raise MethodError(
-            f"reference = {reference!r} has probability 0 at the maximum, so there are no odds "
-            "against it. Choose another reference."
-        )
-    return number
+    def covariance(
+        self, scale: str = "simplex", reference: Label | None = None, among: Labels | None = None
+    ) -> DataArray:
+        """Compute the covariance of probabilities or of log-odds."""
+        matrix, labels = self._matrix(scale, reference, among)
+        return by_category(matrix, labels, "covariance")
 
+    def standard_errors(
+        self, scale: str = "simplex", reference: Label | None = None, among: Labels | None = None
+    ) -> DataArray:
+        """Compute the square roots of the diagonal of `covariance`."""
+        matrix, labels = self._matrix(scale, reference, among)
+        return by_category(np.sqrt(np.diag(matrix)), labels, "standard_error")
 
-def _variances(
-    problem: Problem, p: FloatArray, active: BoolArray, contrasts: FloatArray
-) -> FloatArray:
-    """W H^(-1) W' for the rows W of `contrasts`, over the active categories."""
-    from luce.kernels.curvature import precision, times_precision
+    @cached_property
+    def _active(self) -> BoolArray:
+        return np.asarray(self.maximum > 0)
 
-    n, scale = len(p), problem.total_shape or 1.0
-    with np.errstate(divide="ignore"):
-        theta = np.log(p * scale)
-    # Where f does not change with the scale of λ, that direction is held; no contrast sees it.
-    held = not problem.total_shape > 0
-    if n <= MOST_DENSE:
-        from scipy.linalg import cho_solve, cholesky
-
-        matrix = np.empty((n, n))
-        precision(problem, theta, matrix)
-        inside = matrix[np.ix_(active, active)]
-        if held:
-            inside += np.diag(inside).mean() / n
-        try:
-            factor = cholesky(inside, lower=True)
-        except np.linalg.LinAlgError:
-            factor = np.zeros_like(inside)
-        if not (np.diag(factor) ** 2 > 1e-14 * np.diag(inside)).all():  # less is rounding
+    def _matrix(
+        self, scale: str, reference: Label | None, among: Labels | None
+    ) -> tuple[FloatArray, list[Label]]:
+        """Return the covariance matrix of some categories, and their labels."""
+        check_scale(scale)
+        categories = Categories(self.counts.categories)
+        n = len(categories)
+        numbers = np.arange(n) if among is None else categories.numbers(among, "among")
+        if len(numbers) > self.most_columns:
             raise MethodError(
-                "the maximum is flat in some direction, so there is no Laplace fit: some "
-                "categories are told apart by nothing. Use a concentration above 1, or draws."
+                f"the covariance of {len(numbers):,} categories is a table of their square; at "
+                f"most {self.most_columns:,} can be asked for at once. Name those you want with "
+                "among=[...]."
             )
-        return np.asarray(contrasts @ cho_solve((factor, True), contrasts.T))
+        inside = self._active[numbers]
+        if scale == "simplex":
+            contrasts = self._of_probabilities(numbers[inside])
+        else:
+            contrasts = self._of_log_odds(numbers[inside], self._reference(categories, reference))
+        out = np.full((len(numbers), len(numbers)), np.nan)
+        out[np.ix_(inside, inside)] = self._variances(contrasts[:, self._active])
+        return out, [categories[int(i)] for i in numbers]
+
+    def _of_probabilities(self, wanted: IntArray) -> FloatArray:
+        """Return rows p_i (e_i - p)."""
+        p = self.maximum
+        contrasts = -p[wanted, None] * p
+        contrasts[np.arange(len(wanted)), wanted] += p[wanted]
+        return np.asarray(contrasts)
+
+    def _of_log_odds(self, wanted: IntArray, reference: IntArray) -> FloatArray:
+        """Return rows e_i minus the mean of the reference's e_r."""
+        contrasts = np.zeros((len(wanted), len(self.maximum)))
+        contrasts[:, reference] = -1 / len(reference)
+        contrasts[np.arange(len(wanted)), wanted] += 1.0
+        return contrasts
+
+    def _reference(self, categories: Categories, reference: Label | None) -> IntArray:
+        """Return the numbers of the categories that log-odds are taken against."""
+        if reference is None:
+            return np.flatnonzero(self._active)
+        number = categories.numbers([reference], "reference")
+        if not self._active[number[0]]:
+            raise MethodError(
+                f"reference = {reference!r} has probability 0 at the maximum, so there are no odds "
+                "against it. Choose another reference."
+            )
+        return number
+
+    def _variances(self, contrasts: FloatArray) -> FloatArray:
+        """Compute W H^(-1) W' for the rows W of `contrasts`, over the active categories."""
+        problem = raw_problem(self.counts, self.prior)._replace(wide=None)
+        with np.errstate(divide="ignore"):
+            theta = np.log(self.maximum * (problem.total_shape or 1.0))
+        if len(theta) <= self.most_dense:
+            return _by_factors(problem, theta, self._active, contrasts)
+        return _by_products(problem, theta, self._active, contrasts)
+
+
+def _scale_is_free(problem: Problem) -> bool:
+    """Tell whether f does not depend on the scale of λ, so that H is singular along it.
+
+    Any positive term in that direction makes H regular, and contrasts do not depend on the term.
+    """
+    return not problem.total_shape > 0
+
+
+def _by_factors(
+    problem: Problem, theta: FloatArray, active: BoolArray, contrasts: FloatArray
+) -> FloatArray:
+    """Solve by Cholesky factors of the dense precision."""
+    from scipy.linalg import cho_solve, cholesky
+
+    from luce.kernels.curvature import precision
+
+    n = len(theta)
+    matrix = np.empty((n, n))
+    precision(problem, theta, matrix)
+    inside = matrix[np.ix_(active, active)]
+    if _scale_is_free(problem):
+        inside += np.diag(inside).mean() / n
+    try:
+        factor = cholesky(inside, lower=True)
+    except np.linalg.LinAlgError:
+        factor = np.zeros_like(inside)
+    if not (np.diag(factor) ** 2 > _SINGULAR * np.diag(inside)).all():
+        raise MethodError(
+            "the maximum is flat in some direction, so there is no Laplace fit: some "
+            "categories are told apart by nothing. Use a concentration above 1, or draws."
+        )
+    return np.asarray(contrasts @ cho_solve((factor, True), contrasts.T))
+
+
+def _by_products(
+    problem: Problem, theta: FloatArray, active: BoolArray, contrasts: FloatArray
+) -> FloatArray:
+    """Solve by conjugate gradients, with products of the precision and a vector alone."""
     from scipy.sparse.linalg import LinearOperator, cg
 
-    hold = problem.shape.mean() / n if held else 0.0
+    from luce.kernels.curvature import times_precision
+
+    n = len(theta)
+    hold = problem.shape.mean() / n if _scale_is_free(problem) else 0.0
 
     def times(v: FloatArray) -> FloatArray:
         whole, out = np.zeros(n), np.empty(n)
@@ -120,7 +189,7 @@ def _variances(
         return np.asarray(out[active] + hold * v.sum())
 
     size = (int(active.sum()),) * 2
-    # At the mode the diagonal is about c, the information if waiting times were known.
+    # At the mode the diagonal of H is about c, the information given the waiting times.
     rough = LinearOperator(size, lambda v: v / np.maximum(problem.shape[active], 1e-6))
     solved = np.empty_like(contrasts)
     for row, contrast in enumerate(contrasts):

@@ -1,31 +1,40 @@
 """The evidence where sets overlap: of each core, by bridge sampling and by Chib's method.
 
-Off the cores the evidence is a product of Beta functions.  What is left for each core is
+Outside of the cores the evidence is a product of Beta functions.  Each core contributes a factor
 
     Z = ∫ Π_i p_i^(c_i - 1) Π_S p(S)^(e_S) dp = √n ∫ exp h(y) dy
     h = Σ_i c_i log p_i + Σ_S e_S log p(S)
 
-y being n - 1 orthonormal contrasts of log p, in which the posterior is close to normal.
+with n - 1 orthonormal contrasts y of log p, in which the posterior is close to normal.
 
 Bridge sampling (Meng and Wong 1996) compares draws of the posterior with draws of a Student t that
-has the posterior's mode and curvature.  What is compared is (exp h(y) + exp h(-y)) / 2, y counted
-from the mode: the same integral, without the skewness (Meng and Schilling 2002).
+has the posterior's mode and curvature.  With y measured from the mode, the integrand is replaced by
+(exp h(y) + exp h(-y)) / 2, which has the same integral without the skewness (Meng and Schilling
+2002).
 
-Chib (1995): Z is exp h over the posterior's density, at any point.  That density is the mean, over
-draws, of the density of the next sweep of waiting times, which is in closed form.  It is right
-where that sweep forgets where it came from, and silently wrong where it does not.
+Chib's method (1995): Z is exp h over the posterior's density, at any point.  That density is the
+mean, over draws, of the density of the next sweep of waiting times, which is in closed form.  It is
+right where that sweep forgets where it came from, and silently wrong where it does not.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from luce._types import FloatArray
 from luce.errors import EvidenceWarning, MethodError, NotExactError, warn_user
-from luce.estimates.ordinates import heights, log_scaled_dirichlet, next_gammas, rests_on
-from luce.model.exact import LogEvidence, log_evidence_around
+from luce.estimates.densities import (
+    effective_number,
+    log_heights,
+    log_scaled_dirichlet,
+    next_gammas,
+)
+from luce.estimates.estimate import Estimate
+from luce.model.exact import log_evidence_around
 from luce.model.shapes import ModuleShapes
 from luce.sampling.convergence import ess_of_mean
 from luce.sampling.laplace import MOST_DENSE
@@ -38,20 +47,19 @@ if TYPE_CHECKING:
 
 METHODS = ("auto", "exact", "bridge", "chib")
 
-# Of the Student t: tails a little longer than a normal's.
+_NAMES = {"bridge": "bridge sampling", "chib": "Chib's method"}
+
+# Degrees of freedom of the Student t: its tails are a little longer than a normal's.
 _FREEDOM = 30.0
 
-# Draws that an estimate must rest on, and standard errors that two may differ by: beyond these
-# there is a warning.  Estimates that are both right differ by more once in 16,000 times.
-_FEWEST, _MOST_ERRORS = 50.0, 4.0
+# Effective draws below which an estimate is warned about.
+FEWEST_DRAWS = 50.0
 
+# Combined standard errors between the two methods beyond which they disagree; two right estimates
+# differ by more once in 16,000 times.
+_MOST_ERRORS = 4.0
 
-class Estimate(NamedTuple):
-    """A logarithm, its standard error, and how many draws it rests on, the fewest of any core."""
-
-    value: float
-    standard_error: float
-    effective_draws: float
+LogHeights = Callable[["Problem", FloatArray], FloatArray]
 
 
 def log_evidence(
@@ -60,41 +68,60 @@ def log_evidence(
     remainder: int | None,
     settings: Settings,
     method: str,
-) -> LogEvidence:
-    """Log integral of likelihood times normalised prior, without multinomial coefficients."""
+) -> Estimate:
+    """Estimate the log evidence, in closed form where there are no cores.
+
+    The evidence is the integral of the likelihood, without multinomial coefficients, times the
+    normalised prior.  `details` of the result holds the estimate of each method.
+    """
     if method not in METHODS:
         raise MethodError(f"method = {method!r}; choose one of {', '.join(METHODS)}.")
     around = log_evidence_around(shapes, concentration, remainder)
     cores = shapes.structure.cores
     if not cores:
-        return LogEvidence(around, 0.0)
+        return Estimate(around, 0.0, "exact")
     if method == "exact":
         raise NotExactError(
             f"the evidence has a closed form only where the sets nest, but here: "
             f'{shapes.structure!r} Use method="auto", which estimates it from draws.',
             cores=len(cores),
         )
-    largest = max(core.n_atoms for core in cores)
-    if largest > MOST_DENSE:
-        raise MethodError(
-            f"the evidence of a core of {largest:,} atoms is out of reach: its curvature is a "
-            f"table of their square, and at most {MOST_DENSE:,} are worked with. Compare models by "
-            "luce.loo, or by log_predictive on data that was held out."
-        )
+    require_within_reach(max(core.n_atoms for core in cores))
     names = ("bridge", "chib") if method == "auto" else (method,)
     seeds = settings.seed_sequence().spawn(len(cores))
     found = [_of_core(shapes, q, seed, settings, names) for q, seed in enumerate(seeds)]
-    estimates = {
-        name: Estimate(
-            around + sum(core[name].value for core in found),
-            float(np.sqrt(sum(core[name].standard_error ** 2 for core in found))),
-            min(core[name].effective_draws for core in found),
+    estimates = {name: _total(around, [core[name] for core in found]) for name in names}
+    warn_of_doubt(estimates)
+    return replace(estimates[names[0]], details=estimates)
+
+
+def require_within_reach(atoms: int, most: int = MOST_DENSE) -> None:
+    """Refuse the evidence of a core whose curvature is too large for a dense matrix."""
+    if atoms > most:
+        raise MethodError(
+            f"the evidence of a core of {atoms:,} atoms is out of reach: its curvature is a "
+            f"table of their square, and at most {most:,} are worked with. Compare models by "
+            "luce.loo, or by log_predictive on data that was held out."
         )
-        for name in names
-    }
-    _warn(estimates)
-    value, error, _ = estimates[names[0]]
-    return LogEvidence(value, error, names[0], estimates)
+
+
+def _total(around: float, cores: list[Estimate]) -> Estimate:
+    """Add the logarithms of independent factors; keep the fewest effective draws of any core."""
+    return _estimate(
+        around + sum(float(core) for core in cores),
+        float(np.sqrt(sum(core.standard_error**2 for core in cores))),
+        cores[0].method,
+        min(effective_draws(core) for core in cores),
+    )
+
+
+def _estimate(value: float, error: float, method: str, draws: float) -> Estimate:
+    return Estimate(float(value), float(error), method, {"effective_draws": float(draws)})
+
+
+def effective_draws(estimate: Estimate) -> float:
+    """Return the number of draws that carry an estimate."""
+    return float(estimate.details["effective_draws"])
 
 
 def _of_core(
@@ -104,24 +131,40 @@ def _of_core(
     settings: Settings,
     names: tuple[str, ...],
 ) -> dict[str, Estimate]:
-    """Estimates of log Z of core q."""
+    """Estimate log Z of core q by each method."""
     for_draws, for_bridge, for_chib = seed.spawn(3)
-    result = draw_core(shapes, q, settings.reseeded(for_draws))
-    logs, problem = result.log_probabilities, shapes.core_problem(q)
-    assert logs is not None
+    logs, problem = draw_core(shapes, q, settings.reseeded(for_draws)), shapes.core_problem(q)
     mode = core_mode(problem, shapes.structure.cores[q])
     found = {}
     if "bridge" in names:
-        found["bridge"] = _bridge(problem, mode, logs, np.random.default_rng(for_bridge))
+        found["bridge"] = bridge_estimate(problem, mode, logs, np.random.default_rng(for_bridge))
     if "chib" in names:
-        found["chib"] = _chib(problem, mode, logs, for_chib)
+        found["chib"] = chib_estimate(problem, mode, logs, for_chib)
     return found
 
 
-def _bridge(
-    problem: Problem, mode: FloatArray, logs: FloatArray, rng: np.random.Generator
+def bridge_estimate(
+    problem: Problem,
+    mode: FloatArray,
+    logs: FloatArray,
+    rng: np.random.Generator,
+    heights: LogHeights = log_heights,
 ) -> Estimate:
-    """Bridge sampling; `logs` has shape (chain, draw, atom)."""
+    """Estimate log Z by bridge sampling.
+
+    Parameters
+    ----------
+    problem
+        c, e and the sets.
+    mode
+        The shares at which exp h is largest.
+    logs
+        Draws of log p, shape (chain, draw, atom).
+    rng
+        The source of the Student t's draws.
+    heights
+        Computes h of rows of log p.
+    """
     from scipy.linalg import helmert, solve_triangular
     from scipy.special import gammaln
 
@@ -133,7 +176,7 @@ def _bridge(
     constant = gammaln((freedom + d) / 2) - gammaln(freedom / 2) - d / 2 * np.log(freedom * np.pi)
 
     def log_ratio(y: FloatArray) -> FloatArray:
-        """Log of the symmetrised posterior over the Student t."""
+        """Compute the log of the symmetrised posterior over the Student t."""
         both = []
         for sign in (1.0, -1.0):
             log_p = peak + (sign * y) @ (contrasts.T @ root).T
@@ -149,13 +192,18 @@ def _bridge(
     proposed = rng.standard_normal((number, d))
     proposed /= np.sqrt(rng.chisquare(freedom, (number, 1)) / freedom)
     theirs = log_ratio(proposed)
-    return _bridged(ours.reshape(chains, draws), theirs)
+    return bridge_ratio(ours.reshape(chains, draws), theirs)
 
 
-def _bridged(ours: FloatArray, theirs: FloatArray) -> Estimate:
-    """Find r = Z with mean of f/(s f + (1 - s) r g) over g's draws = mean of r g/(...) over f's.
+def bridge_ratio(ours: FloatArray, theirs: FloatArray) -> Estimate:
+    """Solve for r = Z: mean of f/(s f + (1 - s) r g) over g's draws = mean of r g/(...) over f's.
 
-    `ours` are log f - log g at the posterior's draws, shape (chain, draw), `theirs` at g's.
+    Parameters
+    ----------
+    ours
+        Log f - log g at the posterior's draws, shape (chain, draw).
+    theirs
+        Log f - log g at g's draws, shape (draw,).
     """
     share = ess_of_mean(ours)
     share /= share + len(theirs)
@@ -172,13 +220,18 @@ def _bridged(ours: FloatArray, theirs: FloatArray) -> Estimate:
     above, below = np.exp(above - above.max()), np.exp(below - below.max())
     spread = above.var() / above.mean() ** 2 / above.size
     spread += below.var() / below.mean() ** 2 / ess_of_mean(below)
-    return Estimate(top + log_r, float(np.sqrt(spread)), min(rests_on(above), rests_on(below)))
+    draws = min(effective_number(above), effective_number(below))
+    return _estimate(top + log_r, np.sqrt(spread), "bridge", draws)
 
 
-def _chib(
-    problem: Problem, mode: FloatArray, logs: FloatArray, seed: np.random.SeedSequence
+def chib_estimate(
+    problem: Problem,
+    mode: FloatArray,
+    logs: FloatArray,
+    seed: np.random.SeedSequence,
+    heights: LogHeights = log_heights,
 ) -> Estimate:
-    """Chib's method at the mode; `logs` has shape (chain, draw, atom)."""
+    """Estimate log Z by Chib's method at the mode; the arguments are those of `bridge_estimate`."""
     point = np.log(mode)
     chains, draws, n = logs.shape
     shape, log_rate = next_gammas(problem, logs.reshape(-1, n), seed)
@@ -186,11 +239,11 @@ def _chib(
     weights = np.exp(ordinates - ordinates.max()).reshape(chains, draws)
     value = heights(problem, point[None])[0] - ordinates.max() - np.log(weights.mean())
     error = weights.std() / weights.mean() / np.sqrt(ess_of_mean(weights))
-    return Estimate(float(value), float(error), rests_on(weights))
+    return _estimate(value, error, "chib", effective_number(weights))
 
 
 def _covariance(problem: Problem, mode: FloatArray, contrasts: FloatArray) -> FloatArray:
-    """Covariance of contrasts of log p, to second order around the mode."""
+    """Compute the covariance of contrasts of log p, to second order around the mode."""
     from luce.kernels.curvature import precision
 
     matrix = np.empty((len(mode), len(mode)))
@@ -203,29 +256,29 @@ def _log_mean(x: FloatArray) -> float:
     return top + float(np.log(np.exp(x - top).mean()))
 
 
-def _warn(estimates: dict[str, Estimate]) -> None:
-    """Say it where an estimate rests on few draws, or two disagree."""
-    words = []
-    for name, (_, _, draws) in estimates.items():
-        if draws < _FEWEST:
-            words.append(f"{_NAMES[name]} rests on {draws:.0f} of the draws alone")
-    if len(estimates) == 2:
-        one, other = estimates.values()
-        apart = abs(one.value - other.value)
-        if apart > _MOST_ERRORS * np.hypot(one.standard_error, other.standard_error):
-            words.append("the two disagree")
-    if words:
-        told = ", ".join(
-            f"{_NAMES[name]} {value:.3f} ± {error:.3f}"
-            for name, (value, error, _) in estimates.items()
-        )
-        which = next(iter(estimates))
-        advice = (
-            "The first is returned; Chib's method fails where sweeps of waiting times mix slowly."
-            if which == "bridge" and len(estimates) == 2
-            else "Take more draws, or another method."
-        )
-        warn_user(EvidenceWarning(f"log evidence: {told}; {'; '.join(words)}. {advice}", estimates))
+def warn_of_doubt(estimates: Mapping[str, Estimate]) -> None:
+    """Warn where an estimate rests on few draws, or where the two methods disagree."""
+    doubts = [
+        f"{_NAMES[name]} rests on {effective_draws(found):.0f} of the draws alone"
+        for name, found in estimates.items()
+        if effective_draws(found) < FEWEST_DRAWS
+    ]
+    if len(estimates) == 2 and _disagree(*estimates.values()):
+        doubts.append("the two disagree")
+    if not doubts:
+        return
+    told = ", ".join(
+        f"{_NAMES[name]} {float(found):.3f} ± {found.standard_error:.3f}"
+        for name, found in estimates.items()
+    )
+    advice = (
+        "The first is returned; Chib's method fails where sweeps of waiting times mix slowly."
+        if len(estimates) == 2
+        else "Take more draws, or another method."
+    )
+    warn_user(EvidenceWarning(f"log evidence: {told}; {'; '.join(doubts)}. {advice}", estimates))
 
 
-_NAMES = {"bridge": "bridge sampling", "chib": "Chib's method"}
+def _disagree(one: Estimate, other: Estimate) -> bool:
+    allowed = _MOST_ERRORS * np.hypot(one.standard_error, other.standard_error)
+    return bool(abs(float(one) - float(other)) > allowed)

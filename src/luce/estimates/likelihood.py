@@ -1,57 +1,60 @@
-"""Maximum likelihood: the estimate without a prior, for those who want it."""
+"""Maximum likelihood: the estimate without a prior."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from luce._types import FloatArray, Label, Labels
+from luce._types import Label, Labels
 from luce.counts.counts import ConditionalCounts
 from luce.errors import DataError
-from luce.estimates.curvature import covariance_at
-from luce.estimates.modes import Mode, check_scale, largest_at
+from luce.estimates.curvature import LaplaceFit
+from luce.estimates.modes import Mode, maximise
 from luce.model import density
 from luce.sampling.progress import announce_compilation
 
+if TYPE_CHECKING:
+    from xarray import DataArray
 
-@dataclass(frozen=True, eq=False)
-class MaximumLikelihood:
-    """The maximum-likelihood estimate, and what goes with it.
+
+@dataclass(frozen=True, eq=False, repr=False)
+class MaximumLikelihood(Mode):
+    """The maximum-likelihood estimate: a `Mode` of the likelihood, with standard errors.
 
     Attributes
     ----------
     counts
         The data.
-    probabilities
-        Where the likelihood is largest; `at_zero` names those whose estimate is 0.
     """
 
-    counts: ConditionalCounts
-    probabilities: Mode
+    counts: ConditionalCounts = field(kw_only=True)
 
     @cached_property
     def log_likelihood(self) -> float:
-        """Its logarithm there, without multinomial coefficients."""
-        return float(density.log_likelihood(self.probabilities, self.counts))
+        """The largest log likelihood, without multinomial coefficients."""
+        return float(density.log_likelihood(self.values, self.counts))
 
     def covariance(
-        self, scale: str = "simplex", reference: Label = "mean", among: Labels | None = None
-    ) -> FloatArray:
-        """Inverse of the observed information; the arguments are those of `Posterior.covariance`.
+        self, scale: str = "simplex", reference: Label | None = None, among: Labels | None = None
+    ) -> DataArray:
+        """Compute the inverse of the observed information.
 
-        Entries of categories estimated at 0 are nan.
+        The arguments are those of `Posterior.covariance`; entries of categories at 0 are nan.
         """
-        check_scale(scale)
-        none = np.zeros(self.counts.n_categories)
-        return covariance_at(self.counts, none, self.probabilities, scale, reference, among)
+        return self._fit.covariance(scale, reference, among)
 
     def standard_errors(
-        self, scale: str = "simplex", reference: Label = "mean", among: Labels | None = None
-    ) -> FloatArray:
-        """Square roots of the diagonal of `covariance`."""
-        return np.sqrt(np.diag(self.covariance(scale, reference, among)))
+        self, scale: str = "simplex", reference: Label | None = None, among: Labels | None = None
+    ) -> DataArray:
+        """Compute the square roots of the diagonal of `covariance`."""
+        return self._fit.standard_errors(scale, reference, among)
+
+    @cached_property
+    def _fit(self) -> LaplaceFit:
+        return LaplaceFit(self.counts, np.zeros(len(self.values)), self.values)
 
 
 def maximum_likelihood(counts: ConditionalCounts) -> MaximumLikelihood:
@@ -77,13 +80,15 @@ def maximum_likelihood(counts: ConditionalCounts) -> MaximumLikelihood:
     >>> counts = counts.observe({"Ann": 2, "Bo": 6}, within=["Ann", "Bo"])
     >>> counts = counts.observe({"Bo": 1, "Cy": 3}, within=["Bo", "Cy"])
     >>> found = luce.maximum_likelihood(counts)
-    >>> found.probabilities
+    >>> found
     Mode(likelihood: Ann: 0.07692, Bo: 0.2308, Cy: 0.6923)
-    >>> found.standard_errors("log-odds", reference="Bo").round(3)
+    >>> round(float(found.sel(category="Cy")), 4)
+    0.6923
+    >>> found.standard_errors("log-odds", reference="Bo").values.round(3)
     array([0.816, 0.   , 1.155])
     """
     if not isinstance(counts, ConditionalCounts):
         raise DataError(f"counts must be ConditionalCounts; {type(counts).__name__} was given.")
     announce_compilation()
-    best = largest_at(counts, np.zeros(counts.n_categories), "likelihood")
-    return MaximumLikelihood(counts, best)
+    values, maxima = maximise(counts, np.zeros(counts.n_categories), "likelihood")
+    return MaximumLikelihood(values, "likelihood", counts.categories, maxima, counts=counts)

@@ -1,18 +1,19 @@
-"""The most probable probabilities: where the posterior's density is largest, on either scale.
+"""Modes: the probabilities at which a posterior density or a likelihood is largest.
 
     on the simplex    Π_i p_i^(c_i - 1) · Π_S p(S)^(e_S)
     in log-odds       Π_i p_i^(c_i)     · Π_S p(S)^(e_S)        per unit of θ = log p
 
-Both have the form of the posterior's density in θ, with powers of their own.  So both factor along
-the module tree: an exact split is largest at its powers over their sum, and in a core Newton's
-method finds the one maximum.  Where outcomes are grouped there may be several, and the climb starts
-from several places.
+Both factor along the tree of modules.  A split without overlapping sets is largest at its powers
+over their sum; in a core, Newton's method finds the maximum (`sampling.maximum`).  Grouped outcomes
+may leave several maxima, so cores with grouped outcomes are climbed from several starts.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -20,13 +21,18 @@ from luce._types import FloatArray, IntArray, Label
 from luce.counts.counts import ConditionalCounts
 from luce.counts.labels import some
 from luce.errors import MethodError, NoMaximumError
+from luce.estimates.estimate import by_category
 from luce.model.shapes import ModuleShapes, shapes_of
 from luce.model.structure import Structure, structure_of
+from luce.sampling.laplace import LIMITS, ClimbLimits
 from luce.sampling.maximum import NoEnd, core_shares
+
+if TYPE_CHECKING:
+    from xarray import DataArray
 
 SCALES = ("simplex", "log-odds")
 
-# What is looked for, and what to do where there is none.
+# By scale: the name of the maximum, and the advice where there is none.
 _SOUGHT = {
     "simplex": ("mode", "Use a concentration above 1, or the mode in log-odds, or draws."),
     "log-odds": ("mode in log-odds", "Use draws."),
@@ -36,104 +42,96 @@ _SOUGHT = {
     ),
 }
 
+# Categories that a printed mode shows.
+_MOST_SHOWN = 6
 
-class Mode(np.ndarray[Any, np.dtype[np.float64]]):
-    """Probabilities, shape (n_categories,), where a density is largest; an array that knows more.
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Mode:
+    """Probabilities at which a density is largest; `np.asarray(mode)` gives them as an array.
 
     Attributes
     ----------
+    values
+        The probabilities, shape (n_categories,), as a plain array.
     scale
-        "simplex" or "log-odds": which density; or "likelihood".
+        "simplex" or "log-odds": the density that was maximised; or "likelihood".
     categories
-        The labels.
-    at_zero
-        Labels whose probability is 0: the maximum is on the boundary of the simplex.
+        The labels, in the order of `values`.
     maxima
-        How many local maxima were found, the largest being this one; 1 where there can be no more.
+        The number of local maxima found, of which this one is the largest.
+    parameters
+        The model's further parameters at the maximum; empty for models of probabilities alone.
     """
 
+    values: FloatArray
     scale: str
     categories: Sequence[Label]
-    at_zero: tuple[Label, ...]
-    maxima: int
+    maxima: int = 1
+    parameters: Mapping[str, float] = field(default_factory=dict)
 
-    def __new__(
-        cls, values: FloatArray, scale: str, categories: Sequence[Label], maxima: int = 1
-    ) -> Mode:
-        """Name what the numbers are."""
-        new = np.asarray(values, np.float64).view(cls)
-        new.scale, new.categories, new.maxima = scale, categories, maxima
-        new.at_zero = tuple(categories[int(i)] for i in np.flatnonzero(values == 0))
-        return new
+    @cached_property
+    def probabilities(self) -> DataArray:
+        """The probabilities with the categories as coordinates."""
+        return by_category(self.values, self.categories, "probabilities")
 
-    @property
-    def log_odds(self) -> FloatArray:
-        """Log p_i less the mean of all; -inf where p_i is 0, which is left out of the mean."""
-        p = np.asarray(self)
+    @cached_property
+    def at_zero(self) -> tuple[Label, ...]:
+        """Labels of the categories with probability 0, on the boundary of the simplex."""
+        return tuple(self.categories[int(i)] for i in np.flatnonzero(self.values == 0))
+
+    @cached_property
+    def log_odds(self) -> DataArray:
+        """Log p_i minus the mean of log p over the positive p; -inf where p_i is 0."""
         with np.errstate(divide="ignore"):
-            logs = np.log(p)
-        return np.asarray(logs - logs[p > 0].mean())
+            logs = np.log(self.values)
+        return by_category(logs - logs[self.values > 0].mean(), self.categories, "log_odds")
 
-    # What is made of a mode is no mode.
-    def __array_finalize__(self, source: object) -> None:
-        """Views and copies keep the numbers alone until they are named."""
+    def sel(self, **labels: Any) -> DataArray:
+        """Select probabilities by label, as in ``mode.sel(category="Boston")``."""
+        return self.probabilities.sel(**labels)
 
-    def __array_wrap__(self, array: Any, context: Any = None, return_scalar: bool = False) -> Any:
-        """Results of arithmetic are plain arrays."""
-        return array[()] if return_scalar else np.asarray(array)
-
-    def __getitem__(self, key: Any) -> Any:
-        return np.asarray(self)[key]
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        return np.array(self.values, dtype) if copy else np.asarray(self.values, dtype)
 
     def __repr__(self) -> str:
-        if not hasattr(self, "scale"):
-            return repr(np.asarray(self))
-        numbers = ", ".join(
-            f"{label}: {value:.4g}"
-            for _, label, value in zip(range(6), self.categories, self.tolist(), strict=False)
-        )
-        more = ", ..." if len(self) > 6 else ""
+        pairs = zip(self.categories, self.values[:_MOST_SHOWN].tolist(), strict=False)
+        numbers = ", ".join(f"{label}: {value:.4g}" for label, value in pairs)
+        more = ", ..." if len(self.values) > _MOST_SHOWN else ""
         zero = f"; at 0: {some(self.at_zero, quote=False)}" if self.at_zero else ""
         maxima = f"; largest of {self.maxima} maxima found" if self.maxima > 1 else ""
         return f"Mode({self.scale}: {numbers}{more}{zero}{maxima})"
 
-    __str__ = __repr__
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        if not hasattr(self, "scale"):
-            return np.asarray, (np.asarray(self),)
-        return Mode, (np.asarray(self), self.scale, self.categories, self.maxima)
-
-    def __copy__(self) -> Any:
-        make, (numbers, *names) = self.__reduce__()
-        return make(numbers.copy(), *names)
-
-    def __deepcopy__(self, memo: object) -> Any:
-        return self.__copy__()
-
 
 def check_scale(scale: str) -> None:
-    """Refuse scales that there are not."""
+    """Refuse a scale other than "simplex" and "log-odds"."""
     if scale not in SCALES:
         raise MethodError(f"scale = {scale!r}; choose one of {', '.join(SCALES)}.")
 
 
-def find_mode(counts: ConditionalCounts, concentration: FloatArray, scale: str) -> Mode:
-    """Most probable probabilities.
+def find_mode(
+    counts: ConditionalCounts,
+    concentration: FloatArray,
+    scale: str,
+    limits: ClimbLimits = LIMITS,
+) -> Mode:
+    """Find the most probable probabilities.
 
-    On the simplex a category with c_i = 1 exactly, such as one never chosen under concentration 1,
-    is at 0.
+    On the simplex, a category with c_i = 1 is at 0, such as one never chosen under concentration 1.
     """
     check_scale(scale)
-    return largest_at(counts, concentration - 1 if scale == "simplex" else concentration, scale)
+    prior = concentration - 1 if scale == "simplex" else concentration
+    values, maxima = maximise(counts, prior, scale, limits)
+    return Mode(values, scale, counts.categories, maxima)
 
 
-def largest_at(counts: ConditionalCounts, prior: FloatArray, scale: str) -> Mode:
-    """Where Π_i p_i^(prior_i + n_i) · Π_S p(S)^(e_S) is largest."""
+def maximise(
+    counts: ConditionalCounts, prior: FloatArray, scale: str, limits: ClimbLimits = LIMITS
+) -> tuple[FloatArray, int]:
+    """Maximise Π_i p_i^(prior_i + n_i) · Π_S p(S)^(e_S); return p, and the number of maxima."""
     from luce.kernels.dirichlet_tree import pass_down
 
     structure = structure_of(counts.sets)
-
     power = prior + counts.category_counts
     if power.min() < 0:
         unbounded = [counts.categories[i] for i in np.flatnonzero(power < 0)]
@@ -141,38 +139,63 @@ def largest_at(counts: ConditionalCounts, prior: FloatArray, scale: str) -> Mode
     shapes = shapes_of(structure, counts, prior)
     if prior.min() < 0:
         _require_bounded(shapes, counts)
-    descent = structure.descent
     outside, undecided = _exact_shares(shapes, counts, scale)
     parts, maxima = [outside], 1
-    for core in structure.cores:
-        shape = shapes.total[core.cells]
-        if not shape.any() and not (core.sets.exponent > 0).any():
-            # Powers of sets alone are left, all below 0: there is no bound where a set is empty.
-            raise _unbounded_of(structure, counts, core.cells[core.sets.set_members(0)])
-        # The layout as it is: spreads, which only samplers need, are not worked out.
-        problem = core.laid_out._replace(shape=shape, total_shape=float(shapes.total[core.union]))
-        try:
-            shares, found = core_shares(problem, core)
-        except NoEnd as none:
-            groups = [_labels_of(structure, counts, core.cells[list(g)]) for g in none.groups]
-            raise _never_won(groups, scale) from None
-        for cell in core.cells[shares == 0].tolist() if shares.min() == 0 else ():
-            below = _numbers_of(structure, np.array([cell]))
-            if power[below].any():  # they won among themselves, but never against others
-                raise _lost_to_the_rest(counts, below, scale)
+    for number in range(len(structure.cores)):
+        shares, found = _core_shares(shapes, number, counts, scale, limits)
+        _require_winners(shapes, number, shares, power, counts, scale)
         parts.append(shares)
         maxima *= found
+    descent = structure.descent
     shares = np.concatenate(parts)[descent.order]
     mode, _ = pass_down(descent.start, descent.target, shares, np.zeros(len(shares)))
     _require_decided(undecided, shapes, counts, scale, mode)
-    return Mode(mode, scale, counts.categories, maxima)
+    return mode, maxima
+
+
+def _core_shares(
+    shapes: ModuleShapes, number: int, counts: ConditionalCounts, scale: str, limits: ClimbLimits
+) -> tuple[FloatArray, int]:
+    """Return the shares of a core's cells at its maximum, and the number of maxima found."""
+    structure = shapes.structure
+    core = structure.cores[number]
+    shape = shapes.total[core.cells]
+    if not shape.any() and not (core.sets.exponent > 0).any():
+        # Only negative powers of sets are left: the density has no bound as a set goes to 0.
+        raise _unbounded_of(structure, counts, core.cells[core.sets.set_members(0)])
+    # The stored layout is used directly: only samplers need the spreads of `core_problem`.
+    problem = core.laid_out._replace(shape=shape, total_shape=float(shapes.total[core.union]))
+    try:
+        return core_shares(problem, core, limits=limits)
+    except NoEnd as none:
+        groups = [_labels_of(structure, counts, core.cells[list(g)]) for g in none.groups]
+        raise _never_won(groups, scale) from None
+
+
+def _require_winners(
+    shapes: ModuleShapes,
+    number: int,
+    shares: FloatArray,
+    power: FloatArray,
+    counts: ConditionalCounts,
+    scale: str,
+) -> None:
+    """Refuse a cell at 0 whose members won among themselves, but never against others."""
+    if shares.min() > 0:
+        return
+    structure = shapes.structure
+    for cell in structure.cores[number].cells[shares == 0].tolist():
+        below = _numbers_of(structure, np.array([cell]))
+        if power[below].any():
+            raise _lost_to_the_rest(counts, below, scale)
 
 
 def _require_bounded(shapes: ModuleShapes, counts: ConditionalCounts) -> None:
-    """Refuse powers below 0 of whole modules, whose own outcomes say nothing of their total."""
+    """Refuse negative powers of whole modules: the density has no bound as a module goes to 0."""
     structure = shapes.structure
     shared = structure.splits.shared
-    items = shapes.target[shared[shapes.shape[shared] < 0]]  # single categories are not below 0
+    # Powers of single categories were checked before, so these items are modules.
+    items = shapes.target[shared[shapes.shape[shared] < 0]]
     cells = [core.cells[shapes.total[core.cells] < 0] for core in structure.cores]
     for module in [*(-1 - items), *np.concatenate([items[:0], *cells])]:
         raise _unbounded_of(structure, counts, np.array([module]))
@@ -196,9 +219,10 @@ def _unbounded(who: str, why: str) -> NoMaximumError:
 def _exact_shares(
     shapes: ModuleShapes, counts: ConditionalCounts, scale: str
 ) -> tuple[FloatArray, IntArray]:
-    """Shares of the items outside of cores, and the owners of whose items nothing says the shares.
+    """Return the shares of items outside of cores, and the owners whose items are undecided.
 
-    Those are equal here.
+    Items of an owner are undecided where the data says nothing of their shares; they are then
+    returned as equal.
     """
     structure, shape = shapes.structure, shapes.shape
     shared = structure.splits.shared
@@ -207,7 +231,7 @@ def _exact_shares(
         return shares, none
     owner, own = shapes.owner[shared], shape[shared]
     total = np.bincount(owner, own, len(shapes.start) - 1)[owner]
-    # A module is at 0 here if all outcomes inside were recorded given that they lay inside.
+    # A module is at 0 if each outcome inside was recorded given that it lay inside.
     empty = np.flatnonzero((own == 0) & (shapes.target[shared] < 0) & (total > 0))
     if len(empty):
         module = -1 - shapes.target[shared[empty[0]]]
@@ -228,11 +252,11 @@ def _require_decided(
     scale: str,
     mode: FloatArray,
 ) -> None:
-    """Refuse a maximum where nothing says how some items share what they have."""
+    """Refuse a maximum at which items with positive probability have undecided shares."""
     for owner in owners:
         items = shapes.target[shapes.owner == owner]
         groups = [_numbers_under(shapes.structure, int(item)) for item in items]
-        if not mode[np.concatenate(groups)].any():  # they have nothing to share
+        if not mode[np.concatenate(groups)].any():  # all of them are at 0
             continue
         named = [[counts.categories[int(i)] for i in group] for group in groups]
         what, remedy = _SOUGHT[scale]
@@ -279,7 +303,7 @@ def _listed(groups: list[list[Label]]) -> str:
 
 
 def _numbers_under(structure: Structure, target: int) -> IntArray:
-    """Numbers of an item's categories: one, or all those of a module."""
+    """Return the numbers of an item's categories: its own, or those of all below a module."""
     return np.array([target]) if target >= 0 else _numbers_of(structure, np.array([-1 - target]))
 
 
@@ -288,6 +312,7 @@ def _labels_of(structure: Structure, counts: ConditionalCounts, modules: IntArra
 
 
 def _numbers_of(structure: Structure, modules: IntArray) -> IntArray:
+    """Return the numbers of the categories below any of these modules."""
     tree = structure.tree
     inside = np.zeros(len(tree.parent), np.bool_)
     inside[modules] = True

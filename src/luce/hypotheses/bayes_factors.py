@@ -1,52 +1,51 @@
-"""Bayes factors: how many times more probable one model makes the data than another."""
+"""Bayes factors: ratios of evidences, or of densities at a point (Savage and Dickey)."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
+from math import log
 from typing import Any
 
 import numpy as np
 
-from luce.errors import DataError
-from luce.model.exact import LogEvidence
+from luce._types import FloatArray
+from luce.errors import DataError, EvidenceWarning, warn_user
+from luce.estimates.densities import effective_number
+from luce.estimates.estimate import Estimate, with_error
+from luce.estimates.evidence import FEWEST_DRAWS
 from luce.posterior import Posterior
+from luce.sampling.convergence import ess_of_mean
 
 
-class BayesFactor(float):
-    """How many times more probable one model makes the data than another.
+@dataclass(frozen=True, repr=False)
+class BayesFactor(Estimate):
+    """The factor by which one model makes the data more probable than another.
+
+    An `Estimate`: `float(factor)` is the factor itself, `standard_error` its error to first order.
 
     Attributes
     ----------
     log
-        Its logarithm, which is finite where the number itself is not.
-    standard_error
-        Of the logarithm, from Monte Carlo.
+        Its logarithm with a standard error, finite where the factor overflows.
     """
 
-    log: float
-    standard_error: float
+    log: Estimate = field(kw_only=True)
 
-    def __new__(cls, log: float, standard_error: float) -> BayesFactor:
-        """Make one of its logarithm."""
+    @classmethod
+    def of_log(cls, log: Estimate) -> BayesFactor:
+        """Make the Bayes factor with this logarithm."""
         with np.errstate(over="ignore"):
-            new = super().__new__(cls, float(np.exp(log)))
-        new.log, new.standard_error = float(log), float(standard_error)
-        return new
-
-    @property
-    def value(self) -> float:
-        """The number itself."""
-        return float(self)
+            value = float(np.exp(float(log)))
+        error = value * log.standard_error if log.standard_error else 0.0
+        return cls(value, error, log.method, log.details, log=log)
 
     def __repr__(self) -> str:
-        return f"BayesFactor({float(self):.6g}, log={self.log:.6g} ± {self.standard_error:.2g})"
+        logarithm = with_error(float(self.log), float(self.log.standard_error))
+        value = with_error(float(self), float(self.standard_error))
+        return f"{value} (log {logarithm}, {self.method})"
 
-    def __getnewargs__(self) -> tuple[float, float]:  # type: ignore[override]
-        return self.log, self.standard_error
 
-
-def bayes_factor(
-    a: Posterior | LogEvidence, b: Posterior | LogEvidence, **options: Any
-) -> BayesFactor:
+def bayes_factor(a: Posterior | Estimate, b: Posterior | Estimate, **options: Any) -> BayesFactor:
     """Compare two models of the same data: how many times more probable a makes it than b.
 
     Parameters
@@ -56,6 +55,11 @@ def bayes_factor(
     options
         Those of `Posterior.log_evidence`: draws, chains, seed and so on.
 
+    Returns
+    -------
+    BayesFactor
+        `details` holds both log evidences, as "a" and "b".
+
     Examples
     --------
     Was it a fair coin?  Five heads out of six under a prior that is nearly sure of that, and under
@@ -64,23 +68,58 @@ def bayes_factor(
     >>> import luce
     >>> counts = luce.ConditionalCounts("ht").observe({"h": 5, "t": 1})
     >>> luce.bayes_factor(luce.Posterior(counts, 1000.0), luce.Posterior(counts, 1.0))
-    BayesFactor(0.657887, log=-0.418722 ± 0)
+    0.6578873478 (log -0.4187215662, exact)
     """
     if isinstance(a, Posterior) and isinstance(b, Posterior):
-        ours, theirs = a.counts.n_outcomes, b.counts.n_outcomes
-        if abs(ours - theirs) > 1e-9 * max(ours, theirs):
-            raise DataError(
-                f"the two posteriors are not of the same data: one has {ours:g} outcomes, the "
-                f"other {theirs:g}. Evidences compare models of one and the same data."
-            )
-    found = []
-    for model in (a, b):
-        if not isinstance(model, Posterior | LogEvidence):
-            raise DataError(
-                "a Bayes factor compares two posteriors, or what log_evidence() gave for them; "
-                f"{type(model).__name__} was given."
-            )
-        found.append(model.log_evidence(**options) if isinstance(model, Posterior) else model)
-    one, other = found
+        _require_same_size(a.counts.n_outcomes, b.counts.n_outcomes)
+    one, other = (_evidence_of(model, options) for model in (a, b))
     error = float(np.hypot(one.standard_error, other.standard_error))
-    return BayesFactor(one.value - other.value, error)
+    methods = " and ".join(dict.fromkeys((one.method, other.method)))
+    log_factor = Estimate(float(one) - float(other), error, methods, {"a": one, "b": other})
+    return BayesFactor.of_log(log_factor)
+
+
+def _require_same_size(ours: float, theirs: float) -> None:
+    if abs(ours - theirs) > 1e-9 * max(ours, theirs):
+        raise DataError(
+            f"the two posteriors are not of the same data: one has {ours:g} outcomes, the "
+            f"other {theirs:g}. Evidences compare models of one and the same data."
+        )
+
+
+def _evidence_of(model: Posterior | Estimate, options: dict[str, Any]) -> Estimate:
+    if isinstance(model, Posterior):
+        return model.log_evidence(**options)
+    if not isinstance(model, Estimate):
+        raise DataError(
+            "a Bayes factor compares two posteriors, or what log_evidence() gave for them; "
+            f"{type(model).__name__} was given."
+        )
+    return model
+
+
+def savage_dickey(log_densities: FloatArray, log_prior: float) -> BayesFactor:
+    """Estimate the Bayes factor of a point: posterior over prior density there.
+
+    Parameters
+    ----------
+    log_densities
+        Log densities at the point of the next sweep from each draw, shape (chain, draw); their
+        average is the posterior density.
+    log_prior
+        The log prior density at the point.
+    """
+    top = float(log_densities.max())
+    weights = np.exp(log_densities - top)
+    error = float(weights.std() / weights.mean() / np.sqrt(ess_of_mean(weights)))
+    value, draws = top + log(float(weights.mean())), effective_number(weights)
+    found = Estimate(value - log_prior, error, "savage-dickey", {"effective_draws": draws})
+    if draws < FEWEST_DRAWS:
+        warn_user(
+            EvidenceWarning(
+                f"the density at the point rests on {draws:.0f} of the draws alone: it lies far "
+                "out in the posterior. Take more draws, or only conclude that it is small.",
+                {"savage-dickey": found},
+            )
+        )
+    return BayesFactor.of_log(found)

@@ -1,7 +1,7 @@
-"""How probable an order of independent gammas is, and so of Dirichlet probabilities before data.
+"""Probabilities of orders of independent gammas, and thus of Dirichlet probabilities a priori.
 
-Integrals go over the logit of a gamma's own distribution function, which resolves both tails;
-gammas are kept as logarithms, since those of small shapes leave the range of doubles.
+The variable of integration is the logit of a gamma's distribution function, which resolves both
+tails.  Gammas are kept as logarithms, since those of small shapes leave the range of doubles.
 """
 
 from __future__ import annotations
@@ -10,24 +10,24 @@ import numpy as np
 
 from luce._types import FloatArray
 
-# Logits beyond this have no weight in doubles.
+# Logits beyond this have no weight in double precision.
 _REACH = 40.0
 
-# Below this the distribution function is x^a / Γ(a + 1) to all digits.
+# Log x below which the distribution function is x^a / Γ(a + 1) in double precision.
 _TINY_LOG = -40.0
 
 
 def chance_of_order(shape: FloatArray) -> float:
-    """P(G_1 > G_2 > ... > G_k), to about 8 digits."""
+    """Compute P(G_1 > G_2 > ... > G_k) to about 8 digits, by Richardson extrapolation."""
     coarse, fine = (_chance_of_order(shape, step) for step in (0.04, 0.02))
     return (4 * fine - coarse) / 3  # the error of the trapezoidal rule goes with step²
 
 
 def chance_of_best(shape: FloatArray, i: int, k: int) -> float:
-    """P(G_i is among the k largest)."""
+    """Compute P(G_i is among the k largest)."""
     logits = np.arange(-_REACH, _REACH, 0.05)
     log_x = _log_quantiles(shape[i], logits)
-    # Of how many others are above: the probabilities of 0..k-1, at each x.
+    # The probabilities that 0, ..., k - 1 of the others are above x, at each x.
     number = np.zeros((k, len(log_x)))
     number[0] = 1.0
     for j in range(len(shape)):
@@ -40,9 +40,10 @@ def chance_of_best(shape: FloatArray, i: int, k: int) -> float:
 
 
 def _chance_of_order(shape: FloatArray, step: float) -> float:
+    """Integrate by the trapezoidal rule with this step in logits."""
     logits = np.arange(-_REACH, _REACH, step)
     log_x = np.unique(np.concatenate([_log_quantiles(a, logits) for a in shape]))
-    # P(x > G_j > ... > G_k), from the last on.
+    # P(x > G_j > ... > G_k) for j from k down.
     chance = _distribution(shape[-1], log_x)
     for a in shape[-2::-1]:
         middle = (chance[1:] + chance[:-1]) / 2
@@ -51,6 +52,7 @@ def _chance_of_order(shape: FloatArray, step: float) -> float:
 
 
 def _log_quantiles(a: float, logits: FloatArray) -> FloatArray:
+    """Compute log quantiles of a gamma of shape a, at logits of its distribution function."""
     from scipy.special import gammainccinv, gammaincinv, gammaln, log_expit
 
     low, high = np.exp(log_expit(logits)), np.exp(log_expit(-logits))
@@ -61,6 +63,7 @@ def _log_quantiles(a: float, logits: FloatArray) -> FloatArray:
 
 
 def _distribution(a: float, log_x: FloatArray) -> FloatArray:
+    """Compute the distribution function of a gamma of shape a at exp(log_x)."""
     from scipy.special import gammainc, gammaln
 
     near_0 = np.exp(np.minimum(a * log_x - gammaln(a + 1), 0.0))

@@ -1,7 +1,7 @@
-"""Likelihood-ratio tests: twice what the largest log likelihood loses under a hypothesis.
+"""Likelihood-ratio tests: twice the loss in maximal log likelihood under a hypothesis.
 
-Where the hypothesis fixes d numbers the loss is about chi-square with d degrees of freedom if it is
-true; where it puts a bound on one, half of the time there is no loss at all.
+Under a true hypothesis that fixes d parameters the statistic is about chi-square with d degrees of
+freedom; under one that bounds a single parameter it is 0 half of the time.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from luce.errors import NoMaximumError
 from luce.estimates.likelihood import MaximumLikelihood, maximum_likelihood
 from luce.model.density import log_likelihood
 from luce.model.shapes import raw_problem
-from luce.sampling import laplace
+from luce.sampling.laplace import climb_from
 
 
 class LikelihoodRatio(NamedTuple):
-    """A statistic, its degrees of freedom, and how often it is as large if the hypothesis holds."""
+    """The statistic of a likelihood-ratio test, its degrees of freedom and its p-value."""
 
     statistic: float
     degrees_of_freedom: int
@@ -43,7 +43,7 @@ def ratio_of_order(counts: ConditionalCounts, i: int, j: int) -> _Answer:
     best = _best(counts)
     if isinstance(best, str):
         return None, best
-    if best.probabilities[i] >= best.probabilities[j]:
+    if best.values[i] >= best.values[j]:
         return LikelihoodRatio(0.0, 1, 1.0), ""
     found = _ratio(best, _largest_if_equal(counts, np.array([i, j])), 1)
     return found._replace(p_value=found.p_value / 2), ""
@@ -58,15 +58,15 @@ def ratio_of_share(counts: ConditionalCounts, i: int, value: float) -> _Answer:
 
 
 def _best(counts: ConditionalCounts) -> MaximumLikelihood | str:
-    """The maximum-likelihood estimate, or why the tests that need it cannot be had."""
+    """Return the maximum-likelihood estimate, or why there is no test based on it."""
     try:
         best = maximum_likelihood(counts)
     except NoMaximumError as none:
         return str(none)
-    if best.probabilities.at_zero:
+    if best.at_zero:
         return (
-            f"the estimate of {best.probabilities.at_zero[0]!r} is 0, on the boundary, where the "
-            "test does not hold"
+            f"the estimate of {best.at_zero[0]!r} is 0, on the boundary, where the test does not "
+            "hold"
         )
     return best
 
@@ -79,7 +79,7 @@ def _ratio(best: MaximumLikelihood, restricted: float, freedom: int) -> Likeliho
 
 
 def _largest_if_equal(counts: ConditionalCounts, numbers: IntArray) -> float:
-    """Largest log likelihood with these categories equal: they share one unknown."""
+    """Maximise the log likelihood with these categories equal: they share one unknown."""
     n = counts.n_categories
     owner = np.arange(n)
     owner[numbers] = numbers.min()
@@ -89,7 +89,7 @@ def _largest_if_equal(counts: ConditionalCounts, numbers: IntArray) -> float:
     if problem.groups.any():  # there may be several maxima
         rng = np.random.default_rng(0)
         starts += [np.log(rng.dirichlet(np.ones(owner.max() + 1)))[owner] for _ in range(8)]
-    ends = [laplace.climb_from(problem, owner, start)[0] for start in starts]
+    ends = [climb_from(problem, owner, start)[0] for start in starts]
     shares = [np.exp(theta - np.logaddexp.reduce(theta)) for theta in ends]
     return max(float(log_likelihood(p / p.sum(), counts)) for p in shares)
 
@@ -97,7 +97,7 @@ def _largest_if_equal(counts: ConditionalCounts, numbers: IntArray) -> float:
 def _largest_if_share(
     counts: ConditionalCounts, best: MaximumLikelihood, i: int, value: float
 ) -> float:
-    """Largest log likelihood with p_i = value: the others share 1 - value as they like."""
+    """Maximise the log likelihood with p_i = value, over the others' shares of 1 - value."""
     from scipy.optimize import minimize
 
     from luce.kernels.curvature import slope
@@ -115,6 +115,6 @@ def _largest_if_share(
         down = gradient[others]
         return -height, share * down.sum() - down
 
-    start = np.log(np.asarray(best.probabilities)[others])
+    start = np.log(best.values[others])
     found = minimize(loss, start, jac=True, method="BFGS", options={"gtol": 1e-7})
     return float(-found.fun)

@@ -39,12 +39,17 @@ class Kernel(NamedTuple):
         Where `tuning` starts for a problem, if the kernel adapts it during warm-up.
     independent
         Are its draws independent of each other?
+    extra, first_extra
+        Names of further parameters: their values follow the atoms in `out`, their states follow
+        the atoms in `state`; and those states at the start.
     """
 
     advance: Advance
     statistic: str
     first_tuning: Callable[[Problem], float] | None = None
     independent: bool = False
+    extra: tuple[str, ...] = ()
+    first_extra: Callable[[Problem], FloatArray] | None = None
 
 
 KERNELS: dict[str, Kernel] = {
@@ -57,5 +62,8 @@ KERNELS: dict[str, Kernel] = {
 
 # Not one of those to choose from: it draws another posterior, of probabilities and concentration.
 RANDOM_CONCENTRATION = Kernel(
-    random_concentration.advance, "concentration", random_concentration.first_tuning
+    random_concentration.advance,
+    "log_waiting_time",
+    extra=("concentration",),
+    first_extra=random_concentration.first_extra,
 )

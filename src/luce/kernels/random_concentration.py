@@ -78,13 +78,13 @@ def advance(
 ) -> None:
     """Sweep given a, then draw a given p.
 
-    `state` holds logarithms, ``tuning[0]`` log a, and `stat` receives a.
+    `state` holds log p and, last, log a; rows of `out` hold log p and a.
     """
-    hyper, n = problem.fit, len(state)
+    hyper, n = problem.fit, len(state) - 1
     whole = (hyper.values * hyper.times).sum()
-    shape, spread = np.empty(n), np.empty(n)
+    shape, spread, log_p = np.empty(n), np.empty(n), np.empty((1, n))
     for d in range(len(out)):
-        a = math.exp(tuning[0])
+        a = math.exp(state[n])
         for i in range(n):
             shape[i] = a * hyper.weights[i] + hyper.counts[i]
             spread[i] = gamma_spread(shape[i])
@@ -94,14 +94,13 @@ def advance(
             problem.groups, shape, problem.wait_spread, spread, whole * a + hyper.net,
             problem.listed_start, problem.listed_nest, problem.listed_position, problem.wide, None,
         )  # fmt: skip
-        waiting_times.advance(
-            bits, given, state, tuning, False, out[d : d + 1], stat[d : d + 1], space
-        )
+        waiting_times.advance(bits, given, state[:n], tuning, False, log_p, stat[d : d + 1], space)
         total = 0.0
         for i in range(n):
             total += hyper.weights[i] * state[i]
-        tuning[0] = _draw_scale(bits, tuning[0], hyper, whole, total)
-        stat[d] = math.exp(tuning[0])
+        state[n] = _draw_scale(bits, state[n], hyper, whole, total)
+        out[d, :n] = state[:n]
+        out[d, n] = math.exp(state[n])
 
 
 @internal
@@ -148,6 +147,6 @@ def _log_density(x: float, hyper: Hyperprior, whole: float, total: float) -> flo
     return (hyper.shape + hyper.named) * x - hyper.rate * a - log_beta + a * total
 
 
-def first_tuning(problem: Problem) -> float:
-    """Start at the prior's mean."""
-    return math.log(problem.fit.shape / problem.fit.rate)
+def first_extra(problem: Problem) -> FloatArray:
+    """Start log a at the prior's mean."""
+    return np.array([math.log(problem.fit.shape / problem.fit.rate)])

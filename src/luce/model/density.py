@@ -1,4 +1,4 @@
-"""The posterior density, in plain NumPy: the independent judge of every sampler.
+"""The posterior density in plain NumPy, by which every sampler is judged independently.
 
     log prior       = log Dirichlet(p; concentration)
     log likelihood  = sum_i n_i log p_i + sum_S e_S log p(S)
@@ -15,12 +15,13 @@ from luce.counts.counts import ConditionalCounts
 from luce.counts.family import SetFamily
 from luce.counts.simplex import read_probabilities
 
-# 1 - (excluded mass) has lost four digits when it is this small; then the rest is summed.
+# Mass of a complement below which 1 - (excluded mass) has lost four digits, so that the members of
+# the complement are summed instead.
 _CANCELLED = 1e-4
 
 
 def log_prior(probabilities: ArrayLike, concentration: FloatArray) -> FloatArray:
-    """Log density of Dirichlet(concentration), normalised.
+    """Compute the log density of Dirichlet(concentration), normalised.
 
     Parameters
     ----------
@@ -34,7 +35,7 @@ def log_prior(probabilities: ArrayLike, concentration: FloatArray) -> FloatArray
 
 
 def log_likelihood(probabilities: ArrayLike, counts: ConditionalCounts) -> FloatArray:
-    """Log likelihood, without multinomial coefficients.
+    """Compute the log likelihood, without multinomial coefficients.
 
     Parameters
     ----------
@@ -53,14 +54,29 @@ def log_posterior(
     concentration: FloatArray,
     remainder: int | None = None,
 ) -> FloatArray:
-    """Log prior plus log likelihood; `remainder` is that of a Dirichlet process."""
+    """Compute log prior plus log likelihood.
+
+    Parameters
+    ----------
+    probabilities
+        Shape (..., n), on the simplex.
+    counts
+        The data.
+    concentration
+        Shape (n,).
+    remainder
+        The number of the category that holds the remaining mass of a Dirichlet process.
+    """
     p = read_probabilities(probabilities, counts.n_categories)
     powers = (concentration - 1) + counts.category_counts
     return _log_constant(concentration, remainder) + _log_powers(p, powers, counts.sets)
 
 
 def _log_constant(concentration: FloatArray, remainder: int | None = None) -> float:
-    """Γ(Σ a) / Π Γ(a_i); of a Dirichlet process, a_rest for each named atom with a_i = 0."""
+    """Compute log Γ(Σ a) / Π Γ(a_i), over the positive a_i.
+
+    In a Dirichlet process each named category with a_i = 0 contributes a factor a_remainder.
+    """
     from scipy.special import gammaln
 
     own = concentration[concentration > 0]
@@ -71,7 +87,7 @@ def _log_constant(concentration: FloatArray, remainder: int | None = None) -> fl
 
 
 def _log_powers(p: FloatArray, powers: FloatArray, family: SetFamily | None = None) -> FloatArray:
-    """Sum of powers times logarithms; where a factor is 0, so is the product, whatever the rest."""
+    """Sum powers times logarithms; -inf where any factor is 0, even if another is infinite."""
     from scipy.special import xlogy
 
     terms = xlogy(powers, p)
@@ -83,7 +99,7 @@ def _log_powers(p: FloatArray, powers: FloatArray, family: SetFamily | None = No
 
 
 def set_probabilities(p: FloatArray, family: SetFamily) -> FloatArray:
-    """Total probability of each set, shape (..., n_sets), for `p` of shape (..., n)."""
+    """Sum the probability of each set, shape (..., n_sets), for `p` of shape (..., n)."""
     nest = family.nest_of_set
     begin = np.r_[0, family.set_end[:-1]]  # canonical nests end with their last set
     out = np.add.reduceat(p[..., family.members], begin, axis=-1)

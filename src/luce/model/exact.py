@@ -1,14 +1,12 @@
 """Closed forms for posteriors whose sets nest: a tree of Dirichlet splits.
 
-A category's probability is the product of its shares on the way down from the root, and shares
-of different owners are independent.  With s the shape of an item and S the total of its owner,
+A category's probability is the product of its shares along the path from the root, and shares of
+different owners are independent.  With s the shape of an item and S the total shape of its owner,
 
     E[share] = s / S,        Var[share] / E[share]^2 = (S - s) / (s (S + 1)).
 """
 
 from __future__ import annotations
-
-from collections.abc import Mapping
 
 import numpy as np
 
@@ -16,52 +14,6 @@ from luce._types import FloatArray, IntArray
 from luce.errors import NotExactError
 from luce.model.shapes import ModuleShapes
 from luce.model.structure import Structure
-
-
-class LogEvidence(float):
-    """The logarithm of the evidence: a number that knows where it comes from.
-
-    Attributes
-    ----------
-    standard_error
-        Of Monte Carlo; 0 for a closed form.
-    method
-        "exact", "bridge" or "chib".
-    estimates
-        By method, each estimate with its standard error and the draws it rests on; empty for a
-        closed form.
-    """
-
-    standard_error: float
-    method: str
-    estimates: Mapping[str, tuple[float, float, float]]
-
-    def __new__(
-        cls,
-        value: float,
-        standard_error: float,
-        method: str = "exact",
-        estimates: Mapping[str, tuple[float, float, float]] | None = None,
-    ) -> LogEvidence:
-        """Make one."""
-        new = super().__new__(cls, value)
-        new.standard_error, new.method = standard_error, method
-        new.estimates = dict(estimates or {})
-        return new
-
-    @property
-    def value(self) -> float:
-        """The number itself."""
-        return float(self)
-
-    def __repr__(self) -> str:
-        return (
-            f"LogEvidence({float(self)!r}, standard_error={self.standard_error!r}, "
-            f"method={self.method!r})"
-        )
-
-    def __getnewargs__(self) -> tuple[object, ...]:  # type: ignore[override]
-        return float(self), self.standard_error, self.method, self.estimates
 
 
 def require_exact(structure: Structure, what: str) -> None:
@@ -75,7 +27,7 @@ def require_exact(structure: Structure, what: str) -> None:
 
 
 def mean_and_variance(shapes: ModuleShapes) -> tuple[FloatArray, FloatArray]:
-    """Posterior mean and variance of every category."""
+    """Compute the posterior mean and variance of every category."""
     from luce.kernels.dirichlet_tree import pass_down
 
     rest = _rest_of_owner(shapes)
@@ -88,15 +40,15 @@ def mean_and_variance(shapes: ModuleShapes) -> tuple[FloatArray, FloatArray]:
 def log_evidence_around(
     shapes: ModuleShapes, concentration: FloatArray, remainder: int | None = None
 ) -> float:
-    """The part of the log evidence that is in closed form: all of it where there are no cores.
+    """Compute the part of the log evidence in closed form, which is all of it without cores.
 
-    The product of the splits' Beta functions over that of the prior.  In a Dirichlet process each
-    named atom that the base gives no mass brings a factor: the concentration of the remainder.
+    It is the product of the splits' Beta functions over the prior's.  In a Dirichlet process each
+    named category without base mass contributes a factor: the concentration of the remainder.
     """
     from scipy.special import gammaln
 
     def log_beta(shape: FloatArray, start: IntArray) -> float:
-        if len(start) == 0:  # one core is all there is
+        if len(start) == 0:  # there is nothing outside of one core
             return 0.0
         totals = np.add.reduceat(shape, start)
         return float(gammaln(shape).sum() - gammaln(totals).sum())
@@ -110,9 +62,9 @@ def log_evidence_around(
 
 
 def _rest_of_owner(shapes: ModuleShapes) -> FloatArray:
-    """Per item, S - s: the total of its owner without the item itself.
+    """Compute S - s for each item: the total shape of its owner without the item.
 
-    The largest item is left out by adding up the others, since subtracting it could cancel.
+    For the largest item of an owner the others are summed, since subtracting it could cancel.
     """
     owner = shapes.owner
     n_modules = len(shapes.start) - 1

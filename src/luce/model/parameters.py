@@ -45,3 +45,8 @@ class Parameter:
     def shape(self) -> tuple[int, ...]:
         """Size of one draw along each dimension."""
         return tuple(len(self.coords[dim]) for dim in self.dims)
+
+    @property
+    def attributes(self) -> dict[str, str]:
+        """Support and role, as attributes of the variable in a run."""
+        return {"support": self.support, "role": self.role}

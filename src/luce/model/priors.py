@@ -137,7 +137,7 @@ class DirichletProcess:
     --------
     >>> import luce
     >>> counts = luce.ConditionalCounts(["ant", "bee", "remainder"]).observe({"ant": 3, "bee": 1})
-    >>> luce.Posterior(counts, DirichletProcess(1.0)).mean()
+    >>> luce.Posterior(counts, DirichletProcess(1.0)).mean().values
     array([0.6, 0.2, 0.2])
     """
 

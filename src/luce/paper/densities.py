@@ -82,7 +82,7 @@ def densities(chains: int, draws: int, seed: int) -> Densities:
         statistic,
         freedom,
         mass["truncated"] @ fine,
-        truncated.mean(),
+        truncated.mean().values,
         printed @ fine / printed.sum(),
     )
 

@@ -1,19 +1,17 @@
-"""Results: runs in memory and on disk, saved, loaded and resumed."""
+"""Results: runs as trees in memory and as folders and files on disk."""
 
 from typing import TYPE_CHECKING
 
 from luce._lazy import lazy_names
 
 if TYPE_CHECKING:
-    from luce.runs.lazily import open_run as open_run
-    from luce.runs.resuming import resume as resume
     from luce.runs.saving import load as load
+    from luce.runs.saving import open_run as open_run
     from luce.runs.saving import save as save
 
 _HOMES = {
     "load": "saving",
-    "open_run": "lazily",
-    "resume": "resuming",
+    "open_run": "saving",
     "save": "saving",
 }
 

@@ -1,4 +1,4 @@
-"""What a run must hold, and the data and prior that can be rebuilt from it."""
+"""What a run must hold to be saved, loaded or gone on with."""
 
 from __future__ import annotations
 
@@ -6,184 +6,49 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from luce._types import FloatArray, IntArray
-from luce.counts.counts import ConditionalCounts
-from luce.counts.family import SetFamily
-from luce.counts.labels import describe
 from luce.errors import DataError
-from luce.model.model import Model
-from luce.model.priors import DirichletProcess, Gamma
+from luce.model.contents import model_of, require_run
 
 if TYPE_CHECKING:
-    from xarray import DataTree
+    from xarray import DataArray, DataTree
 
-_GROUPS = ("posterior", "sample_stats", "observed_data", "constant_data")
-_SAMPLE = ("chain", "draw", "category")
-_ROUNDING = 1e-8  # by which probabilities may miss 1 together; a million of them miss it by 1e-10
-
-
-def model_of(run: DataTree) -> Model:
-    """Rebuild the model that a run was drawn from: its data and its prior.
-
-    Raises
-    ------
-    DataError
-        When the run does not hold its data, or not the data it was drawn from.
-    """
-    import xarray as xr
-
-    if not isinstance(run, xr.DataTree):
-        raise DataError(
-            f"a run is the DataTree that Posterior.sample returns; {type(run).__name__} was given."
-        )
-    missing = [group for group in _GROUPS if group not in run.children]
-    if missing:
-        raise DataError(
-            f"the run has no group {missing[0]!r}; the groups {', '.join(_GROUPS)} are needed."
-        )
-    if "data_pieces" in run.attrs:
-        raise DataError(
-            f"the data of this run was given in {run.attrs['data_pieces']} pieces and is not "
-            "stored in it; build the posterior from the pieces."
-        )
-    labels = _labels(run)
-    counts = _counts(run, labels)
-    _check_digest(run, counts)
-    concentration = _array(run, "constant_data", "concentration", ("category",), "f")
-    hyperprior = None
-    if "concentration_prior" in run.attrs:
-        given = run.attrs["concentration_prior"]
-        if np.shape(given) != (2,):
-            raise DataError(f"concentration_prior is {given!r}; a shape and a rate are needed.")
-        hyperprior = Gamma(*map(float, given))
-    if "process_concentration" in run.attrs:
-        return Model(counts, _process(run, counts, hyperprior))
-    return Model(counts, concentration if hyperprior is None else hyperprior)
-
-
-def _process(
-    run: DataTree, counts: ConditionalCounts, hyperprior: Gamma | None
-) -> DirichletProcess:
-    masses = _array(run, "constant_data", "base", ("category",), "f")
-    place = int(run.attrs.get("process_remainder", -1))
-    if not -1 <= place < len(masses):
-        raise DataError(f"process_remainder is {place}; it must be the number of a category.")
-    named = [i for i in np.flatnonzero(masses) if i != place]
-    return DirichletProcess(
-        hyperprior or float(run.attrs["process_concentration"]),
-        {counts.categories[i]: float(masses[i]) for i in named},
-        counts.categories[place] if place >= 0 else "remainder",
-    )
+# Largest distance from 1 of a sum of probabilities; a million of them miss it by 1e-10.
+_ROUNDING = 1e-8
 
 
 def check_run(run: DataTree) -> None:
     """Refuse a run whose data or draws cannot be right."""
-    if "data_pieces" not in run.attrs:
+    require_run(run)
+    if run.attrs.get("model", "posterior") == "posterior" and "data_pieces" not in run.attrs:
         model_of(run)
-    p = _array(run, "posterior", "probabilities", _SAMPLE, "f")
+    if "posterior" not in run.children or not run["posterior"].data_vars:
+        raise DataError("the run has no group 'posterior' with draws in it.")
+    for name, variable in run["posterior"].data_vars.items():
+        _check_variable(str(name), variable, some="kept_categories" in run.attrs)
+
+
+def _check_variable(name: str, variable: DataArray, some: bool) -> None:
+    """Refuse draws outside the support that the variable's attribute declares."""
+    if variable.dims[:2] != ("chain", "draw") or variable.dtype != np.float64:
+        raise DataError(
+            f"posterior/{name} holds {variable.dtype} with dimensions {variable.dims}; float64 "
+            "with dimensions chain and draw first is needed."
+        )
+    values: Any = variable.to_numpy()
+    if values.size == 0:
+        raise DataError(f"posterior/{name} holds no draws.")
+    support = variable.attrs.get("support", "simplex" if name == "probabilities" else None)
+    if support == "simplex":
+        _check_simplex(name, values, some)
+    elif support == "positive" and not (values > 0).all():
+        raise DataError(f"posterior/{name} holds numbers that are not positive.")
+    elif name.startswith("log_") and not (values <= 0).all():
+        raise DataError(f"posterior/{name} holds numbers that are not at most 0.")
+
+
+def _check_simplex(name: str, p: Any, some: bool) -> None:
     if not ((p >= 0) & (p <= 1)).all():  # which also finds nan
-        raise DataError("posterior/probabilities holds numbers that are not between 0 and 1.")
-    sums = p.sum(axis=-1)
-    some = "kept_categories" in run.attrs
-    if p.size == 0 or (np.maximum(sums - 1, 0) if some else np.abs(sums - 1)).max() > _ROUNDING:
-        raise DataError("posterior/probabilities holds draws that do not add up to 1.")
-    if "log_probabilities" in run["posterior"].data_vars:
-        logs = _array(run, "posterior", "log_probabilities", _SAMPLE, "f")
-        if logs.shape != p.shape or not (logs <= 0).all():
-            raise DataError("posterior/log_probabilities holds numbers that are not at most 0.")
-
-
-def _labels(run: DataTree) -> list[Any]:
-    values = [run[g]["category"] for g in ("observed_data", "constant_data", "posterior")
-              if "category" in run[g].coords]  # fmt: skip
-    if len(values) < 3:
-        raise DataError("a group of the run has no coordinate 'category', which names its columns.")
-    labels, others, drawn = (list(value.to_numpy().tolist()) for value in values)
-    same = drawn == labels or ("kept_categories" in run.attrs and set(drawn) <= set(labels))
-    if others != labels or not same:
-        raise DataError("the groups of the run do not have the same categories.")
-    return labels
-
-
-def _counts(run: DataTree, labels: list[Any]) -> ConditionalCounts:
-    n = len(labels)
-    values = _observed(run, "category_counts", "category", "f")
-    if not (np.isfinite(values) & (values >= 0)).all():
-        raise DataError("observed_data/category_counts must be finite and not negative.")
-    sets = SetFamily(
-        n,
-        _observed(run, "set_members", "set_member", "i"),
-        _observed(run, "set_nest_start", "set_nest_edge", "i"),
-        _observed(run, "set_nest_complement", "set_nest", "b"),
-        _observed(run, "set_nest_sets", "set_nest_edge", "i"),
-        _observed(run, "set_end", "set", "i"),
-        _observed(run, "set_exponent", "set", "f"),
-    )
-    _check_sets(sets)
-    n_outcomes = run["observed_data"].attrs.get("n_outcomes")
-    if not isinstance(n_outcomes, int | float) or not 0 <= n_outcomes < np.inf:
-        raise DataError(
-            f"observed_data's attribute n_outcomes is {describe(n_outcomes)}; a finite number, "
-            "not negative, is needed."
-        )
-    counted = labels == list(range(n)) and all(type(label) is int for label in labels)
-    given = n if counted else labels, values, sets, float(n_outcomes)
-    counts = ConditionalCounts.from_nests(*given, merged=True)
-    if counts != ConditionalCounts.from_nests(*given):
-        raise DataError("observed_data holds sets that are not merged, as luce never writes them.")
-    return counts
-
-
-def _check_sets(f: SetFamily) -> None:
-    _check_starts(f.nest_start, len(f.members), f.n_nests, "set_nest_start")
-    _check_starts(f.set_start, f.n_sets, f.n_nests, "set_nest_sets")
-    if not ((f.members >= 0) & (f.members < f.n)).all():
-        raise DataError(f"observed_data/set_members must lie in 0..{f.n - 1}.")
-    nest_of_member = np.repeat(np.arange(f.n_nests), np.diff(f.nest_start))
-    if len(np.unique(nest_of_member * f.n + f.members)) < len(f.members):
-        raise DataError("observed_data/set_members names a category twice in one nest.")
-    # Each prefix is longer than the one before it, and ends within its nest.
-    start = f.nest_start[f.nest_of_set]
-    stop = f.nest_start[f.nest_of_set + 1]
-    before = np.r_[start[:1], f.set_end[:-1]]
-    before = np.maximum(start, np.where(np.r_[True, np.diff(f.nest_of_set) > 0], start, before))
-    if not ((f.set_end > before) & (f.set_end <= stop)).all():
-        raise DataError("observed_data/set_end must grow within each nest of set_members.")
-    if not (np.isfinite(f.exponent) & (f.exponent != 0)).all():
-        raise DataError("observed_data/set_exponent must be finite and not 0.")
-
-
-def _check_starts(starts: IntArray, last: int, pieces: int, name: str) -> None:
-    whole = len(starts) == pieces + 1 and starts[0] == 0 and starts[-1] == last
-    if not (whole and (np.diff(starts) >= 0).all()):
-        raise DataError(f"observed_data/{name} must grow from 0 to {last} in {pieces} steps.")
-
-
-def _check_digest(run: DataTree, counts: ConditionalCounts) -> None:
-    given = run.attrs.get("data_digest")
-    if given != counts.digest:
-        raise DataError(
-            "observed_data is not the data that this run was drawn from: its digest is "
-            f"{counts.digest[:12]}..., the run's data_digest {str(given)[:12]}... "
-            "Somebody has changed one of them."
-        )
-
-
-def _observed(run: DataTree, name: str, dim: str, kind: str) -> Any:
-    return _array(run, "observed_data", name, (dim,), kind)
-
-
-def _array(run: DataTree, group: str, name: str, dims: tuple[str, ...], kind: str) -> Any:
-    """One variable as an array, or say how it differs from what is needed."""
-    data = run[group]
-    if name not in data.data_vars:
-        raise DataError(f"the run has no variable {name!r} in group {group!r}.")
-    variable = data[name]
-    dtype = np.dtype({"f": np.float64, "i": np.int64, "b": np.bool_}[kind])
-    if variable.dims != dims or variable.dtype != dtype:
-        raise DataError(
-            f"{group}/{name} holds {variable.dtype} with dimensions {variable.dims}; "
-            f"{dtype} with dimensions {dims} is needed."
-        )
-    array: FloatArray = variable.to_numpy()
-    return array
+        raise DataError(f"posterior/{name} holds numbers that are not between 0 and 1.")
+    excess = p.sum(axis=-1) - 1
+    if (np.maximum(excess, 0) if some else np.abs(excess)).max() > _ROUNDING:
+        raise DataError(f"posterior/{name} holds draws that do not add up to 1.")

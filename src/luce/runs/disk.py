@@ -1,95 +1,108 @@
-"""The disk as a place that draws go to: block by block, with moments on the way."""
+"""A disk as a sink: draws go there block by block, and running moments are kept on the way."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from luce._types import FloatArray
-from luce.runs.blocks import padded
+from luce._types import FloatArray, IntArray
+from luce.runs import moments
+from luce.runs.blocks import block_file, padded, read_block
 from luce.runs.files import write_whole
 from luce.runs.journal import Journal
 from luce.runs.moments import Running
-from luce.sampling.chains import Chain, Room
-
-if TYPE_CHECKING:
-    from luce.runs.stream import Stream
+from luce.sampling.chains import Chain, Rows, Snapshot
+from luce.sampling.plan import Plan
 
 
 class ChainEnd(NamedTuple):
-    """What is left of a chain whose draws are all on the disk."""
+    """A chain whose draws are all on the disk: its last snapshot, moments and digests of blocks."""
 
     number: int
-    log_tuning: FloatArray
-    running: Running
-    digests: np.ndarray
+    snapshot: Snapshot
+    moments: dict[str, Running]
+    digests: np.ndarray[Any, Any]
 
 
 class Disk:
-    """A sink: block by block to the disk, moments on the way."""
+    """A sink that writes the blocks of some chains into a run's folder."""
 
-    def __init__(self, stream: Stream, chains: list[Chain]) -> None:
-        self._stream, self._chains = stream, chains
-        self._arrays, self._block = stream.arrays, stream.block
-        self._running = {c.number: Running.new(stream.task.n, stream.quantiles) for c in chains}
-        self._journals = {
-            c.number: Journal(stream.folder, c.number, self._arrays, self._block) for c in chains
-        }
-        self._rooms: dict[int, Room] = {}
+    def __init__(self, folder: Path, plan: Plan, chains: Sequence[Chain]) -> None:
+        self._folder, self._plan, self._chains = folder, plan, chains
+        self._block = plan.block
+        self._moments = {chain.number: moments.of_parameters(plan) for chain in chains}
+        self._journals = {c.number: Journal(folder, c.number, plan) for c in chains}
+        self._rooms: dict[int, dict[str, FloatArray]] = {}
         self._warmed = dict.fromkeys(self._journals, 0)
 
     def take_up(self) -> None:
-        """Put chains where they were."""
+        """Put chains where their journals say that they were."""
         for chain in self._chains:
-            self._journals[chain.number].take_up(chain, self._running[chain.number])
+            self._journals[chain.number].take_up(chain, self._moments[chain.number])
 
     def end_of(self, chain: Chain) -> ChainEnd:
-        """What is left of a chain that is done."""
-        log_tuning = np.array([tuning[2] for tuning in chain.tunings])
-        running, own = self._running[chain.number], self._journals[chain.number]
-        return ChainEnd(chain.number, log_tuning, running, own.digests)
+        """Return the end of a chain that is finished."""
+        number = chain.number
+        digests = self._journals[number].digests
+        return ChainEnd(number, chain.snapshot(), self._moments[number], digests)
 
-    def room(self, chain: Chain, size: int) -> Room:
+    def rows(self, chain: Chain, size: int) -> Rows:
         """Give room in the block that is being filled."""
         if chain.number not in self._rooms:
-            n, block = self._stream.task.n, self._block
-            logs = np.empty((block, n)) if self._stream.logs else np.empty((0, 0))
-            parts = len(self._stream.origin.method.parts)
-            self._rooms[chain.number] = Room(np.empty((block, n)), logs, np.empty((block, parts)))
+            self._rooms[chain.number] = {
+                output.path: np.empty((self._block, *output.shape)) for output in self._plan.outputs
+            }
         start = chain.done % self._block
-        rows = slice(start, start + size)
         room = self._rooms[chain.number]
-        return Room(room.probabilities[rows], room.log_probabilities[rows], room.statistics[rows])
+        return {path: values[start : start + size] for path, values in room.items()}
 
     def filled(self, chain: Chain, size: int) -> None:
         """Write the block once it is full, or the last one."""
-        if chain.done % self._block and chain.to_draw:
+        if chain.done % self._block and not chain.finished:
             return
         number = (chain.done - 1) // self._block
         size = chain.done - number * self._block
-        room, origin = self._rooms[chain.number], self._stream.origin
-        running = self._running[chain.number]
-        running.take(room.probabilities[:size], room.log_probabilities[:size])
-        values = [room.probabilities[:size]]
-        if self._stream.logs:
-            values.append(room.log_probabilities[:size])
-        if origin.kept is not None:
-            values = [x[:, origin.kept] for x in values]
-        if origin.hyperprior is not None:
-            values.append(room.statistics[:size, 0])
-        values += [origin.statistic(name, room.statistics[:size]) for name in origin.statistics]
+        room, own = self._rooms[chain.number], self._journals[chain.number]
+        moments.take(self._moments[chain.number], room, size)
         digests = []
-        for array, block in zip(self._arrays, values, strict=True):
-            file = array.file(self._stream.folder, chain.number, number)
-            digests.append(write_whole(file, padded(block, self._block).data))
-        own = self._journals[chain.number]
+        for output in self._plan.outputs:
+            values = padded(output.stored(room[output.path][:size]), self._block)
+            file = block_file(self._folder, output, chain.number, number)
+            digests.append(write_whole(file, values.data))
         own.add_block(digests)
-        own.note(chain, running, always=not chain.to_draw)
+        own.note(chain, self._moments[chain.number], always=chain.finished)
 
     def warmed(self, chain: Chain) -> None:
-        """Note a place every so often, as often as blocks are written later."""
+        """Note a place about as often as blocks are written later."""
         self._warmed[chain.number] += 1
-        chunks = max(1, self._block // self._stream.task.chunk)
-        if self._warmed[chain.number] % chunks == 0 or not chain.to_warm:
-            self._journals[chain.number].note(chain, self._running[chain.number])
+        chunks = max(1, self._block // self._plan.chunk)
+        if self._warmed[chain.number] % chunks == 0:
+            self._journals[chain.number].note(chain, self._moments[chain.number])
+
+
+class StoredDraws:
+    """The draws of a run whose blocks are all on the disk, to be looked at by column."""
+
+    def __init__(self, folder: Path, plan: Plan) -> None:
+        self._folder, self._plan = folder, plan
+
+    @property
+    def draws(self) -> int:
+        """Draws of each chain."""
+        return self._plan.settings.draws
+
+    def columns(self, path: str, numbers: IntArray, every: int) -> FloatArray:
+        """Return some entries of every `every`-th draw, shape (chain, draw, entry)."""
+        chains = range(self._plan.settings.chains)
+        return np.stack([self._of_chain(chain, path, numbers, every) for chain in chains])
+
+    def _of_chain(self, chain: int, path: str, numbers: IntArray, every: int) -> FloatArray:
+        output, block, rows = self._plan.output(path), self._plan.block, []
+        for k, start in enumerate(range(0, self.draws, block)):
+            size = min(block, self.draws - start)
+            found = read_block(self._folder, output, chain, k, size)[-start % every :: every]
+            rows.append(np.asarray(found.reshape(len(found), -1)[:, numbers]))
+        return np.concatenate(rows)

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from luce.errors import DataError, LuceError
+from luce.runs.encoding import merged_attributes
 from luce.runs.seal import check_file, check_folder, seal_file, seal_folder
-from luce.runs.stored_form import merged_attributes
 
 if TYPE_CHECKING:
     from xarray import Dataset, DataTree

@@ -1,4 +1,4 @@
-"""What is known of all categories while draws go by: moments, and quantiles if asked for."""
+"""Running moments of all parameters, and quantiles if asked for, while draws go by."""
 
 from __future__ import annotations
 
@@ -9,25 +9,13 @@ from typing import Any
 import numpy as np
 
 from luce._types import FloatArray
-from luce.errors import DataError
-
-
-def read_quantiles(given: Sequence[float] | None) -> FloatArray | None:
-    """Fractions strictly between 0 and 1, in order."""
-    if given is None:
-        return None
-    try:
-        wanted = np.asarray(given, np.float64)
-    except (TypeError, ValueError):
-        raise DataError(f"quantiles = {given!r}; numbers between 0 and 1 are needed.") from None
-    if wanted.ndim != 1 or not len(wanted) or not ((wanted > 0) & (wanted < 1)).all():
-        raise DataError(f"quantiles = {given!r}; numbers between 0 and 1 are needed.")
-    return np.unique(wanted)
+from luce.sampling.chains import Rows
+from luce.sampling.plan import Plan
 
 
 @dataclass
 class Running:
-    """Moments of one chain's draws, and markers of their quantiles.
+    """Moments of one chain's draws of one parameter, and markers of their quantiles.
 
     `heights` and `places` have shape (n, markers); empty where no quantiles were asked for.
     """
@@ -40,8 +28,8 @@ class Running:
     seen: int = 0
 
     @classmethod
-    def new(cls, n: int, quantiles: FloatArray | None) -> Running:
-        """Nothing seen yet."""
+    def new(cls, n: int, quantiles: Sequence[float] | None) -> Running:
+        """Start with nothing seen."""
         marks = np.empty(0)
         if quantiles is not None:
             # Besides the quantiles themselves: the ends, and a marker between each two.
@@ -65,7 +53,7 @@ class Running:
         self.seen += len(block)
 
     def arrays(self) -> dict[str, Any]:
-        """What has to be known to go on."""
+        """Return the arrays from which moments can go on."""
         return {
             "running_mean": self.mean,
             "running_spread": self.spread,
@@ -82,21 +70,49 @@ class Running:
         self.places[:] = arrays["running_places"]
         self.seen = int(arrays["running_seen"])
 
-    @property
-    def nbytes(self) -> int:
-        """How much that is."""
-        return sum(np.asarray(array).nbytes for array in self.arrays().values())
+
+def of_parameters(plan: Plan) -> dict[str, Running]:
+    """Start running moments of every parameter that a plan's chains write, by name."""
+    written = {output.path: output for output in plan.outputs}
+    return {
+        p.name: Running.new(int(np.prod(p.shape, dtype=np.int64)), plan.settings.quantiles)
+        for p in plan.parameters
+        if f"posterior/{p.name}" in written
+    }
 
 
-def summarised(parts: list[Running], quantiles: FloatArray | None, logs: bool) -> dict[str, Any]:
-    """Variables of the group `running`, with dimensions (chain, category) and one for quantiles.
+def take(moments: Mapping[str, Running], rows: Rows, size: int) -> None:
+    """Take in the first `size` rows of a block of draws."""
+    for name, running in moments.items():
+        drawn = rows[f"posterior/{name}"][:size].reshape(size, -1)
+        logs = rows.get(f"posterior/log_{name}", np.empty((0, 0)))[:size]
+        running.take(drawn, logs)
 
-    `logs` says that quantiles went by logarithms.
-    """
+
+def variables(plan: Plan, ends: Sequence[Mapping[str, Running]]) -> dict[str, Any]:
+    """Return mean, sd and quantiles of all parameters, each with dimensions (chain, ...)."""
+    found: dict[str, Any] = {}
+    for parameter in plan.parameters:
+        parts = [end[parameter.name] for end in ends if parameter.name in end]
+        if not parts:
+            continue
+        logs = any(o.path == f"posterior/log_{parameter.name}" for o in plan.outputs)
+        for statistic, values in _summarised(parts, plan.settings.quantiles, logs).items():
+            more = ("quantile",) if statistic == "quantiles" else ()
+            shape = (*values.shape[:-1], *parameter.shape)
+            dims = ("chain", *more, *parameter.dims)
+            found[f"{parameter.name}_{statistic}"] = (dims, values.reshape(shape))
+    return found
+
+
+def _summarised(
+    parts: Sequence[Running], quantiles: Sequence[float] | None, logs: bool
+) -> dict[str, FloatArray]:
+    """Stack the chains' moments; `logs` says that quantiles went by logarithms."""
     count = max(parts[0].seen - 1, 1)
-    found: dict[str, Any] = {
-        "mean": (("chain", "category"), np.stack([part.mean for part in parts])),
-        "sd": (("chain", "category"), np.sqrt([part.spread / count for part in parts])),
+    found = {
+        "mean": np.stack([part.mean for part in parts]),
+        "sd": np.sqrt([part.spread / count for part in parts]),
     }
     if quantiles is not None:
         marks = np.searchsorted(parts[0].fractions, quantiles)
@@ -104,8 +120,5 @@ def summarised(parts: list[Running], quantiles: FloatArray | None, logs: bool) -
         if parts[0].seen <= len(parts[0].fractions):  # the markers are the draws themselves
             own = [np.quantile(p.heights[:, : p.seen], quantiles, axis=1) for p in parts]
             heights = np.stack(own)
-        found["quantiles"] = (
-            ("chain", "quantile", "category"),
-            np.exp(heights) if logs else heights,
-        )
+        found["quantiles"] = np.exp(heights) if logs else heights
     return found

@@ -1,55 +1,64 @@
-"""Go on with a run that was broken off: killed, interrupted, or out of disk."""
+"""Going on with a run that was broken off: killed, interrupted, or out of disk."""
 
 from __future__ import annotations
 
-import os
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from luce.errors import DataError
-from luce.runs.contents import model_of
-from luce.runs.journal import read_settings
-from luce.runs.lazily import open_run, read_folder, root_attributes
-from luce.runs.open_stream import taken_up
-from luce.runs.seal import settings_file
+from luce.runs.blocks import check_arrays
+from luce.runs.journal import read_plan
+from luce.runs.saving import read_folder, root_attributes
+from luce.runs.seal import plan_file
+from luce.runs.stream import Stream
+from luce.sampling.plan import Plan
 from luce.version import __version__
 
 if TYPE_CHECKING:
     from xarray import DataTree
 
 
-def resume(
-    path: str | os.PathLike[str], *, threads: int | None = None, progress: bool = True
-) -> DataTree:
-    """Draw what is missing of a run that ``sample(to=...)`` began.
+def is_finished(folder: Path) -> bool:
+    """Is there nothing left to draw of the run in this folder?"""
+    if not folder.is_dir():
+        raise DataError(f"{folder} does not exist, or is no folder.")
+    return root_attributes(folder).get("complete", 1) == 1 and not plan_file(folder).exists()
 
-    The draws are, bit for bit, those that the run would have had uninterrupted, for any number of
-    threads.  Blocks that are damaged are made again.
+
+def go_on(folder: Path, rebuild: Callable[[DataTree, dict[str, Any]], Plan]) -> DataTree:
+    """Draw what is missing of a run, by the very plan that it was begun with.
 
     Parameters
     ----------
-    path
+    folder
         The run's folder.
-    threads, progress
-        As in `Posterior.sample`.
-
-    Returns
-    -------
-    DataTree
-        The whole run, its draws read from the disk where they are asked for.
+    rebuild
+        Makes the plan again from the run without its draws, and from what its journal says.
     """
-    folder = Path(path)
-    if not folder.is_dir():
-        raise DataError(f"{folder} does not exist, or is no folder.")
-    attributes = root_attributes(folder)
-    if attributes.get("complete", 1) == 1 and not settings_file(folder).exists():
-        return open_run(folder)
-    read_settings(folder)
-    version = attributes.get("inference_library_version")
+    given = read_plan(folder)
+    _require_this_version(folder)
+    run = read_folder(folder, some=True)
+    try:
+        plan = rebuild(run, given)
+        block = int(given["block"])
+    except (ValueError, TypeError, KeyError, IndexError, AttributeError, OverflowError) as error:
+        raise DataError(
+            f"{plan_file(folder)} is damaged ({error!r}). The run has to be started anew."
+        ) from error
+    if plan.block != block:
+        raise DataError(
+            f"{folder} was begun in blocks of {block} draws, and this luce makes blocks "
+            f"of {plan.block}: it was another version. Go on with that one, or start anew."
+        )
+    check_arrays(folder, plan)
+    return Stream(plan, folder).complete()
+
+
+def _require_this_version(folder: Path) -> None:
+    version = root_attributes(folder).get("inference_library_version")
     if version != __version__:
         raise DataError(
             f"{folder} was begun with luce {version}, and this is luce {__version__}: the draws "
             "might differ. Go on with the other one, or start anew."
         )
-    model = model_of(read_folder(folder, some=True))
-    return taken_up(model, folder, threads, progress)

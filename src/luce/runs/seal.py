@@ -28,8 +28,8 @@ _ATTRIBUTE = "sha256"
 JOURNAL = "journal"
 
 
-def settings_file(run: Path) -> Path:
-    """Settings of a run that is not finished: as long as this is there, it is not."""
+def plan_file(run: Path) -> Path:
+    """Name the file with the plan of a run: as long as it is there, the run is not finished."""
     return run / JOURNAL / "run.json"
 
 

@@ -1,74 +1,121 @@
-"""A quick look at whether chains have met and moved: ranks, split R-hat, effective sample size.
+"""One verdict on convergence, whatever the sink: split R-hat, effective sample size, acceptance.
 
-The same quantities as arviz-stats computes, on ranks scaled to (0, 1) instead of normal scores, for
-all categories at once.  It exists because importing arviz-stats takes longer than most runs;
-`luce.summary` reports arviz-stats' own.
+R-hat and effective sample size are those of arviz-stats, on ranks scaled to (0, 1) instead of
+normal scores, for many columns at once.  They are computed here because importing arviz-stats takes
+longer than most runs; `luce.summary` reports arviz-stats' own.
 """
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
 from luce._types import FloatArray, IntArray
 from luce.errors import ConvergenceWarning, warn_user
 
-# The check looks at so many draws a chain and categories at most, so that it costs next to nothing.
+if TYPE_CHECKING:
+    from luce.sampling.plan import Plan
+
+# Draws of a chain, and entries of a parameter, that are looked at: more would cost time and tell
+# little.
 _CHECKED_DRAWS = 2000
-_CHECKED_CATEGORIES = 100
+_CHECKED_ENTRIES = 100
 
 # Vehtari, Gelman, Simpson, Carpenter and Bürkner (2021) ask for an effective sample size of 400.
 # R-hat of four chains that agree stays below 1.05 at that size; more means they have not met.
 _ENOUGH_ESS = 400.0
 _LARGEST_RHAT = 1.05
 
-# A chain that accepts less stands still for hundreds of draws: exact splits around a core, which
-# keep moving, would hide that from the two figures above.
+# Smallest share of accepted proposals.  A chain below it stands still for hundreds of draws, which
+# exact splits around its core, since they keep moving, would hide from the two figures above.
 _LEAST_ACCEPTANCE = 0.005
 
 
-def warn_if_not_converged(probabilities: FloatArray, accepted: FloatArray | None = None) -> None:
-    """Warn when R-hat, the effective sample size or the acceptance says not to trust draws.
+class DrawsToCheck(Protocol):
+    """Draws as a verdict needs them, be they in memory or on a disk."""
 
-    Parameters
-    ----------
-    probabilities
-        Shape (chain, draw, category).
-    accepted
-        Shape (chain, draw, core): 1 where a proposal was accepted, for methods that propose.
-    """
-    if accepted is not None and accepted.mean(axis=1).min() < _LEAST_ACCEPTANCE:
-        message = (
-            f"do not trust these draws: a chain accepted {accepted.mean(axis=1).min():.2%} of its "
-            "proposals, so it hardly moved. Use another method, or another proposal_concentration."
+    @property
+    def draws(self) -> int:
+        """Draws of each chain."""
+
+    def columns(self, path: str, numbers: IntArray, every: int) -> FloatArray:
+        """Return some entries of every `every`-th draw, shape (chain, draw, entry)."""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What the check found; `problem` is None where the draws can be trusted."""
+
+    problem: str | None = None
+    rhat: float = float("nan")
+    ess: float = float("nan")
+
+
+def check(plan: Plan, sink: DrawsToCheck) -> Verdict:
+    """Judge a run by all parameters that its plan declares, and warn where it cannot be trusted."""
+    verdict = judge(plan, sink)
+    if verdict.problem is not None:
+        warn_user(ConvergenceWarning(verdict.problem, verdict.rhat, verdict.ess))
+    return verdict
+
+
+def judge(plan: Plan, sink: DrawsToCheck) -> Verdict:
+    """Judge a run by all parameters that its plan declares."""
+    if plan.independent:
+        return Verdict()
+    accepted = _least_acceptance(plan, sink)
+    if accepted < _LEAST_ACCEPTANCE:
+        return Verdict(
+            f"do not trust these draws: a chain accepted {accepted:.2%} of its proposals, so it "
+            "hardly moved. Use another method, or another proposal_concentration."
         )
-        warn_user(ConvergenceWarning(message))
-        return
-    draws = probabilities.shape[1]
-    thin, chosen = looked_at(draws, probabilities.shape[2])
-    few = probabilities[:, ::thin][:, :, chosen]
-    # A category that never moves (the only one there is, say) has no R-hat; that is no failure.
+    every = -(-sink.draws // _CHECKED_DRAWS)
+    columns = []
+    for parameter in plan.parameters:
+        path = f"posterior/{parameter.name}"
+        if parameter.role != "latent" and any(o.path == path for o in plan.outputs):
+            columns.append(sink.columns(path, _looked_at(plan, path), every))
+    return judge_columns(np.concatenate(columns, axis=2), sink.draws, every)
+
+
+def judge_columns(few: FloatArray, draws: int, every: int = 1) -> Verdict:
+    """Judge columns of draws, shape (chain, draw, column), of which every `every`-th is given."""
+    # A column that never moves (the only category there is, say) has no R-hat; that is no failure.
     few = few[:, :, np.ptp(few, axis=(0, 1)) > 0]
     if few.size == 0:
-        return
+        return Verdict()
+    rhat = ess = float("nan")
     if draws < 4:
         problem = f"{draws} draws a chain are too few to judge"
-        rhat = ess = float("nan")
     else:
-        rhat, ess = (float(x) for x in worst_rhat_and_ess(few))
+        rhat, ess = worst_rhat_and_ess(few)
         if rhat <= _LARGEST_RHAT and ess >= _ENOUGH_ESS:
-            return
-        thinned = f" among every {thin}th draw" if thin > 1 else ""
+            return Verdict(None, rhat, ess)
+        thinned = f" among every {every}th draw" if every > 1 else ""
         problem = (
             f"the largest R-hat is {rhat:.3f} (at most {_LARGEST_RHAT} is wanted) and the smallest "
             f"effective sample size {ess:.0f}{thinned} (at least {_ENOUGH_ESS:.0f})"
         )
     message = f"do not trust these draws yet: {problem}. Take more draws, or another method."
-    warn_user(ConvergenceWarning(message, rhat, ess))
+    return Verdict(message, rhat, ess)
 
 
-def looked_at(draws: int, n: int) -> tuple[int, IntArray]:
-    """Which draws, every so-many-th, and which categories are enough to judge by."""
-    thin = -(-draws // _CHECKED_DRAWS)
-    chosen = np.unique(np.linspace(0, n - 1, min(n, _CHECKED_CATEGORIES)).astype(np.int64))
-    return thin, chosen
+def _looked_at(plan: Plan, path: str) -> IntArray:
+    """Choose evenly spaced entries of a parameter."""
+    size = int(np.prod(plan.output(path).stored_shape, dtype=np.int64))
+    return np.unique(np.linspace(0, size - 1, min(size, _CHECKED_ENTRIES)).astype(np.int64))
+
+
+def _least_acceptance(plan: Plan, sink: DrawsToCheck) -> float:
+    """Return the smallest share of proposals that a chain accepted; 1 without proposals."""
+    path = "sample_stats/accepted"
+    if not any(output.path == path for output in plan.outputs):
+        return 1.0
+    numbers = np.arange(plan.output(path).shape[-1])
+    accepted = sink.columns(path, numbers, 1).mean(axis=1)
+    return float(np.nanmin(accepted))  # nan for cores whose method proposes nothing
 
 
 def worst_rhat_and_ess(x: FloatArray) -> tuple[float, float]:

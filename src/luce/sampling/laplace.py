@@ -1,12 +1,12 @@
-"""The posterior's mode in θ = log λ, and how wide it is around it.
+"""The Laplace approximation of a core: the mode of f(θ), θ = log λ, and the curvature there.
 
-f(θ), its slope and its curvature are those of `kernels.curvature`, the climb is `kernels.newton`.
-Where no outcome is grouped f is strictly concave, so the mode is one and is found from anywhere.
+`kernels.curvature` defines f, its slope and its curvature; `kernels.newton` climbs.  Without
+grouped outcomes f is strictly concave, so it has one mode, which a climb from any start finds.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -17,32 +17,57 @@ from luce.errors import ConvergenceWarning, warn_user
 if TYPE_CHECKING:
     from luce.kernels.problem import Curvature, Problem
 
-# A dense matrix of this size is factored in seconds.
+# Rows of the largest dense matrix that is factored: it takes seconds.
 MOST_DENSE = 2000
 
-# Products with the curvature that a step by conjugate gradients takes, as a rule, and what one
-# costs in visits to each stored member.
+# Typical number of products with the curvature in one step by conjugate gradients, and the cost of
+# one product in visits to each stored member.
 _PRODUCTS, _VISITS = 20, 6
 
-# So few atoms are never worth the question.
-_FEW = 64
-
-# Cheap steps from a start that was made up, and places to look at before giving up.
-_FIRST, _MOST_LOOKS = 4, 400
+# Number of steps that never go down, taken first from a start guessed from the powers.
+_CAUTIOUS_STEPS = 4
 
 
-def log_mode(problem: Problem, start: FloatArray | None = None) -> FloatArray:
-    """θ where f is largest, shape (n,); an atom that nothing speaks for is at 0, its θ -inf."""
-    active = supported(problem)
-    owner = np.where(active, np.cumsum(active) - 1, -1)
-    theta, reached = climb_from(problem, owner, start)
+class ClimbLimits(NamedTuple):
+    """Limits of a climb.
+
+    Attributes
+    ----------
+    most_dense
+        Atoms above which steps are solved by conjugate gradients, never by Cholesky factors.
+    always_dense
+        Atoms up to which Cholesky factors are used without comparing costs.
+    most_looks
+        Evaluations of f before the climb gives up.
+    """
+
+    most_dense: int = MOST_DENSE
+    always_dense: int = 64
+    most_looks: int = 400
+
+
+LIMITS = ClimbLimits()
+
+
+def log_mode(
+    problem: Problem, start: FloatArray | None = None, limits: ClimbLimits = LIMITS
+) -> FloatArray:
+    """Find the θ at which f is largest, shape (n,); θ is -inf for atoms without support."""
+    theta, reached = climb_from(problem, one_unknown_each(supported(problem)), start, limits)
     if not reached:
         warn_user(ConvergenceWarning("Newton's method did not reach the mode."))
     return theta
 
 
+def one_unknown_each(active: BoolArray) -> IntArray:
+    """Number the unknowns of active atoms from 0 on; the others have none (-1)."""
+    if active.all():
+        return np.arange(len(active))
+    return np.where(active, np.cumsum(active) - 1, -1)
+
+
 def supported(problem: Problem) -> BoolArray:
-    """Which atoms have a power of their own, or a grouped outcome that may have been theirs."""
+    """Mark atoms with a positive power, or in a set with grouped outcomes."""
     active = problem.shape > 0
     if problem.groups.any():
         active |= _family(problem).member_sums(problem.groups) > 0
@@ -50,57 +75,76 @@ def supported(problem: Problem) -> BoolArray:
 
 
 def climb_from(
-    problem: Problem, owner: IntArray, start: FloatArray | None = None
+    problem: Problem,
+    owner: IntArray,
+    start: FloatArray | None = None,
+    limits: ClimbLimits = LIMITS,
 ) -> tuple[FloatArray, bool]:
-    """Climb to a maximum of f with θ_i = η[owner[i]]; returns θ, and whether it was reached.
+    """Climb to a maximum of f with θ_i = η[owner[i]]; return θ and whether it was reached.
 
-    `start` is where to begin, equal for atoms that share an unknown; unless given, which only goes
-    where none do, it is made up from the powers.
+    Parameters
+    ----------
+    problem
+        The core.
+    owner
+        The unknown of each atom, -1 for none.
+    start
+        The first θ, equal for atoms that share an unknown; guessed from the powers unless given,
+        which needs an unknown of its own for each atom.
+    limits
+        When to use dense matrices, and when to give up.
     """
     from luce.kernels.newton import climb
 
     n, first = len(owner), 0
     if start is None:
-        first = _FIRST
+        first = _CAUTIOUS_STEPS
         shape = np.maximum(problem.shape, 1e-3 * (problem.shape.max() or 1.0))
         start = np.log(shape * (max(problem.total_shape, 1e-3) / shape.sum()))
     theta = np.where(owner >= 0, start, -np.inf)
     step = np.empty(owner.max() + 1)
-    dense = n <= MOST_DENSE and _factors_are_cheaper(problem, n)
+    dense = n <= limits.most_dense and factors_are_cheaper(problem, n, limits.always_dense)
     matrix, vectors = (np.empty((n + len(step), n)), None) if dense else (None, np.empty((3, n)))
     problem = problem._replace(wide=None, fit=None)
-    return theta, bool(climb(problem, owner, matrix, vectors, first, _MOST_LOOKS, theta, step))
+    reached = climb(problem, owner, matrix, vectors, first, limits.most_looks, theta, step)
+    return theta, bool(reached)
 
 
-def _factors_are_cheaper(problem: Problem, n: int) -> bool:
-    """Is a step cheaper by Cholesky factors than by conjugate gradients?"""
-    if n <= _FEW:
+def factors_are_cheaper(problem: Problem, n: int, always: int = LIMITS.always_dense) -> bool:
+    """Compare the cost of a step by Cholesky factors with that of conjugate gradients."""
+    if n <= always:
         return True
     stored = len(problem.members) + len(problem.waits) + n
-    pairs = float((np.diff(problem.nest_start) ** 2.0).sum()) / 2  # of members of a chain
+    pairs = float((np.diff(problem.nest_start) ** 2.0).sum()) / 2  # of members of one nest
     return pairs + n**2 + n**3 / 6 < _PRODUCTS * _VISITS * stored
 
 
 def _family(problem: Problem) -> SetFamily:
+    """Return the sets of a problem with their exponents."""
     return SetFamily(
-        len(problem.shape), problem.members, problem.nest_start, problem.complement,
-        problem.set_start, problem.set_end, problem.groups - problem.waits,
-    )  # fmt: skip
+        n=len(problem.shape),
+        members=problem.members,
+        nest_start=problem.nest_start,
+        complement=problem.complement,
+        set_start=problem.set_start,
+        set_end=problem.set_end,
+        exponent=problem.groups - problem.waits,
+    )
 
 
 def fit_curvature(problem: Problem) -> tuple[Curvature, float]:
-    """Fit the posterior's width at its mode, and tell how well waiting times would mix.
+    """Fit the curvature at the mode, and predict how well waiting times would mix.
 
     Returns
     -------
     tuple
-        The fit, and the effective share of waiting-time sweeps.  To second order a functional
-        a'θ of p keeps, of its deviation, the share of information that is missing, and the
-        slowest one is worth e / (2 - e) draws a sweep,
+        The fit, and the effective number of independent draws in one sweep of waiting times.  In a
+        sweep the deviation of a functional a'θ of p shrinks to the missing share of information; to
+        second order the slowest functional is worth e / (2 - e) draws a sweep,
 
             e = min over a'1 = 0 of a'C^(-1)a / a'H^(-1)a,
 
-        H being the curvature and C = diag(c) that with the waiting times known.
+        with the curvature H, and C = diag(c) the curvature given the waiting times.
     """
     from scipy.linalg import cholesky, eigvalsh, solve_triangular
 
@@ -114,7 +158,7 @@ def fit_curvature(problem: Problem) -> tuple[Curvature, float]:
     precision(problem._replace(wide=None), theta, h)
     root = np.tril(solve_triangular(cholesky(h, lower=True), np.eye(n), lower=True))
     fit = Curvature(root, np.ascontiguousarray(root.T), make_powers(problem.waits))
-    # A^(-1) for A = C^(-1/2) H C^(-1/2), on the functionals of p: those across C^(1/2) 1.
+    # A^(-1) for A = C^(-1/2) H C^(-1/2), on the functionals of p: those orthogonal to C^(1/2) 1.
     half = np.sqrt(problem.shape)
     scaled = root * half
     unit = half / np.linalg.norm(half)

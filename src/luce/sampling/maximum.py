@@ -1,12 +1,13 @@
-"""Where the density of a core is largest: by Newton's method, from one start or from several.
+"""The maximum of a core's density: one climb by Newton's method, or climbs from several starts.
 
-Without grouped outcomes the density is concave in θ = log p, so that one climb finds the maximum,
-or goes on for ever: then some atoms never won against others, and the data says which.
+Without grouped outcomes the density is concave in θ = log p.  One climb then finds the maximum, or
+has no end: some atoms never won against others, and the data says which.  With grouped outcomes
+there may be several maxima, and the highest end of several climbs is returned.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -14,21 +15,22 @@ from luce._types import FloatArray, IntArray
 from luce.counts.family import SetFamily
 from luce.errors import NoMaximumError
 from luce.model.structure import Core
-from luce.sampling import laplace
+from luce.sampling.laplace import LIMITS, ClimbLimits, climb_from, one_unknown_each, supported
 
 if TYPE_CHECKING:
     from luce.kernels.problem import Problem
 
-# Where the largest θ of a core is this far above the smallest, the climb may have been one without
-# an end, and the data are asked whether it was.
+# Range of θ beyond which a climb may have been one without an end, so that the data is searched for
+# groups that never won.
 _FAR = 12.0
 
-# Of a climb with grouped outcomes: how many more starts it gets, when two ends are the same (as
-# shares), and a share that may be none.
+# With grouped outcomes: the number of random starts, the difference in shares below which two ends
+# are the same, and the share below which an atom may be at 0.
 _MORE_STARTS, _SAME, _NEGLIGIBLE = 8, 1e-6, 1e-5
 
+# Relative difference in height below which two maxima are equally high.
+_LEVEL = 1e-9
 
-# With a concentration below 1, some outcomes may not be enough to keep a group from 0.
 _UNBOUNDED = (
     "there is no mode: the density grows without bound as the probability of some categories goes "
     "to 0, since the concentration is below 1 and they won too little against the others. Use a "
@@ -37,45 +39,46 @@ _UNBOUNDED = (
 
 
 def core_mode(problem: Problem, core: Core) -> FloatArray:
-    """Shares of a core's atoms where Π_i p_i^(c_i) Π_S p(S)^(e_S) is largest, or one such place."""
+    """Return a core's shares at a maximum of Π_i p_i^(c_i) Π_S p(S)^(e_S), unique or not."""
     return core_shares(problem, core, single=False)[0]
 
 
 class NoEnd(Exception):
-    """The climb has no end; `groups` are atoms, those that win against all the others first."""
+    """A climb without an end; no atom of a later group of `groups` won against an earlier one."""
 
     def __init__(self, groups: list[IntArray]) -> None:
         super().__init__()
         self.groups = groups
 
 
-def core_shares(problem: Problem, core: Core, single: bool = True) -> tuple[FloatArray, int]:
-    """Shares of a core's atoms where its density is largest, and how many maxima were found.
+def core_shares(
+    problem: Problem, core: Core, single: bool = True, limits: ClimbLimits = LIMITS
+) -> tuple[FloatArray, int]:
+    """Return a core's shares at the maximum of its density, and the number of maxima found.
 
-    Two as high as each other are refused if a `single` one is wanted.
+    With `single`, two equally high maxima are refused.
     """
     family = core.sets
     may_be_unbounded = problem.total_shape < 0
     if may_be_unbounded:
         problem, family = _with_all_grouped(problem, family)
-    active = laplace.supported(problem)
     if problem.groups.any():
-        return _best_of_several(problem, family, active, single, may_be_unbounded)
-    theta, reached = laplace.climb_from(problem, _numbered(active), _guess(problem, core))
+        return _best_of_several(problem, family, single, may_be_unbounded, limits)
+    active = supported(problem)
+    theta, reached = climb_from(problem, one_unknown_each(active), _guess(problem, core), limits)
     if not reached or np.ptp(theta[active]) > _FAR:
         groups = winning_groups(family, problem.shape, problem.total_shape, theta)
-        # Of those that are at 0 there is nothing to ask.
-        if sum(bool(active[group].any()) for group in groups) > 1:
+        if sum(bool(active[group].any()) for group in groups) > 1:  # atoms at 0 do not count
             raise NoEnd(groups)
     _require(reached)
     return _shares(theta), 1
 
 
 def _guess(problem: Problem, core: Core) -> FloatArray:
-    """Log odds of being the outcome when possible, less those if all atoms were equal."""
+    """Guess θ: log odds of being chosen when available, relative to those of equal atoms."""
     won, (could, equal) = problem.shape, core.trials
     could, equal = could + problem.total_shape, equal + problem.total_shape / len(won)
-    with np.errstate(divide="ignore"):  # who never won is at 0
+    with np.errstate(divide="ignore"):  # an atom that never won is at 0
         logs = np.log(won / np.maximum(could - won, 0.02 * could) * (could / equal - 1.0))
     if not problem.total_shape > 0:
         return np.asarray(logs)
@@ -83,68 +86,91 @@ def _guess(problem: Problem, core: Core) -> FloatArray:
 
 
 def _with_all_grouped(problem: Problem, family: SetFamily) -> tuple[Problem, SetFamily]:
-    """Take a power A < 0 of the total for -A outcomes known to lie among all: no scale then."""
+    """Treat a negative total power A as -A grouped outcomes over all atoms: removes the scale."""
     from luce.kernels.problem import make_problem
 
     n, stored = family.n, len(family.members)
-    wider = SetFamily(
-        n,
-        np.r_[family.members, np.arange(n)],
-        np.r_[family.nest_start, stored + n],
-        np.r_[family.complement, False],
-        np.r_[family.set_start, family.n_sets + 1],
-        np.r_[family.set_end, stored + n],
-        np.r_[family.exponent, -problem.total_shape],
-    )
-    f = wider
-    laid_out = make_problem(
-        f.members, f.nest_start, f.complement, f.set_start, f.set_end, f.exponent,
-        np.ones(n), 1.0,
-    )  # fmt: skip
-    return laid_out._replace(shape=problem.shape, total_shape=0.0), wider
+    arrays = {
+        "members": np.r_[family.members, np.arange(n)],
+        "nest_start": np.r_[family.nest_start, stored + n],
+        "complement": np.r_[family.complement, False],
+        "set_start": np.r_[family.set_start, family.n_sets + 1],
+        "set_end": np.r_[family.set_end, stored + n],
+        "exponent": np.r_[family.exponent, -problem.total_shape],
+    }
+    laid_out = make_problem(**arrays, shape=np.ones(n), total_shape=1.0)
+    wider = laid_out._replace(shape=problem.shape, total_shape=0.0)
+    return wider, SetFamily(n=n, **arrays)
+
+
+class _End(NamedTuple):
+    """The end of a climb: the log density there, and θ."""
+
+    height: float
+    theta: FloatArray
 
 
 def _best_of_several(
-    problem: Problem, family: SetFamily, active: Any, single: bool, unbounded: bool
+    problem: Problem, family: SetFamily, single: bool, may_be_unbounded: bool, limits: ClimbLimits
 ) -> tuple[FloatArray, int]:
-    """Climb from several starts, and put atoms at 0 that lose nothing there."""
-    from luce.kernels.curvature import slope
-
-    rng, n, plain = np.random.default_rng(0), len(active), problem._replace(wide=None)
-    nothing = np.empty(n)
-    ends: list[tuple[float, FloatArray]] = []  # heights, and θ
-    # A density without bound must be found out, though it may have maxima besides.
-    for k in range(1 + (4 * _MORE_STARTS if unbounded else _MORE_STARTS)):
+    """Climb from several starts; return the shares at the highest end, and the number of ends."""
+    rng, n = np.random.default_rng(0), len(problem.shape)
+    ends: list[_End] = []
+    # More starts where the density may be unbounded, since it may have finite maxima besides.
+    for k in range(1 + (4 * _MORE_STARTS if may_be_unbounded else _MORE_STARTS)):
         start = None if k == 0 else np.log(rng.dirichlet(np.ones(n))) + np.log(n)
-        theta, reached = laplace.climb_from(problem, _numbered(active), start)
-        doubtful = active & (problem.shape == 0) & (theta - theta.max() < np.log(_NEGLIGIBLE))
-        if doubtful.any():
-            kept = active & ~doubtful
-            inside, arrived = laplace.climb_from(problem, _numbered(kept), theta)
-            if arrived and slope(plain, inside, nothing) >= slope(plain, theta, nothing) - 1e-9:
-                theta, reached = inside, True
+        theta, reached = _climb_to_boundary(problem, start, limits)
         if reached:
-            ends.append((slope(plain, theta, nothing), theta))
-        if unbounded and _grows(family, problem.shape, theta):
+            ends.append(_End(_height(problem, theta), theta))
+        if may_be_unbounded and _grows(family, problem.shape, theta):
             raise NoMaximumError(_UNBOUNDED)
     _require(bool(ends))
-    ends.sort(key=lambda end: -end[0])
-    highest, best = ends[0]
-    groups = winning_groups(family, problem.shape, problem.total_shape, best)
-    for number in range(1, sum(bool((best[group] > -np.inf).any()) for group in groups)):
-        further = best.copy()
+    ends.sort(key=lambda end: -end.height)
+    _require_end(problem, family, ends[0])
+    distinct: list[_End] = []
+    for end in ends:
+        if all(np.abs(_shares(end.theta) - _shares(o.theta)).max() > _SAME for o in distinct):
+            distinct.append(end)
+    # Another end of the same height: a ridge, or two equal peaks.
+    tied = len(distinct) > 1 and _is_as_high(distinct[1].height, distinct[0])
+    _require(not (single and tied))
+    return _shares(distinct[0].theta), len(distinct)
+
+
+def _climb_to_boundary(
+    problem: Problem, start: FloatArray | None, limits: ClimbLimits
+) -> tuple[FloatArray, bool]:
+    """Climb, then put atoms at 0 where the density is no lower without them."""
+    active = supported(problem)
+    theta, reached = climb_from(problem, one_unknown_each(active), start, limits)
+    doubtful = active & (problem.shape == 0) & (theta - theta.max() < np.log(_NEGLIGIBLE))
+    if doubtful.any():
+        owner = one_unknown_each(active & ~doubtful)
+        inside, arrived = climb_from(problem, owner, theta, limits)
+        if arrived and _height(problem, inside) >= _height(problem, theta) - 1e-9:
+            return inside, True
+    return theta, reached
+
+
+def _height(problem: Problem, theta: FloatArray) -> float:
+    """Return the log density at θ."""
+    from luce.kernels.curvature import slope
+
+    return float(slope(problem._replace(wide=None), theta, np.empty(len(theta))))
+
+
+def _is_as_high(height: float, best: _End) -> bool:
+    return height >= best.height - _LEVEL * (1 + abs(best.height))
+
+
+def _require_end(problem: Problem, family: SetFamily, best: _End) -> None:
+    """Raise `NoEnd` where the density is no lower with some groups much further apart."""
+    groups = winning_groups(family, problem.shape, problem.total_shape, best.theta)
+    for number in range(1, sum(bool((best.theta[group] > -np.inf).any()) for group in groups)):
+        further = best.theta.copy()
         further[np.concatenate(groups[number:])] -= _FAR
-        if slope(plain, further, nothing) >= highest - 1e-9 * (1 + abs(highest)):
+        if _is_as_high(_height(problem, further), best):
             raise NoEnd(groups)
-    distinct: list[tuple[float, FloatArray]] = []
-    for height, theta in ends:
-        shares = _shares(theta)
-        if all(np.abs(shares - other).max() > _SAME for _, other in distinct):
-            distinct.append((height, shares))
-    # Another place as high: a ridge, or two peaks of the same height.
-    level = len(distinct) > 1 and distinct[1][0] >= highest - 1e-9 * (1 + abs(highest))
-    _require(not (single and level))
-    return distinct[0][1], len(distinct)
 
 
 def _require(reached: bool) -> None:
@@ -155,12 +181,6 @@ def _require(reached: bool) -> None:
         )
 
 
-def _numbered(active: Any) -> IntArray:
-    if active.all():
-        return np.arange(len(active))
-    return np.where(active, np.cumsum(active) - 1, -1)
-
-
 def _shares(theta: FloatArray) -> FloatArray:
     p = np.exp(theta - theta.max())
     return np.asarray(p / p.sum())
@@ -169,11 +189,11 @@ def _shares(theta: FloatArray) -> FloatArray:
 def winning_groups(
     family: SetFamily, power: FloatArray, total_power: float, theta: FloatArray
 ) -> list[IntArray]:
-    """Atoms in groups, such that no member of a later one ever won against one of an earlier.
+    """Split the atoms into groups so that no later group ever won against an earlier one.
 
-    For the atoms F with the largest θ, Σ_{i ∈ F} k_i + Σ_{S meets F} e_S = A says that whenever
-    somebody of F took part, somebody of F won, or may have.  Such F are looked for along the order
-    of θ: where the climb has no end, that is the order in which it drew the groups apart.
+    Σ_{i ∈ F} k_i + Σ_{S meets F} e_S = A says that whenever a member of F took part, a member of F
+    won or may have won.  The prefixes F of the order of θ are tested; a climb without an end
+    separates the groups in that order.
 
     Parameters
     ----------
@@ -182,7 +202,7 @@ def winning_groups(
     power, total_power
         k_i and A = Σ k_i + Σ e_S.
     theta
-        Where the climb was ended.
+        The place where the climb was stopped.
     """
     order, first = _along(family, theta)
     won = np.cumsum(power[order])
@@ -193,31 +213,30 @@ def winning_groups(
 
 
 def _grows(family: SetFamily, power: FloatArray, theta: FloatArray) -> bool:
-    """Does the density grow as some atoms with the smallest θ go to 0 together?
+    """Tell whether the density grows as the atoms F with the smallest θ go to 0 together.
 
-    It goes with their probability to the power Σ_{i ∈ F} k_i + Σ_{S ⊆ F} e_S.
+    It is proportional to p(F)^(Σ_{i ∈ F} k_i + Σ_{S ⊆ F} e_S).
     """
     order, first = _along(family, theta)
-    inside = np.bincount(first, family.exponent, family.n)  # S lies among ranks from its least on
+    inside = np.bincount(first, family.exponent, family.n)  # by the least rank in each set
     total = np.cumsum((power[order] + inside)[::-1])[:-1]
     return bool((total < -1e-9 * (1 + np.abs(power).sum())).any())
 
 
 def _along(family: SetFamily, theta: FloatArray) -> tuple[IntArray, IntArray]:
-    """Atoms from the largest θ down, and the place in that order where each set begins."""
+    """Sort atoms by decreasing θ; return the order, and the least rank in each set."""
     n = family.n
     order = np.argsort(-theta, kind="stable")
     rank = np.empty(n, np.int64)
     rank[order] = np.arange(n)
-    first = np.empty(family.n_sets, np.int64)  # the least rank in each set
+    first = np.empty(family.n_sets, np.int64)
     for k in range(family.n_nests):
         ranks = rank[family.members[family.nest_start[k] : family.nest_start[k + 1]]]
         sets = slice(family.set_start[k], family.set_start[k + 1])
         ends = family.set_end[sets] - family.nest_start[k]
         if family.complement[k]:
             for t, end in enumerate(ends.tolist(), family.set_start[k]):
-                # The least of 0..n-1 that is not among so many.
-                listed = np.sort(ranks[:end])
+                listed = np.sort(ranks[:end])  # the least rank not listed is the first gap
                 gaps = np.flatnonzero(listed != np.arange(end))
                 first[t] = gaps[0] if len(gaps) else end
         else:

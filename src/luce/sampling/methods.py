@@ -1,18 +1,20 @@
-"""Which method draws a posterior, and why: decided from the posterior alone, never by the clock."""
+"""The method that draws a model, and why: chosen from the model alone, never by the clock.
+
+A choice is names and reasons, small enough to be stored with a run.  A method is the choice made
+ready: kernels, problems and fits.  Whoever has a model and a choice can make the method again.
+"""
 
 from __future__ import annotations
 
-from contextlib import suppress
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from luce._types import FloatArray
-from luce.counts.counts import ConditionalCounts
 from luce.errors import MethodError
 from luce.model.model import Model
-from luce.model.priors import Gamma
 from luce.model.shapes import ModuleShapes, raw_problem
 from luce.sampling import envelope, laplace
 from luce.sampling.settings import Settings
@@ -20,49 +22,76 @@ from luce.sampling.settings import Settings
 if TYPE_CHECKING:
     from luce.kernels import Kernel
     from luce.kernels.dirichlet_tree import SplitPlan
-    from luce.kernels.problem import Problem
+    from luce.kernels.problem import Curvature, Envelope, Problem
 
-# Starts are drawn from a prior whose shapes are at least this, unless the problem is kept in
-# logarithms: a smaller one might underflow to a start that no chain can leave.
+# Smallest shape of the prior that starts are drawn from, unless the problem is kept in logarithms:
+# a smaller one might underflow to a start that no chain can leave.
 _LEAST_START_SHAPE = 0.05
 
-# A start nearer to the boundary than this share of an equal one is moved inside: Dirichlet
-# proposals from there would collapse, and hidden counts take long to leave.
+# Smallest starting probability, as a share of an equal one: Dirichlet proposals from nearer to the
+# boundary would collapse, and hidden counts take long to leave it.
 _LEAST_START = 1e-3
 
-# What the parts of a sweep cost, in units of one addition: a random gamma or exponential, an
-# exponential or division, and a number read from or written to a list.
+# Costs of the parts of a sweep, in units of one addition: a random gamma or exponential, an
+# exponential or division, a number read from or written to a list.
 _GAMMA, _FUNCTION, _LISTED = 12.0, 5.0, 2.0
 
-# Effective share of Hamiltonian moves, from many problems; a curvature is fitted up to so many
-# atoms, since a move then costs the square of that.
+# Effective draws that one Hamiltonian move is worth, measured on many problems; and the most atoms
+# for which a curvature is fitted, since a move costs the square of their number.
 _HAMILTONIAN_SHARE, _MOST_HAMILTONIAN = 0.7, 1000
 
-# A share of draws kept below which rejection takes too long even if asked for.
+# Smallest share of accepted draws at which rejection is carried out when it is asked for by name.
 _LEAST_FORCED = 0.001
 
-# How much better Hamiltonian moves must look: with many atoms they may take more than one step.
+# Factor by which Hamiltonian moves must look better: with many atoms they may take several steps.
 _MARGIN = 1.5
+
+_RAW = "the raw categories"
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The method of each part of a posterior, by name, with the reason.
+
+    Parameters
+    ----------
+    methods, reasons
+        One for each core, or one for the raw categories; none where everything is exact.
+    reduced
+        Are only the cores simulated, and the rest split exactly?
+    """
+
+    methods: tuple[str, ...]
+    reasons: tuple[str, ...]
+    reduced: bool = True
+
+    @property
+    def name(self) -> str:
+        """Names of the methods used, "exact" where there is nothing to simulate."""
+        return ", ".join(dict.fromkeys(self.methods)) or "exact"
+
+    @property
+    def reason(self) -> str:
+        """Reasons, each distinct one once."""
+        if not self.methods:
+            return "the sets nest, so the posterior is a tree of Dirichlet splits"
+        return "; ".join(dict.fromkeys(self.reasons))
 
 
 @dataclass(frozen=True)
 class Part:
-    """How one core, or the raw categories, is drawn.
+    """One core, or the raw categories, made ready to be simulated.
 
     Parameters
     ----------
-    name, reason
-        What is reported.
     kernel
-        What simulates it.
+        Simulates it.
     problem
-        What is simulated.
+        Arrays that the kernel works on.
     prior
-        The prior's shapes on its atoms.
+        Shapes of the prior on its atoms.
     """
 
-    name: str
-    reason: str
     kernel: Kernel
     problem: Problem
     prior: FloatArray
@@ -83,114 +112,159 @@ class Part:
         return self._state(np.log(p / p.sum()))
 
     def _state(self, log_p: FloatArray) -> FloatArray:
-        return log_p if self.problem.wide else np.exp(log_p)
+        atoms = log_p if self.problem.wide else np.exp(log_p)
+        if self.kernel.first_extra is None:
+            return atoms
+        return np.concatenate([atoms, self.kernel.first_extra(self.problem)])
 
 
 @dataclass(frozen=True)
 class Method:
-    """How the draws are made: part by part, and then split among categories.
+    """Kernels for all parts of a posterior, and the exact splits around them.
 
-    `splits` are the exact ones around the cores; None where the raw categories are simulated.
+    `splits` is None where the raw categories are simulated.
     """
 
     parts: tuple[Part, ...]
     splits: SplitPlan | None
 
     @property
-    def name(self) -> str:
-        """The methods used, "exact" where there is nothing to simulate."""
-        return ", ".join(dict.fromkeys(part.name for part in self.parts)) or "exact"
-
-    @property
-    def reason(self) -> str:
-        """Why; of several parts, each distinct reason once."""
-        if not self.parts:
-            return "the sets nest, so the posterior is a tree of Dirichlet splits"
-        return "; ".join(dict.fromkeys(part.reason for part in self.parts))
-
-    @property
     def independent(self) -> bool:
         """Are the draws independent by construction?"""
         return all(part.kernel.independent for part in self.parts)
 
+    @property
+    def statistics(self) -> list[str]:
+        """Names of the statistics that the kernels record for each draw, each once."""
+        return list(dict.fromkeys(part.kernel.statistic for part in self.parts))
 
-def choose_method(model: Model, settings: Settings) -> Method:
-    """Choose the method that draws a model under some settings."""
-    counts, concentration, name = model.counts, model.concentration, settings.method
-    hyperprior = model.hyperprior
-    if hyperprior is not None:
-        return Method((_with_concentration(counts, concentration, name, hyperprior),), None)
+    @property
+    def work(self) -> int:
+        """Elementary steps of one sweep over all parts."""
+        return sum(len(p.problem.members) + len(p.problem.shape) for p in self.parts)
+
+
+def choose(model: Model, settings: Settings) -> Choice:
+    """Choose how to draw a model, or refuse a method that does not fit it."""
+    name = settings.method
+    if model.hyperprior is not None:
+        return _choose_with_concentration(name)
     if not settings.reduce:
         if name == "exact":
             raise MethodError("method='exact' is the reduction; it cannot run with reduce=False.")
-        problem = raw_problem(counts, concentration)
         name = "waiting-times" if name == "auto" else name
-        return Method((_asked_for(name, problem, concentration, "the raw categories"),), None)
-    shapes = model.shapes
-    splits = shapes.split_plan()
+        return Choice((name,), ("asked for on the raw categories",), reduced=False)
     if model.structure.is_exact:
-        return Method((), splits)
+        return Choice((), ())
     if name == "exact":
         raise MethodError(
             f"method='exact' needs sets that nest, but: {model.structure!r} "
             "Leave method='auto' to simulate the cores and keep the rest exact."
         )
-    return Method(parts_of(shapes, name), splits)
+    cores = range(len(model.structure.cores))
+    if name != "auto":
+        return Choice((name,) * len(cores), ("asked for",) * len(cores))
+    chosen = [_choose_for_core(model.shapes, q) for q in cores]
+    return Choice(tuple(name for name, _ in chosen), tuple(reason for _, reason in chosen))
 
 
-def parts_of(shapes: ModuleShapes, name: str = "auto") -> tuple[Part, ...]:
-    """Prepare each core of a posterior for a method, or choose one for it."""
-    if name not in shapes.memo:
-        parts = []
-        for q, core in enumerate(shapes.structure.cores):
-            problem, prior = shapes.core_problem(q), shapes.prior[core.cells]
-            if name == "auto":
-                parts.append(_chosen_for(problem, prior))
-            else:
-                parts.append(_asked_for(name, problem, prior, f"core {q + 1}"))
-        shapes.memo[name] = tuple(parts)
-    found: tuple[Part, ...] = shapes.memo[name]
+def prepare(model: Model, choice: Choice) -> Method:
+    """Make a choice ready to draw, or say why its method does not fit."""
+    if model.hyperprior is not None:
+        return Method((_part_with_concentration(model),), None)
+    if not choice.reduced:
+        (name,) = choice.methods
+        problem = raw_problem(model.counts, model.concentration)
+        return Method((_part(name, problem, model.concentration, _RAW),), None)
+    parts = [prepare_core(model.shapes, q, name) for q, name in enumerate(choice.methods)]
+    return Method(tuple(parts), model.shapes.split_plan())
+
+
+def prepare_core(shapes: ModuleShapes, q: int, name: str) -> Part:
+    """Make core q ready for a method; "auto" chooses one.  Fits are made once."""
+    if name == "auto":
+        name, _ = _choose_for_core(shapes, q)
+    key = f"part {q} {name}"
+    if key not in shapes.memo:
+        problem, prior = shapes.core_problem(q), shapes.prior[shapes.structure.cores[q].cells]
+        shapes.memo[key] = _part(name, problem, prior, f"core {q + 1}", _fits(shapes, q))
+    part: Part = shapes.memo[key]
+    return part
+
+
+class _Fits:
+    """Envelope and curvature of one problem, each fitted when it is first asked for."""
+
+    def __init__(self, problem: Problem) -> None:
+        self._problem = problem
+
+    @cached_property
+    def envelope(self) -> tuple[Envelope, float] | None:
+        """A Dirichlet above the posterior and the share of draws it keeps; None without one."""
+        return envelope.fit_envelope(self._problem)
+
+    @cached_property
+    def curvature(self) -> tuple[Curvature, float] | None:
+        """The curvature, and the worth of a waiting-time sweep; None where beyond doubles."""
+        try:
+            return laplace.fit_curvature(self._problem)
+        except np.linalg.LinAlgError:
+            return None
+
+
+def _fits(shapes: ModuleShapes, q: int) -> _Fits:
+    key = f"fits {q}"
+    if key not in shapes.memo:
+        shapes.memo[key] = _Fits(shapes.core_problem(q))
+    found: _Fits = shapes.memo[key]
     return found
 
 
-def _chosen_for(problem: Problem, prior: FloatArray) -> Part:
-    """Rejection where it accepts enough, else what costs least for an effective draw."""
-    from luce.kernels import KERNELS
-
-    enveloped = envelope.fit_envelope(problem)
+def _choose_for_core(shapes: ModuleShapes, q: int) -> tuple[str, str]:
+    """Choose rejection where it accepts enough, else the least cost of an effective draw."""
+    problem, fits = shapes.core_problem(q), _fits(shapes, q)
+    enveloped = fits.envelope
     if enveloped is not None and enveloped[1] >= envelope.LEAST_ACCEPTED:
-        fit, accepted = enveloped
-        reason = f"a Dirichlet lies close above the posterior: {accepted:.0%} of its draws are kept"
-        return Part("rejection", reason, KERNELS["rejection"], problem._replace(fit=fit), prior)
-    sweep = KERNELS["waiting-times"]
-    n = len(problem.shape)
-    if n > _MOST_HAMILTONIAN or problem.wide or (problem.groups > 0).any():
+        accepted = enveloped[1]
+        return "rejection", (
+            f"a Dirichlet lies close above the posterior: {accepted:.0%} of its draws are kept"
+        )
+    if len(problem.shape) > _MOST_HAMILTONIAN or problem.wide or (problem.groups > 0).any():
         reason = "overlapping sets must be simulated, and waiting times suit all of them"
-        return Part("waiting-times", reason, sweep, problem, prior)
-    try:
-        curvature, share = laplace.fit_curvature(problem)
-    except np.linalg.LinAlgError:
-        reason = "its curvature is beyond doubles, and waiting times need none"
-        return Part("waiting-times", reason, sweep, problem, prior)
-    listed, n_sets = len(problem.members), len(problem.waits)
-    cost_of_sweep = 2 * _LISTED * listed + _GAMMA * (n_sets + n)
-    cost_of_slope = 2 * _LISTED * listed + _FUNCTION * (n_sets + n) + n * n / 2
+        return "waiting-times", reason
+    curved = fits.curvature
+    if curved is None:
+        return "waiting-times", "its curvature is beyond doubles, and waiting times need none"
+    share = curved[1]
+    sweep, move = _costs(problem)
+    if _HAMILTONIAN_SHARE / move > _MARGIN * share / sweep:
+        return "hamiltonian", (
+            f"weakly connected: a waiting-time sweep would be worth {share:.2g} draws"
+        )
+    return (
+        "waiting-times",
+        f"well connected: a waiting-time sweep is worth about {share:.2g} draws",
+    )
+
+
+def _costs(problem: Problem) -> tuple[float, float]:
+    """Estimate the costs of a waiting-time sweep and of a Hamiltonian move, in additions."""
+    n, n_sets, listed = len(problem.shape), len(problem.waits), len(problem.members)
+    sweep = 2 * _LISTED * listed + _GAMMA * (n_sets + n)
+    slope = 2 * _LISTED * listed + _FUNCTION * (n_sets + n) + n * n / 2
     # A move takes two slopes and one more product with the curvature.
-    cost_of_move = 2 * cost_of_slope + n * n / 4 + _GAMMA * n
-    if _HAMILTONIAN_SHARE / cost_of_move > _MARGIN * share / cost_of_sweep:
-        reason = f"weakly connected: a waiting-time sweep would be worth {share:.2g} draws"
-        problem = problem._replace(fit=curvature)
-        return Part("hamiltonian", reason, KERNELS["hamiltonian"], problem, prior)
-    reason = f"well connected: a waiting-time sweep is worth about {share:.2g} draws"
-    return Part("waiting-times", reason, sweep, problem, prior)
+    return sweep, 2 * slope + n * n / 4 + _GAMMA * n
 
 
-def _asked_for(name: str, problem: Problem, prior: FloatArray, what: str) -> Part:
-    """Prepare a method that was asked for by name, or say why it cannot be had."""
+def _part(
+    name: str, problem: Problem, prior: FloatArray, what: str, fits: _Fits | None = None
+) -> Part:
+    """Prepare a method for a problem, or say why it cannot be had."""
     from luce.kernels import KERNELS
 
+    fits = fits or _Fits(problem)
     if name == "rejection":
-        enveloped = envelope.fit_envelope(problem)
+        enveloped = fits.envelope
         if enveloped is None or enveloped[1] < _LEAST_FORCED:
             raise MethodError(
                 f"method='rejection' does not fit {what}: it needs sets that each leave out one "
@@ -199,40 +273,40 @@ def _asked_for(name: str, problem: Problem, prior: FloatArray, what: str) -> Par
             )
         problem = problem._replace(fit=enveloped[0])
     elif name == "hamiltonian":
-        fit = None
         plain = not (problem.groups > 0).any() and not problem.wide
-        if plain and len(problem.shape) <= laplace.MOST_DENSE:
-            with suppress(np.linalg.LinAlgError):
-                fit = laplace.fit_curvature(problem)[0]
-        if fit is None:
+        fits_in = plain and len(problem.shape) <= laplace.MOST_DENSE
+        curved = fits.curvature if fits_in else None
+        if curved is None:
             raise MethodError(
                 f"method='hamiltonian' does not fit {what}: it needs at most "
                 f"{laplace.MOST_DENSE:,} atoms, no grouped outcomes, and probabilities and "
                 "curvature within the range of doubles. Leave method='auto'."
             )
-        problem = problem._replace(fit=fit)
-    reason = "asked for" + (" on the raw categories" if what == "the raw categories" else "")
-    return Part(name, reason, KERNELS[name], problem, prior)
+        problem = problem._replace(fit=curved[0])
+    return Part(KERNELS[name], problem, prior)
 
 
-def _with_concentration(
-    counts: ConditionalCounts, concentration: FloatArray, name: str, hyperprior: Gamma
-) -> Part:
-    """Draw the concentration too: shapes change with every sweep, so nothing can be fitted."""
-    from luce.kernels import RANDOM_CONCENTRATION
-    from luce.kernels.random_concentration import make_hyperprior
-
+def _choose_with_concentration(name: str) -> Choice:
     if name not in ("auto", "waiting-times"):
         raise MethodError(
             f"method={name!r} needs a concentration that is a number; with a gamma prior on it, "
             "probabilities are drawn by waiting times. Leave method='auto'."
         )
-    net = max(float(counts.category_counts.sum() + counts.sets.exponent.sum()), 0.0)
-    fit = make_hyperprior(
-        np.array(counts.category_counts), net, hyperprior.shape, hyperprior.rate,
-        concentration / hyperprior.mean,
-    )  # fmt: skip
-    # Logarithms throughout, since the concentration may become as small as it likes.
-    problem = raw_problem(counts, concentration)._replace(wide=True, fit=fit)
     reason = "the concentration is drawn too, which changes every shape"
-    return Part("waiting-times", reason, RANDOM_CONCENTRATION, problem, concentration)
+    return Choice(("waiting-times",), (reason,), reduced=False)
+
+
+def _part_with_concentration(model: Model) -> Part:
+    """Prepare to draw the concentration too: shapes change with every sweep."""
+    from luce.kernels import RANDOM_CONCENTRATION
+    from luce.kernels.random_concentration import make_hyperprior
+
+    counts, hyperprior = model.counts, model.hyperprior
+    assert hyperprior is not None
+    net = max(float(counts.category_counts.sum() + counts.sets.exponent.sum()), 0.0)
+    weights = model.concentration / hyperprior.mean
+    single = np.array(counts.category_counts)
+    fit = make_hyperprior(single, net, hyperprior.shape, hyperprior.rate, weights)
+    # Logarithms throughout, since the concentration may become as small as it likes.
+    problem = raw_problem(counts, model.concentration)._replace(wide=True, fit=fit)
+    return Part(RANDOM_CONCENTRATION, problem, model.concentration)

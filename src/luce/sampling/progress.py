@@ -1,4 +1,4 @@
-"""What a user sees while waiting, and how waiting ends."""
+"""Progress bars, announcements of compilation, and Ctrl-C while chains run."""
 
 from __future__ import annotations
 
@@ -18,9 +18,12 @@ _announced = False
 
 
 class ProgressBar:
-    """A bar on standard error that appears once the work has taken two seconds."""
+    """A bar on standard error that appears once the work has taken two seconds.
 
-    def __init__(self, total: int, wanted: bool) -> None:
+    Where the `total` is not known the bar moves without an end in sight.
+    """
+
+    def __init__(self, total: int | None, wanted: bool) -> None:
         self._total = total
         self._steps = 0
         self._wanted = wanted

@@ -1,8 +1,9 @@
-"""The arguments of `Posterior.sample`, checked."""
+"""The arguments of `Posterior.sample`, checked as soon as they are given."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from numbers import Real
 
@@ -26,12 +27,25 @@ METHODS = (
 )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Settings:
-    """How many draws, from which chains, by which method; see `Posterior.sample`."""
+    """Number of draws and chains, seed, method and storage of a run; see `Posterior.sample`.
 
-    draws: int
-    chains: int
+    Parameters
+    ----------
+    chunk_steps
+        Elementary steps that a chain makes between two looks at the clock, about 5 ms: few enough
+        that the numbers one step writes are still in the cache when the next reads them.  Some
+        kernels round their state between chunks, so draws may depend on this in the last digit.
+    block_bytes, block_chunks
+        Largest block of draws on a disk, in bytes and in chunks; 100 chunks take half a second.
+    place_bytes, place_seconds
+        A place to go on from is written after every block and kept if it has at most this many
+        bytes; a larger one only when this many seconds have passed, and the last two are kept.
+    """
+
+    draws: int = 1000
+    chains: int = 4
     warmup: int | None = None
     seed: SeedLike = None
     method: str = "auto"
@@ -43,41 +57,57 @@ class Settings:
     proposal_concentration: float | None = None
     thin: int = 1
     keep: Labels | None = None
+    quantiles: Sequence[float] | None = None
+    chunk_steps: int = 200_000
+    block_bytes: int = 1 << 26
+    block_chunks: int = 100
+    place_bytes: int = 1 << 18
+    place_seconds: float = 30.0
 
     def __post_init__(self) -> None:
-        check_whole("draws", self.draws, 1)
-        check_whole("chains", self.chains, 1)
+        for name in ("draws", "chains", "thin", "chunk_steps", "block_bytes", "block_chunks"):
+            check_whole(name, getattr(self, name), 1)
         if self.warmup is not None:
             check_whole("warmup", self.warmup, 0)
         if self.threads is not None:
             check_whole("threads", self.threads, 1)
-        check_whole("thin", self.thin, 1)
         if not isinstance(self.reduce, (bool, np.bool_)):
             raise MethodError(f"reduce = {self.reduce!r}; True or False is needed.")
         if self.method not in METHODS:
             raise MethodError(f"method = {self.method!r}; choose one of {', '.join(METHODS)}.")
+        self._check_proposal()
+        if isinstance(self.initial, str) and self.initial != "prior":
+            raise MethodError(
+                f"initial = {self.initial!r}; give 'prior' or starting probabilities."
+            )
+        object.__setattr__(self, "seed", _seed_sequence(self.seed))
+        object.__setattr__(self, "quantiles", _read_quantiles(self.quantiles))
+
+    def _check_proposal(self) -> None:
         beta = self.proposal_concentration
-        if beta is not None and self.method != "metropolis":
+        if beta is None:
+            return
+        if self.method != "metropolis":
             raise MethodError("proposal_concentration is for method='metropolis' only.")
-        if beta is not None and not (isinstance(beta, Real) and np.isfinite(beta) and beta > 0):
+        if not (isinstance(beta, Real) and np.isfinite(beta) and beta > 0):
             raise MethodError(f"proposal_concentration = {beta!r}; it must be positive and finite.")
 
     @property
     def sweeps_to_discard(self) -> int:
-        """Warm-up of a chain that needs one."""
+        """Warm-up sweeps of a chain that needs some: half the draws, from 100 to 1000."""
         if self.warmup is not None:
             return int(self.warmup)
         return min(max(self.draws // 2, 100), 1000)
 
     def n_threads(self) -> int:
-        """Chains to run at the same time."""
+        """Count the chains to run at the same time."""
         if self.threads is not None:
             return min(int(self.threads), self.chains)
         here = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
         return min(here or 1, self.chains)
 
     def kept_numbers(self, counts: ConditionalCounts) -> IntArray | None:
-        """Numbers of the categories whose draws are kept, None for all."""
+        """Return the numbers of the categories whose draws are kept, None for all."""
         if self.keep is None:
             return None
         numbers = Categories(counts.categories).numbers(self.keep, "keep")
@@ -86,32 +116,20 @@ class Settings:
         return numbers
 
     def reseeded(self, seed: np.random.SeedSequence) -> Settings:
-        """The same with another seed."""
+        """Return the same settings with another seed."""
         return replace(self, seed=seed)
 
     def silent(self) -> Settings:
-        """The same without a bar."""
+        """Return the same settings without a progress bar."""
         return replace(self, progress=False)
 
     def seed_sequence(self) -> np.random.SeedSequence:
-        """Where all randomness of the run comes from."""
-        seed = self.seed
-        if isinstance(seed, np.random.SeedSequence):
-            # Spawning changes a SeedSequence; a copy keeps the caller's, and the draws, the same.
-            return np.random.SeedSequence(
-                seed.entropy, spawn_key=seed.spawn_key, pool_size=seed.pool_size
-            )
-        if seed is not None:
-            check_whole("seed", seed, 0)
-        return np.random.SeedSequence(None if seed is None else int(seed))
+        """Return a fresh copy of the seed: spawning from it changes nobody else's draws."""
+        return _seed_sequence(self.seed)
 
     def starting_points(self, n: int) -> FloatArray | None:
-        """Probabilities to start from, shape (chains, n), or None for draws of the prior."""
+        """Return starting probabilities, shape (chains, n), or None for draws of the prior."""
         if isinstance(self.initial, str):
-            if self.initial != "prior":
-                raise MethodError(
-                    f"initial = {self.initial!r}; give 'prior' or starting probabilities."
-                )
             return None
         p = read_probabilities(self.initial, n)
         if p.shape not in ((n,), (self.chains, n)):
@@ -122,6 +140,30 @@ class Settings:
 
 
 def check_whole(name: str, value: object, least: int) -> None:
-    """Refuse what is not a whole number of at least `least`."""
+    """Refuse a value that is not a whole number of at least `least`."""
     if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or value < least:
         raise MethodError(f"{name} = {value!r}; a whole number of at least {least} is needed.")
+
+
+def _seed_sequence(seed: SeedLike) -> np.random.SeedSequence:
+    if isinstance(seed, np.random.SeedSequence):
+        # A copy without children: spawning changes a SeedSequence.
+        return np.random.SeedSequence(
+            seed.entropy, spawn_key=seed.spawn_key, pool_size=seed.pool_size
+        )
+    if seed is not None:
+        check_whole("seed", seed, 0)
+    return np.random.SeedSequence(None if seed is None else int(seed))
+
+
+def _read_quantiles(given: Sequence[float] | None) -> tuple[float, ...] | None:
+    """Read fractions strictly between 0 and 1; returns them in ascending order, each once."""
+    if given is None:
+        return None
+    try:
+        wanted = np.asarray(given, np.float64)
+    except (TypeError, ValueError):
+        raise DataError(f"quantiles = {given!r}; numbers between 0 and 1 are needed.") from None
+    if wanted.ndim != 1 or not len(wanted) or not ((wanted > 0) & (wanted < 1)).all():
+        raise DataError(f"quantiles = {given!r}; numbers between 0 and 1 are needed.")
+    return tuple(np.unique(wanted).tolist())

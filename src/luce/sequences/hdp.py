@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import os
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,6 +26,8 @@ from luce.sequences.hdp_state import HDPState, ResampleInfo, broken_off, log_dir
 
 if TYPE_CHECKING:
     from xarray import DataTree
+
+    from luce.cluster.connect import ClusterLike
 
 
 class HDPTransitions:
@@ -242,6 +245,9 @@ class HDPTransitions:
         progress: bool = True,
         rows: bool = True,
         starts: Mapping[Label, float] | None = None,
+        to: str | os.PathLike[str] | None = None,
+        quantiles: Sequence[float] | None = None,
+        cluster: ClusterLike = None,
     ) -> DataTree:
         """Draw base, concentrations and rows given observed transitions.
 
@@ -250,10 +256,10 @@ class HDPTransitions:
         data
             As `luce.from_transitions` takes them: a sequence of states, a list of sequences, a
             square table of counts, or a frame.  Self-loops are dropped where they are removed.
-        draws, chains, warmup, seed, threads, progress
+        draws, chains, warmup, seed, threads, progress, to, quantiles, cluster
             As in `Posterior.sample`.
         rows
-            Keep the rows too?
+            Store the rows too?
         starts
             States drawn from the base itself, and how often.  Unless given, in the nonparametric
             form the first state of each sequence; a table of counts does not tell, and there a
@@ -272,13 +278,22 @@ class HDPTransitions:
         >>> dict(run.posterior.sizes)
         {'chain': 4, 'draw': 2000, 'state': 3, 'source': 3}
         """
+        from luce.cluster.execution import carry_out
         from luce.sampling.settings import Settings
-        from luce.sequences.hdp_fitting import fit
+        from luce.sequences.hdp_runs import TransitionsPlan, read_data
 
         settings = Settings(
-            draws, chains, warmup, seed, "auto", True, "prior", threads, progress, None, None
+            draws=draws,
+            chains=chains,
+            warmup=warmup,
+            seed=seed,
+            threads=threads,
+            progress=progress,
+            thin=1,
+            quantiles=quantiles,
         )
-        return fit(self, data, settings, rows, starts)
+        data_read = read_data(self, data, starts)
+        return carry_out(TransitionsPlan(self, data_read, settings, rows), to, cluster)
 
 
 def _in_words(scale: float | Gamma) -> str:

@@ -81,7 +81,7 @@ def sample_many(
     >>> luce.sample_many(games, "league", "pairs", seed=1, answer=luce.answers.expected_order, cluster=None)
     {'A': ['x', 'y', 'z'], 'B': ['u', 'v', 'w']}
     """
-    entropy = Settings(draws, chains, seed=seed).seed_sequence()
+    entropy = Settings(draws=draws, chains=chains, seed=seed).seed_sequence()
     work = _Work(
         kind, concentration, draws, chains, entropy, answer, *_split_options(kind, options)
     )

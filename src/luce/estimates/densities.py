@@ -1,4 +1,4 @@
-"""Densities at points: of a posterior, and of the sweep of waiting times after a draw."""
+"""Densities at given points: of the posterior, and of the next sweep of waiting times."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from luce._types import FloatArray
 if TYPE_CHECKING:
     from luce.kernels.problem import Problem
 
-# Logarithms of probabilities below this are added up as logarithms.
+# Log probability below which set sums are computed from logarithms, since exp would underflow.
 _LEAST_LOG = -600.0
 
 
-def heights(problem: Problem, logs: FloatArray) -> FloatArray:
-    """H of log probabilities, shape (rows, n), each row normalised."""
-    from luce.kernels.ordinates import log_heights
+def log_heights(problem: Problem, logs: FloatArray) -> FloatArray:
+    """Compute Σ_i c_i log p_i + Σ_S e_S log p(S) for rows of log p, shape (rows, n)."""
+    from luce.kernels import ordinates
 
     out = np.empty(len(logs))
     small = logs.min(axis=1) < _LEAST_LOG
@@ -25,7 +25,7 @@ def heights(problem: Problem, logs: FloatArray) -> FloatArray:
         if which.any():
             rows, part = logs[which], np.empty(int(which.sum()))
             kind = problem._replace(wide=True if apart else None, fit=None)
-            log_heights(kind, rows if apart else np.exp(rows), part)
+            ordinates.log_heights(kind, rows if apart else np.exp(rows), part)
             out[which] = part
     return out
 
@@ -33,7 +33,7 @@ def heights(problem: Problem, logs: FloatArray) -> FloatArray:
 def next_gammas(
     problem: Problem, logs: FloatArray, seed: np.random.SeedSequence
 ) -> tuple[FloatArray, FloatArray]:
-    """Shapes and log rates of the gammas that the next sweep from each row would draw."""
+    """Return shapes and log rates of the gammas that the next sweep from each row draws."""
     from luce.kernels import ordinates
     from luce.kernels.grouped import split_space
     from luce.kernels.random import new_bits
@@ -46,7 +46,7 @@ def next_gammas(
 
 
 def log_scaled_dirichlet(log_p: FloatArray, shape: FloatArray, log_rate: FloatArray) -> FloatArray:
-    """Log density at p of gammas of these shapes c and rates r, divided by their sum.
+    """Compute the log density at p of independent gammas over their sum, of shapes c and rates r.
 
         Γ(Σ c) / (Σ_i r_i p_i)^(Σ c) · Π_i r_i^(c_i) p_i^(c_i - 1) / Γ(c_i)
 
@@ -55,7 +55,7 @@ def log_scaled_dirichlet(log_p: FloatArray, shape: FloatArray, log_rate: FloatAr
     log_p
         Shape (n,).
     shape, log_rate
-        Shape (rows, n): a density for each row.
+        Shape (rows, n), one density for each row.
     """
     from scipy.special import gammaln
 
@@ -65,6 +65,6 @@ def log_scaled_dirichlet(log_p: FloatArray, shape: FloatArray, log_rate: FloatAr
     return np.asarray(out - total * np.logaddexp.reduce(log_rate + log_p, axis=1))
 
 
-def rests_on(weights: FloatArray) -> float:
-    """(Σ w)² / Σ w²: how many of the draws an average of them rests on."""
+def effective_number(weights: FloatArray) -> float:
+    """Compute (Σ w)² / Σ w², the number of equally weighted draws with the same variance."""
     return float(weights.sum() ** 2 / (weights**2).sum())

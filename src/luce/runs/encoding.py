@@ -1,4 +1,4 @@
-"""A run in the form in which it is stored, and back.
+"""Runs encoded as trees of numbers and text that any file format keeps, and back.
 
 Stored are numbers, truth values and text; nothing else, so nothing is ever pickled.
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from xarray import Dataset, DataTree, Variable
 
 FORMAT = "luce run"
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 
 _STORAGE_ONLY = ("format", "format_version", "sha256")
 _JSON_VALUES = "json_values"
@@ -72,6 +72,11 @@ def _check_format(attributes: Mapping[Any, Any], source: str) -> None:
         )
     if not isinstance(version, int | np.integer) or version < 1:
         raise DataError(f"{source} has format_version {version!r}; a number from 1 on is needed.")
+    if version < FORMAT_VERSION:
+        raise DataError(
+            f"{source} has format_version {version}, from before luce was released; this luce "
+            f"reads {FORMAT_VERSION}. Draw the run again."
+        )
     if version > FORMAT_VERSION:
         raise DataError(
             f"{source} has format_version {version}; this luce reads up to {FORMAT_VERSION}. "

@@ -1,0 +1,56 @@
+"""Carrying a plan out: in memory or to a disk, in this process or on a cluster."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from luce.cluster.connect import ClusterLike, connected
+from luce.errors import MethodError
+from luce.runs.stream import check_folder, draw_to_disk
+from luce.runs.tree import as_tree
+from luce.sampling import convergence
+from luce.sampling.memory import check_memory, draw_in_memory
+from luce.sampling.plan import Plan
+from luce.sampling.settings import Settings
+
+if TYPE_CHECKING:
+    from xarray import DataTree
+
+
+def check_destination(settings: Settings, to: str | os.PathLike[str] | None) -> Path | None:
+    """Refuse a folder that cannot be written to, and settings that need one where there is none."""
+    if to is not None:
+        check_folder(Path(to))
+        return Path(to)
+    if settings.quantiles is not None:
+        raise MethodError("quantiles are followed only in a run that goes to a disk, to=...")
+    return None
+
+
+def carry_out(
+    plan: Plan, to: str | os.PathLike[str] | None = None, cluster: ClusterLike = None
+) -> DataTree:
+    """Draw all chains of a plan, judge them, and return the run.
+
+    Parameters
+    ----------
+    plan
+        Everything that was decided.
+    to
+        Folder that draws go to as they are made; None keeps them in memory.
+    cluster
+        Workers that draw the chains; None for threads of this process.
+    """
+    from luce.cluster.chains import draw_on, stream_on
+
+    folder = check_destination(plan.settings, to)
+    if folder is None:
+        check_memory(plan)
+    with connected(cluster) as client:
+        if folder is not None:
+            return draw_to_disk(plan, folder, None if client is None else stream_on(client))
+        sink = draw_in_memory(plan) if client is None else draw_on(client, plan)
+    convergence.check(plan, sink)
+    return as_tree(plan, sink)

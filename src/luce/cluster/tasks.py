@@ -1,0 +1,89 @@
+"""One function called for many arguments by the workers of a cluster, with progress and Ctrl-C."""
+
+from __future__ import annotations
+
+import time
+import uuid
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from luce.sampling.progress import ProgressBar, ctrl_c_noted
+
+if TYPE_CHECKING:
+    from distributed import Client
+
+# Seconds between two looks of the driver at its tasks, and between two reports of a task.
+_LOOK_SECONDS, _REPORT_SECONDS = 0.1, 1.0
+
+
+class Reporter:
+    """Tells the driver how far a task is, and the task whether to stop; used by a worker."""
+
+    def __init__(self, name: str, number: int, seconds: float = _REPORT_SECONDS) -> None:
+        from distributed import Event, Queue, get_client
+
+        client = get_client()
+        self._number, self._seconds, self._last = number, seconds, 0.0
+        self._told, self._stop = Queue(name, client=client), Event(name, client=client)
+
+    def __call__(self, done: int) -> bool:
+        """Report steps that are done, once a second at most; returns whether to stop."""
+        if time.monotonic() - self._last < self._seconds:
+            return False
+        self._last = time.monotonic()
+        self._told.put((self._number, done))
+        return bool(self._stop.is_set())
+
+
+def map_tasks(
+    client: Client,
+    function: Callable[..., Any],
+    shared: object,
+    numbers: Sequence[int],
+    *,
+    total: int,
+    progress: bool,
+) -> list[Any]:
+    """Call ``function(shared, number, reporter_name)`` on workers for each number, in order.
+
+    `shared` is sent once.  Ctrl-C stops all tasks that look at their `Reporter`.
+
+    Parameters
+    ----------
+    total
+        Steps of all tasks together, for the bar.
+    progress
+        Show the bar?
+    """
+    from distributed import Event, Queue
+
+    name = f"luce-{uuid.uuid4().hex}"
+    told, stop = Queue(name, client=client), Event(name, client=client)
+    # Sent by a task: if it is lost with the workers that have it, the scheduler has it made again.
+    sent = client.submit(_same, shared, pure=False)
+    futures = [client.submit(function, sent, number, name, pure=False) for number in numbers]
+    done = dict.fromkeys(numbers, 0)
+    try:
+        with ctrl_c_noted() as ctrl_c, ProgressBar(total, progress) as bar:
+            while not all(future.done() for future in futures):
+                time.sleep(_LOOK_SECONDS)
+                done.update(told.get(batch=True))
+                bar.update(sum(done.values()))
+                if ctrl_c.seen:
+                    stop.set()
+            bar.update(total)
+        if ctrl_c.seen:
+            raise KeyboardInterrupt
+        found: list[Any] = client.gather(futures)
+        return found
+    except KeyboardInterrupt:
+        stop.set()
+        while not all(future.done() for future in futures):
+            time.sleep(_LOOK_SECONDS)
+        raise
+    finally:
+        client.cancel(futures)
+
+
+def _same(shared: object) -> object:
+    return shared

@@ -1,0 +1,395 @@
+"""Tests of hypotheses about probabilities: posterior probability, Bayes factor, classical test.
+
+An inequality, such as a > b > c or "a is among the best k", has a posterior and a prior
+probability.  Its Bayes factor against the contrary is the ratio of posterior to prior odds.
+
+A point, such as "a, b and c are equal" or p_a = x, has a Bayes factor against the posterior's own
+model: the posterior density of the quantity it fixes over its prior density there (Savage and
+Dickey).  "a, b and c are equal" fixes the shares of a, b and c in their total; the prior of the
+total and of all other categories stays.  Posterior densities are averages, over draws, of the
+density of the next sweep of waiting times.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from math import exp, factorial, inf, log
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from luce._types import FloatArray, IntArray, Label, Labels, SeedLike
+from luce.answers.ranks import best_in_draws
+from luce.answers.view import DrawsView
+from luce.counts.counts import ConditionalCounts
+from luce.counts.labels import Categories, read_number, some
+from luce.errors import DataError, MethodError
+from luce.estimates.densities import log_scaled_dirichlet, next_gammas
+from luce.estimates.estimate import Estimate
+from luce.hypotheses.bayes_factors import BayesFactor, savage_dickey
+from luce.hypotheses.gamma_orders import chance_of_best, chance_of_order
+from luce.hypotheses.likelihood_ratio import (
+    LikelihoodRatio,
+    ratio_of_equal,
+    ratio_of_order,
+    ratio_of_share,
+)
+from luce.model.density import log_likelihood
+from luce.model.priors import Dirichlet
+from luce.model.shapes import raw_problem
+from luce.posterior import Posterior
+from luce.sampling.convergence import ess_of_mean
+
+if TYPE_CHECKING:
+    from xarray import DataTree
+
+
+@dataclass(frozen=True)
+class HypothesisTest:
+    """The answer to a hypothesis: its probability, its Bayes factor and the classical test.
+
+    Attributes
+    ----------
+    statement
+        The hypothesis in words.
+    probability, standard_error
+        The posterior probability, and its Monte Carlo standard error.
+    prior_probability
+        The prior probability; 1/2 by convention for a point hypothesis.
+    bayes_factor
+        The Bayes factor against the contrary; for a point, against the model without it.
+    likelihood_ratio
+        The classical test, or None.
+    why_none
+        Why there is no classical test.
+    """
+
+    statement: str
+    probability: float
+    standard_error: float
+    prior_probability: float
+    bayes_factor: BayesFactor
+    likelihood_ratio: LikelihoodRatio | None
+    why_none: str = ""
+
+    def __str__(self) -> str:
+        ratio, factor = self.likelihood_ratio, self.bayes_factor
+        lines = [
+            self.statement,
+            f"  probability       {self.probability:.4g} ± {self.standard_error:.1g}, "
+            f"before the data {self.prior_probability:.4g}",
+            f"  Bayes factor      {factor:.4g} "
+            f"(log {factor.log:.2f} ± {factor.log.standard_error:.1g})",
+        ]
+        if ratio is None:
+            lines.append(f"  likelihood ratio  none: {self.why_none}")
+        else:
+            freedom = ratio.degrees_of_freedom
+            lines.append(
+                f"  likelihood ratio  {ratio.statistic:.4g} on {freedom} "
+                f"degree{'s' if freedom > 1 else ''} of freedom, p = {ratio.p_value:.3g}"
+            )
+        return "\n".join(lines)
+
+
+def hypothesis(
+    posterior: Posterior,
+    *,
+    all_equal: bool = False,
+    equal: Labels | None = None,
+    share: Mapping[Label, float] | None = None,
+    larger: Sequence[Label] | None = None,
+    best: Label | None = None,
+    k: int = 1,
+    draws: int | DataTree = 1000,
+    chains: int = 4,
+    seed: SeedLike = None,
+    progress: bool = True,
+) -> HypothesisTest:
+    """Test one hypothesis: its posterior probability, its Bayes factor, and the classical test.
+
+    Parameters
+    ----------
+    posterior
+        Data and prior.
+    all_equal
+        All categories have the same probability.
+    equal
+        These categories have the same probability.
+    share
+        One label and its probability, as {"a": 0.3}.
+    larger
+        Labels from the most to the least probable: ("a", "b") says that a's is the larger.
+    best, k
+        This category is among the k most probable.
+    draws
+        The number of draws from each chain; or the run that `posterior.sample` returned.
+    chains, seed, progress
+        As in `Posterior.sample`.
+
+    Examples
+    --------
+    >>> import luce
+    >>> counts = luce.ConditionalCounts("abc").observe({"a": 9, "b": 3}, within="ab")
+    >>> counts = counts.observe({"b": 4, "c": 3}, within="bc")
+    >>> print(luce.hypothesis(luce.Posterior(counts), larger="ab", seed=1))
+    a > b
+      probability       0.9441 ± 0.001, before the data 0.5
+      Bayes factor      16.9 (log 2.83 ± 0.02)
+      likelihood ratio  0 on 1 degree of freedom, p = 1
+    """
+    _require_posterior(posterior)
+    wanted = [all_equal is not False, *(x is not None for x in (equal, share, larger, best))]
+    if sum(wanted) != 1:
+        raise MethodError(
+            "one hypothesis is asked at a time: give one of all_equal=True, equal=[labels], "
+            "share={label: number}, larger=[labels] and best=label."
+        )
+    asked = _Asked(posterior, draws, chains, seed, progress)
+    categories = asked.categories
+    if all_equal is not False:
+        return _all_equal(asked)
+    if equal is not None:
+        return _equal(asked, categories.numbers(equal, "equal"))
+    if share is not None:
+        return _share(asked, share)
+    if larger is not None:
+        return _larger(asked, categories.numbers(larger, "larger"))
+    return _best(asked, int(categories.numbers([best], "best")[0]), k)
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """A posterior, and the draws that answer questions about it."""
+
+    posterior: Posterior
+    draws: int | DataTree
+    chains: int
+    seed: SeedLike
+    progress: bool
+
+    @property
+    def counts(self) -> ConditionalCounts:
+        return self.posterior.counts
+
+    @property
+    def prior(self) -> FloatArray:
+        return self.posterior.concentration
+
+    @cached_property
+    def categories(self) -> Categories:
+        return Categories(self.counts.categories)
+
+    @cached_property
+    def view(self) -> DrawsView:
+        """The draws, made now if only their number was given."""
+        if isinstance(self.draws, int | np.integer):
+            return DrawsView.of(
+                self.posterior.sample(
+                    int(self.draws), chains=self.chains, seed=self.seed, progress=self.progress
+                )
+            )
+        given = getattr(self.draws, "attrs", {}).get("data_digest")
+        if given != self.counts.digest:
+            raise DataError(
+                "these draws are not of this posterior: they are of other data. Give what "
+                "posterior.sample returned, or a number of draws."
+            )
+        return DrawsView.of(self.draws)
+
+    @property
+    def size(self) -> tuple[int, int]:
+        """The numbers of chains and of draws."""
+        chains, draws, _ = self.view.values.shape
+        return chains, draws
+
+    def next_sweep(self) -> _Sweep:
+        """Return the gammas that the next sweep of waiting times draws, from each draw."""
+        view = self.view
+        logs = np.concatenate([view.logs(c, slice(None)) for c in range(self.size[0])])
+        rng = np.random.default_rng(_entropy(self.seed))
+        seed = np.random.SeedSequence(int(rng.integers(2**63)))
+        shape, log_rate = next_gammas(raw_problem(self.counts, self.prior), logs, seed)
+        return _Sweep(logs.reshape(-1, view.n_categories), shape, log_rate)
+
+
+class _Sweep(NamedTuple):
+    """Log probabilities, and shapes and log rates of the next gammas, each (draw, category)."""
+
+    logs: FloatArray
+    shape: FloatArray
+    log_rate: FloatArray
+
+
+def _all_equal(asked: _Asked) -> HypothesisTest:
+    """Test that all are equal: the Bayes factor is L(1/n) / evidence."""
+    n = len(asked.categories)
+    here = float(log_likelihood(np.full(n, 1 / n), asked.counts))
+    # Draws that were given set the number only: the evidence takes draws of its own.
+    by_number = isinstance(asked.draws, int | np.integer)
+    chains, draws = (asked.chains, int(asked.draws)) if by_number else asked.size
+    evidence = asked.posterior.log_evidence(
+        draws, chains=chains, seed=asked.seed, progress=asked.progress
+    )
+    factor = BayesFactor.of_log(
+        Estimate(here - float(evidence), evidence.standard_error, evidence.method)
+    )
+    return of_point("all are equal", factor, *ratio_of_equal(asked.counts, np.arange(n)))
+
+
+def _equal(asked: _Asked, numbers: IntArray) -> HypothesisTest:
+    """Test that some are equal, by the density of their shares in their total."""
+    if len(numbers) < 2:
+        raise DataError("equal needs two labels at least.")
+    sweep = asked.next_sweep()
+    even = np.full(len(numbers), -log(len(numbers)))
+    after = log_scaled_dirichlet(even, sweep.shape[:, numbers], sweep.log_rate[:, numbers])
+    prior = asked.prior[None, numbers]
+    before = log_scaled_dirichlet(even, prior, np.zeros(prior.shape))[0]
+    factor = savage_dickey(after.reshape(asked.size), float(before))
+    names = some([asked.categories[int(i)] for i in numbers], quote=False)
+    return of_point(f"{names} are equal", factor, *ratio_of_equal(asked.counts, numbers))
+
+
+def _share(asked: _Asked, given: Mapping[Label, float]) -> HypothesisTest:
+    """Test that one probability has a given value."""
+    if not isinstance(given, Mapping) or len(given) != 1:
+        raise DataError(f"share = {given!r}; one label and its number are needed, as {{'a': 0.3}}.")
+    ((label, number),) = given.items()
+    value, i = read_number(number, label), int(asked.categories.numbers([label], "share")[0])
+    if not 0 < value < 1:
+        raise DataError(f"share = {given!r}; the number must lie between 0 and 1.")
+    after = _log_densities_of_share(asked.next_sweep(), i, value)
+    before = _log_beta_density(value, asked.prior[i], asked.prior.sum() - asked.prior[i])
+    factor = savage_dickey(after.reshape(asked.size), before)
+    return of_point(f"p[{label}] = {value:g}", factor, *ratio_of_share(asked.counts, i, value))
+
+
+def _log_densities_of_share(sweep: _Sweep, i: int, value: float) -> FloatArray:
+    """Compute log densities of p_i = λ_i / (λ_i + T), T the sum of the other λ, λ_i a gamma."""
+    from scipy.special import gammaln
+
+    log_rest = np.logaddexp.reduce(np.delete(sweep.logs, i, axis=1), axis=1)
+    log_gamma = log_rest + log(value) - log(1 - value)
+    shape, rate = sweep.shape[:, i], sweep.log_rate[:, i]
+    densities = shape * (rate + log_gamma) - np.exp(rate + log_gamma) - gammaln(shape)
+    return np.asarray(densities - log(value) - log(1 - value))
+
+
+def _log_beta_density(x: float, a: float, b: float) -> float:
+    from scipy.special import betaln
+
+    return float((a - 1) * log(x) + (b - 1) * log(1 - x) - betaln(a, b))
+
+
+def _larger(asked: _Asked, numbers: IntArray) -> HypothesisTest:
+    """Test an order, from the most to the least probable."""
+    if len(numbers) < 2:
+        raise DataError("larger needs two labels at least, the larger first.")
+    names = " > ".join(str(asked.categories[int(i)]) for i in numbers)
+    if len(numbers) == 2:
+        i, j = numbers.tolist()
+        return of_inequality(
+            names, *_pair_in_order(asked, i, j), *ratio_of_order(asked.counts, i, j)
+        )
+    values = asked.view.values[:, :, numbers]
+    in_order: FloatArray = np.asarray((np.diff(values, axis=2) < 0).all(axis=2), np.float64)
+    own = asked.prior[numbers]
+    before = 1 / factorial(len(own)) if (own == own[0]).all() else chance_of_order(own)
+    none = "it is offered for two categories only"
+    return of_inequality(names, in_order, 1 - in_order, before, None, none)
+
+
+def _pair_in_order(asked: _Asked, i: int, j: int) -> tuple[FloatArray, FloatArray, float]:
+    """Compute P(p_i > p_j) and P(p_i < p_j) from each draw, and P(p_i > p_j) of the prior.
+
+    Of two gammas, G_i / r_i > G_j / r_j where the Beta G_j / (G_i + G_j) < r_j / (r_i + r_j).
+    """
+    from scipy.special import betainc
+
+    _, shape, log_rate = asked.next_sweep()
+    split = 1 / (1 + np.exp(log_rate[:, i] - log_rate[:, j]))
+    holds = np.asarray(betainc(shape[:, j], shape[:, i], split), np.float64)
+    fails = np.asarray(betainc(shape[:, i], shape[:, j], 1 - split), np.float64)
+    before = float(betainc(asked.prior[j], asked.prior[i], 0.5))
+    return holds.reshape(asked.size), fails.reshape(asked.size), before
+
+
+def _best(asked: _Asked, i: int, k: int) -> HypothesisTest:
+    """Test that a category is among the k most probable."""
+    n = len(asked.categories)
+    if not isinstance(k, int | np.integer) or isinstance(k, bool) or not 1 <= k < n:
+        raise DataError(f"k = {k!r}; a whole number from 1 to {n - 1} is needed.")
+    holds = best_in_draws(asked.view, int(k), i)
+    even = (asked.prior == asked.prior[0]).all()
+    before = k / n if even else chance_of_best(asked.prior, i, int(k))
+    place = "the best" if k == 1 else f"among the best {k}"
+    words, none = f"{asked.categories[i]} is {place}", "it has no restricted maximum of one form"
+    return of_inequality(words, holds, 1 - holds, before, None, none)
+
+
+def _require_posterior(posterior: object) -> None:
+    if not isinstance(posterior, Posterior):
+        raise DataError(
+            f"a hypothesis is asked of a Posterior; {type(posterior).__name__} was given."
+        )
+    if not isinstance(posterior.prior, Dirichlet) or not posterior.prior.is_fixed:
+        raise DataError(
+            "hypotheses need a Dirichlet prior with a concentration that is a number. Give one, or "
+            "look at the draws."
+        )
+
+
+def _entropy(seed: SeedLike) -> Any:
+    """Return the entropy of a stream of its own, next to the one that draws."""
+    return None if seed is None else [seed.entropy if hasattr(seed, "entropy") else int(seed), 1]
+
+
+def of_inequality(
+    words: str,
+    holds: FloatArray,
+    fails: FloatArray,
+    before: float,
+    ratio: LikelihoodRatio | None,
+    why_none: str,
+) -> HypothesisTest:
+    """Answer an inequality.
+
+    Parameters
+    ----------
+    words
+        The hypothesis.
+    holds, fails
+        The probabilities that it holds and that it fails, given each draw, shape (chain, draw).
+    before
+        Its prior probability.
+    ratio, why_none
+        The classical test, or the reason why there is none.
+    """
+    after, against = float(holds.mean()), float(fails.mean())
+    error = float(holds.std() / np.sqrt(ess_of_mean(holds)))
+    odds = _log_odds(after, against) - _log_odds(before, 1 - before)
+    log_factor = Estimate(odds, _error_of_odds(error, after, against), "odds")
+    factor = BayesFactor.of_log(log_factor)
+    return HypothesisTest(words, after, error, before, factor, ratio, why_none)
+
+
+def _log_odds(p: float, q: float) -> float:
+    return inf if q <= 0 else -inf if p <= 0 else log(p) - log(q)
+
+
+def _error_of_odds(error: float, after: float, against: float) -> float:
+    """Return the error of log odds to first order; nan where all draws are on one side."""
+    return error / (after * against) if after > 0 and against > 0 else float("nan")
+
+
+def of_point(
+    words: str, factor: BayesFactor, ratio: LikelihoodRatio | None, why_none: str
+) -> HypothesisTest:
+    """Answer a point hypothesis by its Bayes factor, with prior probability 1/2."""
+    log_factor = float(factor.log)
+    probability = 1 / (1 + exp(-log_factor)) if log_factor > -700 else 0.0
+    error = float(factor.log.standard_error) * probability * (1 - probability)
+    return HypothesisTest(words, probability, error, 0.5, factor, ratio, why_none)

@@ -1,0 +1,229 @@
+"""Chains of sweeps: kernels advance the cores, and exact splits share out the rest.
+
+A chain draws from each core with a generator of its own and splits the cores' cells with another.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from luce._types import FloatArray, WordArray
+from luce.sampling.chains import Rows, Sink, Snapshot
+from luce.sampling.methods import Method, Part
+
+if TYPE_CHECKING:
+    from luce.kernels.grouped import SplitSpace
+    from luce.model.shapes import ModuleShapes
+
+
+@dataclass(frozen=True)
+class Sweeping:
+    """How the chains of one run sweep.
+
+    Parameters
+    ----------
+    method
+        Kernels of the cores, and the splits around them.
+    chunk
+        Draws to make at once.
+    thin
+        Sweeps for each draw.
+    tunes
+        May kernels tune themselves during warm-up?
+    """
+
+    method: Method
+    chunk: int
+    thin: int = 1
+    tunes: bool = True
+
+
+@dataclass
+class SweepChain:
+    """One chain of sweeps: generators and states of all parts, and how far it has come."""
+
+    number: int
+    sweeping: Sweeping
+    generators: list[WordArray]
+    splitter: WordArray
+    states: list[FloatArray]
+    tunings: list[FloatArray]
+    spaces: list[SplitSpace | None]
+    warmup: int
+    draws: int
+    warmed: int = 0
+    done: int = 0
+    _buffers: dict[int, FloatArray] = field(default_factory=dict, repr=False)
+
+    @property
+    def steps(self) -> int:
+        """Warm-up sweeps and draws made so far."""
+        return self.warmed + self.done
+
+    @property
+    def expected(self) -> int:
+        """Warm-up sweeps and draws of the whole chain."""
+        return self.warmup + self.draws
+
+    @property
+    def finished(self) -> bool:
+        """Are all draws made?"""
+        return self.steps >= self.expected
+
+    def advance(self, sink: Sink) -> None:
+        """Make one chunk of sweeps: those to discard first, then draws."""
+        if self.warmed < self.warmup:
+            size = min(self.sweeping.chunk, self.warmup - self.warmed)
+            self._warm_up(size)
+            self.warmed += size
+            sink.warmed(self)
+        else:
+            size = min(self.sweeping.chunk, self.draws - self.done)
+            self._draw(sink.rows(self, size), size)
+            self.done += size
+            sink.filled(self, size)
+
+    def start_over(self, sweeping: Sweeping) -> None:
+        """Make all draws again from the present state, by other settings and without warm-up."""
+        self.sweeping, self.done, self.warmed = sweeping, 0, self.warmup
+
+    def snapshot(self) -> Snapshot:
+        """Return the arrays that the next sweep depends on."""
+        return {
+            "done": np.int64(self.done),
+            "warmed": np.int64(self.warmed),
+            "splitter": self.splitter,
+            "generators": np.array(self.generators, np.uint64).reshape(-1, 4),
+            "tunings": np.array(self.tunings, np.float64).reshape(-1, 4),
+            "states": np.concatenate([np.empty(0), *self.states]),
+        }
+
+    def restore(self, arrays: Snapshot) -> None:
+        """Go on from a snapshot of this chain."""
+        done, warmed = int(arrays["done"]), int(arrays["warmed"])
+        if not (0 <= done <= self.draws and 0 <= warmed <= self.warmup):
+            raise ValueError("the snapshot is further on than the chain is to go")
+        self.done, self.warmed = done, warmed
+        self.splitter[:] = arrays["splitter"]
+        start = 0
+        for q, state in enumerate(self.states):
+            self.generators[q][:] = arrays["generators"][q]
+            self.tunings[q][:] = arrays["tunings"][q]
+            state[:] = arrays["states"][start : start + len(state)]
+            start += len(state)
+
+    def _warm_up(self, size: int) -> None:
+        for q, part in enumerate(self.sweeping.method.parts):
+            if not part.kernel.independent:
+                adapt = self.sweeping.tunes and part.kernel.first_tuning is not None
+                self._sweep(part, q, size, adapt, np.empty(size))
+
+    def _draw(self, rows: Rows, size: int) -> None:
+        """Make draws, one for every `thin` sweeps, and write them and their statistics."""
+        method, thin = self.sweeping.method, self.sweeping.thin
+        every = slice(thin - 1, None, thin)
+        pieces = []
+        for q, part in enumerate(method.parts):
+            statistics = np.empty(size * thin)
+            swept = self._sweep(part, q, size * thin, False, statistics)
+            kept = swept if thin == 1 else np.ascontiguousarray(swept[every])
+            atoms = len(part.problem.shape)
+            for k, name in enumerate(part.kernel.extra):
+                rows[f"posterior/{name}"][:] = kept[:, atoms + k]
+            pieces.append(np.ascontiguousarray(kept[:, :atoms]))
+            for name in method.statistics:
+                own = part.kernel.statistic == name
+                rows[f"sample_stats/{name}"][:, q] = statistics[every] if own else np.nan
+        self._share_out(pieces, rows, size)
+
+    def _share_out(self, pieces: list[FloatArray], rows: Rows, size: int) -> None:
+        """Turn the cores' states into probabilities of all categories."""
+        from luce.kernels.dirichlet_tree import draw_splits
+
+        method = self.sweeping.method
+        wide = any(part.problem.wide for part in method.parts)
+        p = rows["posterior/probabilities"]
+        logs = rows.get("posterior/log_probabilities", np.empty((0, 0)))
+        if method.splits is None:
+            p[:] = np.exp(pieces[0]) if wide else pieces[0]
+            if logs.size:
+                logs[:] = pieces[0] if wide else np.log(pieces[0])
+            return
+        for q, part in enumerate(method.parts):
+            if wide and not part.problem.wide:
+                pieces[q] = np.log(pieces[q])
+        shares = pieces[0] if len(pieces) == 1 else np.hstack([np.empty((size, 0)), *pieces])
+        draw_splits(self.splitter, method.splits, shares, wide, p, logs)
+
+    def _sweep(self, part: Part, q: int, size: int, adapt: bool, stat: FloatArray) -> FloatArray:
+        """Advance part q; returns its states, one a row, valid until it is advanced again."""
+        if q not in self._buffers or len(self._buffers[q]) < size:
+            self._buffers[q] = np.empty((size, len(self.states[q])))
+        out, state, tuning = self._buffers[q][:size], self.states[q], self.tunings[q]
+        advance, bits, space = part.kernel.advance, self.generators[q], self.spaces[q]
+        advance(bits, part.problem, state, tuning, adapt, out, stat, space)
+        return out
+
+
+def new_sweep_chain(
+    number: int,
+    seed: np.random.SeedSequence,
+    sweeping: Sweeping,
+    length: tuple[int, int],
+    start: FloatArray | None = None,
+    shapes: ModuleShapes | None = None,
+    proposal: float | None = None,
+) -> SweepChain:
+    """Give a chain its generators and its starting point.
+
+    Parameters
+    ----------
+    number, seed
+        The chain's number, and its own seed.
+    sweeping
+        How it sweeps.
+    length
+        Warm-up sweeps, and draws.
+    start
+        Probabilities of all categories to start at; draws of the prior where this is None.
+    shapes
+        Adds up the starting probabilities over the cells of cores, where there are cores.
+    proposal
+        Concentration of proposals, where it is not to be tuned.
+    """
+    from luce.kernels.grouped import split_space
+    from luce.kernels.random import new_bits
+
+    parts = sweeping.method.parts
+    *part_seeds, split_seed = seed.spawn(len(parts) + 1)
+    states = []
+    for q, (part, own) in enumerate(zip(parts, part_seeds, strict=True)):
+        if start is None:
+            states.append(part.draw_start(np.random.default_rng(own.spawn(1)[0])))
+        elif sweeping.method.splits is not None and shapes is not None:
+            states.append(part.start_at(shapes.core_masses(start, q)))
+        else:
+            states.append(part.start_at(start))
+    return SweepChain(
+        number=number,
+        sweeping=sweeping,
+        generators=[new_bits(own) for own in part_seeds],
+        splitter=new_bits(split_seed),
+        states=states,
+        tunings=[_first_tuning(part, proposal) for part in parts],
+        spaces=[split_space(part.problem) for part in parts],
+        warmup=length[0],
+        draws=length[1],
+    )
+
+
+def _first_tuning(part: Part, proposal: float | None) -> FloatArray:
+    first = 0.0
+    if proposal is not None:
+        first = np.log(proposal)
+    elif part.kernel.first_tuning is not None:
+        first = part.kernel.first_tuning(part.problem)
+    return np.asarray([first, 0.0, first, 0.0])

@@ -1,0 +1,64 @@
+"""Go on with a run that was broken off, whatever kind of run it is."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from luce.errors import DataError
+from luce.runs.resuming import go_on, is_finished
+from luce.runs.saving import open_run
+from luce.sampling.plan import Plan
+
+if TYPE_CHECKING:
+    from xarray import DataTree
+
+
+def resume(
+    path: str | os.PathLike[str], *, threads: int | None = None, progress: bool = True
+) -> DataTree:
+    """Draw what is missing of a run that was begun with ``to=...``.
+
+    The draws are, bit for bit, those that the run would have had uninterrupted, for any number of
+    threads.  Blocks that are damaged are made again.
+
+    Parameters
+    ----------
+    path
+        The run's folder.
+    threads, progress
+        As in `Posterior.sample`.
+
+    Returns
+    -------
+    DataTree
+        The whole run, its draws read from the disk where they are asked for.
+    """
+    folder = Path(path)
+    if is_finished(folder):
+        return open_run(folder)
+
+    def rebuild(run: DataTree, given: dict[str, Any]) -> Plan:
+        return _rebuild(run, given, {"threads": threads, "progress": progress})
+
+    return go_on(folder, rebuild)
+
+
+def _rebuild(run: DataTree, given: dict[str, Any], more: dict[str, Any]) -> Plan:
+    """Make the plan of a run again, by its kind."""
+    kind = given["kind"]
+    if kind == "posterior":
+        from luce.model.contents import model_of
+        from luce.sampling.plan import PosteriorPlan
+
+        return PosteriorPlan.from_json(model_of(run), given, **more)
+    if kind == "sharded":
+        from luce.cluster.sharded import sharded_plan_of
+
+        return sharded_plan_of(run, given, **more)
+    if kind == "transitions":
+        from luce.sequences.hdp_runs import transitions_plan_of
+
+        return transitions_plan_of(run, given, **more)
+    raise DataError(f"the run is of the kind {kind!r}, which this luce does not know.")
