@@ -30,6 +30,7 @@ def direct(p: np.ndarray) -> np.ndarray:
     return np.stack([*logs, ballot, 2 * np.log(b + d)], axis=-1)
 
 
+@pytest.mark.filterwarnings("ignore::luce.ConvergenceWarning")
 def test_each_piece_has_its_own_likelihood() -> None:
     draws = Posterior(sum(pieces())).sample(size(1000, 50), chains=2, seed=SEED, progress=False)
     p = draws.posterior["probabilities"].values

@@ -26,6 +26,8 @@ from scipy.stats import gamma
 
 import luce
 from luce import ConditionalCounts, Posterior
+from luce.answers.ranks import best_in_draws
+from luce.answers.view import DrawsView
 from luce.errors import DataError
 
 
@@ -46,6 +48,14 @@ def test_best_is_the_head_of_the_table(x: Floats) -> None:
         found = luce.probability_best(draws_of(x), k)
         assert found.dims == ("category",)
         np.testing.assert_allclose(found, truth[:, k - 1], rtol=1e-13)
+
+
+@cases
+def test_best_in_each_draw_is_that_of_loops(x: Floats) -> None:
+    weights = np.array(ranks_by_loops(x)).reshape(*x.shape, x.shape[2])
+    for k, i in [(1, 0), (x.shape[2], x.shape[2] - 1), ((x.shape[2] + 1) // 2, 0)]:
+        found = best_in_draws(DrawsView.of(x), k, i)
+        np.testing.assert_allclose(found, weights[:, :, i, :k].sum(axis=2), rtol=1e-13)
 
 
 @cases
@@ -187,7 +197,7 @@ COUNTS = (
 
 
 # In an order that is not the stored one.
-PLAYERS = ["c", "a", "b"]  # in an order that is not the stored one
+PLAYERS = ["c", "a", "b"]
 
 
 @pytest.fixture(scope="module")

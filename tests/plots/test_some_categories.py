@@ -17,7 +17,7 @@ COUNTS = (
 )
 
 
-PLAYERS = ["c", "a", "b"]  # in an order that is not the stored one
+PLAYERS = ["c", "a", "b"]
 
 
 @pytest.fixture(scope="module")

@@ -25,7 +25,7 @@ def beats(draws: DrawsLike, a: Label, b: Label) -> DataArray:
     Parameters
     ----------
     draws
-        What `Posterior.sample` returned, or an array of shape (chain, draw, category).
+        A run of `Posterior.sample`, or an array of shape (chain, draw, category).
     a, b
         Two labels.
 

@@ -30,12 +30,12 @@ def reliability(
     Parameters
     ----------
     draws
-        What `Posterior.sample` returned, or an array of shape (chain, draw, category).
+        A run of `Posterior.sample`, or an array of shape (chain, draw, category).
     outcomes
         Triples (label, within, count): `count` outcomes `label`, given that they lay in `within`,
         a list of labels, or None for all.  Equal sets are put together.
     bins
-        How many bins of equal width between 0 and 1.
+        Number of bins of equal width between 0 and 1.
 
     Returns
     -------

@@ -31,7 +31,7 @@ def log_likelihood(draws: DrawsLike, pieces: Iterable[ConditionalCounts]) -> Dat
     Parameters
     ----------
     draws
-        What `Posterior.sample` returned, or an array of shape (chain, draw, category).
+        A run of `Posterior.sample`, or an array of shape (chain, draw, category).
     pieces
         The data piece by piece, each over the draws' categories, in any order.
 

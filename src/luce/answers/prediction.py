@@ -41,7 +41,7 @@ def log_predictive(draws: DrawsLike, new_counts: ConditionalCounts) -> Estimate:
     Parameters
     ----------
     draws
-        What `Posterior.sample` returned, or an array of shape (chain, draw, category).
+        A run of `Posterior.sample`, or an array of shape (chain, draw, category).
     new_counts
         Counts over the same categories, in any order.
 

@@ -42,7 +42,7 @@ def rank_probabilities(draws: DrawsLike, among: Labels | None = None) -> DataArr
     Parameters
     ----------
     draws
-        What `Posterior.sample` returned, or an array of shape (chain, draw, category).
+        A run of `Posterior.sample`, or an array of shape (chain, draw, category).
     among
         Rank these only, as if the others did not take part: without ties and home advantage, say.
 

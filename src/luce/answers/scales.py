@@ -36,7 +36,7 @@ def shares(
     Parameters
     ----------
     draws
-        What `Posterior.sample` returned, or an array of shape (chain, draw, category).
+        A run of `Posterior.sample`, or an array of shape (chain, draw, category).
     among
         The labels on offer; all unless given.
     groups
