@@ -49,7 +49,7 @@ class Posterior:
     >>> counts = ConditionalCounts(["a", "b", "c"]).observe({"b": 2}, without=["a"])
     >>> posterior = Posterior(counts, concentration=2.0)
     >>> posterior.structure
-    3 categories in 2 atoms: the sets nest, so every draw is exact and independent.
+    3 categories: the sets nest, so every draw is exact and independent.
     >>> posterior.mean().values.round(3)
     array([0.333, 0.444, 0.222])
     """

@@ -279,7 +279,7 @@ def test_cores_have_no_closed_form(quantity: str) -> None:
     with pytest.raises(NotExactError) as caught:
         getattr(posterior, quantity)(**options)
     assert caught.value.cores == 1
-    assert "6 atoms and 5 sets" in str(caught.value)
+    assert "5 sets overlap among 6 groups" in str(caught.value)
     assert instead in str(caught.value)
     two = ConditionalCounts(8)
     for pair in ([0, 1], [1, 2], [4, 5], [5, 6]):

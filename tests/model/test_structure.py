@@ -1,6 +1,9 @@
+import re
+
 """Atoms, cores and the module tree against a comparison of every set with every other."""
 
 import itertools
+import re
 from collections import Counter
 from collections.abc import Callable
 
@@ -342,22 +345,36 @@ def test_labels_and_order_do_not_matter() -> None:
 
 def test_said_in_a_sentence() -> None:
     exact = Posterior(ConditionalCounts("abc").observe({"b": 2}, without="a")).structure
-    assert repr(exact) == (
-        "3 categories in 2 atoms: the sets nest, so every draw is exact and independent."
-    )
-    assert repr(paper_posterior(10).structure) == (
-        "10 categories in 6 atoms: 1 core of 6 atoms and 5 sets must be simulated, "
+    assert repr(exact) == "3 categories: the sets nest, so every draw is exact and independent."
+    assert exact.details == "3 categories in 2 atoms, no core"
+    paper = paper_posterior(10).structure
+    assert repr(paper) == (
+        "10 categories: 5 sets overlap among 6 groups of categories, which are simulated together; "
         "the rest is exact."
     )
-    assert repr(Posterior(ConditionalCounts(1)).structure).startswith("1 category in 1 atom: ")
-    assert repr(Posterior(ConditionalCounts(4)).structure).startswith("4 categories in 1 atom: ")
+    assert paper.details == "10 categories in 6 atoms, 1 core (6 atoms and 5 sets)"
+    assert repr(Posterior(ConditionalCounts(1)).structure).startswith("1 category: the sets nest")
+    path = ConditionalCounts(3).observe({0: 1}, within=[0, 1]).observe({1: 1}, within=[1, 2])
+    assert repr(Posterior(path).structure) == (
+        "3 categories: 2 sets overlap among all of them, which are simulated together."
+    )
+
+
+def test_several_places_are_named_apart() -> None:
     two = ConditionalCounts("abcdefgh")
     for members in ["ab", "bc", "ef", "fg", "gh"]:
         two = two.observe({members[0]: 1}, within=members)
-    sentence = repr(Posterior(two).structure)
-    assert "2 cores (" in sentence
-    assert "3 atoms and 2 sets" in sentence
-    assert "4 atoms and 3 sets" in sentence
+    structure = Posterior(two).structure
+    places = re.search(r"overlap in 2 places \((.*)\), which", repr(structure))
+    assert places is not None
+    assert sorted(places[1].split("; ")) == [
+        "2 sets among 3 categories",
+        "3 sets among 4 categories",
+    ]
+    assert "2 cores (" in structure.details
+    assert "3 atoms and 2 sets" in structure.details
+    assert "place 1: " in str(structure)
+    assert "place 2: " in str(structure)
 
 
 def test_the_oracle_itself() -> None:

@@ -9,11 +9,12 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 from arviz_stats.base import array_stats
+from lib.toy_plans import check_draws
 from scipy.signal import lfilter
 from scipy.stats import rankdata
 
 import luce
-from luce.sampling.convergence import warn_if_not_converged, worst_rhat_and_ess
+from luce.sampling.convergence import worst_rhat_and_ess
 
 Floats = npt.NDArray[np.float64]
 
@@ -93,7 +94,7 @@ def test_a_shifted_chain_is_caught(shift: float) -> None:
     assert ess < 400
     assert rhat == pytest.approx(float(array_stats.rhat(x, **AXES)[0]), rel=0.1)
     with pytest.warns(luce.ConvergenceWarning):
-        warn_if_not_converged(x)
+        check_draws(x)
 
 
 def test_a_drifting_chain_is_caught() -> None:
@@ -112,7 +113,7 @@ def test_a_chain_of_another_spread_is_caught(spread: float) -> None:
     assert rhat > 1.05
     assert float(array_stats.rhat(x, method="split", **AXES)[0]) < 1.01
     with pytest.warns(luce.ConvergenceWarning) as caught:
-        warn_if_not_converged(x)
+        check_draws(x)
     assert caught[0].message.rhat == pytest.approx(rhat)  # type: ignore[union-attr]
 
 
@@ -130,17 +131,17 @@ def test_equal_values_share_a_rank() -> None:
 def test_good_chains_are_not_warned_about() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        warn_if_not_converged(autoregressive(0.5, seed=10))
-        warn_if_not_converged(autoregressive(0.5, seed=10, draws=9999))
-        warn_if_not_converged(np.ones((4, 100, 2)))
+        check_draws(autoregressive(0.5, seed=10))
+        check_draws(autoregressive(0.5, seed=10, draws=9999))
+        check_draws(np.ones((4, 100, 2)))
 
 
 def test_short_chains_are_warned_about() -> None:
     with pytest.warns(luce.ConvergenceWarning, match="3 draws a chain are too few") as caught:
-        warn_if_not_converged(autoregressive(0.0, seed=11, draws=3))
+        check_draws(autoregressive(0.0, seed=11, draws=3))
     assert np.isnan(caught[0].message.rhat)  # type: ignore[union-attr]
     with pytest.warns(luce.ConvergenceWarning, match="effective sample size") as caught:
-        warn_if_not_converged(autoregressive(0.9, seed=11, draws=200))
+        check_draws(autoregressive(0.9, seed=11, draws=200))
     x = autoregressive(0.9, seed=11, draws=200)
     assert caught[0].message.ess == worst_rhat_and_ess(x)[1]  # type: ignore[union-attr]
 
@@ -155,7 +156,7 @@ def test_at_most_two_thousand_draws_and_a_hundred_categories_are_looked_at() -> 
     x = autoregressive(0.0, seed=13, chains=2, draws=20_000)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        warn_if_not_converged(x)
+        check_draws(x)
     x[:, ::10] = autoregressive(0.995, seed=14, chains=2, draws=2000)
     with pytest.warns(luce.ConvergenceWarning, match="every 10th draw"):
-        warn_if_not_converged(x)
+        check_draws(x)

@@ -22,6 +22,7 @@ import pytest
 import scipy.optimize as optimize
 import scipy.stats as stats
 import xarray as xr
+from lib.planned import sample_planned
 from scipy.linalg import eigh
 from scipy.special import gammaln
 from test_kernel_primitives import Chain, expand, problem_of, random_chains, sorted_by_kind
@@ -36,9 +37,8 @@ from luce.kernels.problem import Problem, gamma_spreads
 from luce.kernels.random import new_bits
 from luce.kernels.star_bound import star_bound
 from luce.paper.examples import paper_posterior
-from luce.sampling import chains as chain_loop
 from luce.sampling import laplace
-from luce.sampling.convergence import _ess
+from luce.sampling.convergence import effective_sizes
 from luce.sampling.envelope import MOST_ATOMS, fit_envelope
 
 Floats = npt.NDArray[np.float64]
@@ -125,7 +125,7 @@ def two_kinds() -> Posterior:
 
 
 def core_problem(post: Posterior, q: int = 0) -> Problem:
-    return post._shapes.core_problem(q)
+    return post.model.shapes.core_problem(q)
 
 
 def sample(post: Posterior, draws: int, **options: Any) -> xr.DataTree:
@@ -351,9 +351,9 @@ def shares(name: str) -> tuple[float, float, float]:
                 own, problem, state, np.zeros(4), False, out, np.empty(4000), None
             )
     logs = np.log(logs)
-    slowest = _ess((logs @ inside @ directions[:, -1])[..., None])[0]
+    slowest = effective_sizes((logs @ inside @ directions[:, -1])[..., None])[0]
     predicted = laplace.fit_curvature(problem)[1]
-    return predicted, float(slowest) / 32_000, float(_ess(logs).min()) / 32_000
+    return predicted, float(slowest) / 32_000, float(effective_sizes(logs).min()) / 32_000
 
 
 @pytest.mark.parametrize("name", MIXING)
@@ -838,13 +838,12 @@ def test_threads_change_nothing(make: Callable[[], Posterior], method: str) -> N
             np.testing.assert_array_equal(stat.values, other["sample_stats"][name].values)
 
 
-def test_hamiltonian_moves_are_made_however_small_the_chunks(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_hamiltonian_moves_are_made_however_small_the_chunks() -> None:
     """With hundreds of thousands of categories a chunk is one draw."""
-    post = path(30)
-    monkeypatch.setattr(chain_loop, "_CHUNK_STEPS", 1)
-    tree = sample(post, 400, warmup=100, method="hamiltonian")
+    how: dict[str, Any] = {"draws": 400, "warmup": 100, "method": "hamiltonian"}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        tree = sample_planned(path(30), seed=1000 * SEED + 1, chunk_steps=1, **how)
     odds = np.log(values(tree)[..., 0] / values(tree)[..., -1])
     # About 0.7 by sweeps alone, and 0 with moves.
     lag = [np.corrcoef(chain[1:], chain[:-1])[0, 1] for chain in odds]

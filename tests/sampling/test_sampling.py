@@ -20,12 +20,12 @@ import numpy.typing as npt
 import pytest
 import xarray as xr
 from arviz_stats.base import array_stats
+from lib.planned import sample_planned
 
 import luce
 from luce import ConditionalCounts, ConvergenceWarning, Posterior
 from luce.errors import DataError, MethodError
 from luce.paper.examples import paper_posterior
-from luce.sampling import chains as chain_loop
 from luce.sampling.progress import ctrl_c_noted
 
 Floats = npt.NDArray[np.float64]
@@ -137,12 +137,14 @@ def test_chunks_change_nothing(
     nested: Posterior,
     method: str,
     steps: int,
-    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     post = nested if method == "exact" else core
-    whole = sample(post, 60, method=method, log_probabilities=True)
-    monkeypatch.setattr(chain_loop, "_CHUNK_STEPS", steps)
-    parts = sample(post, 60, method=method, log_probabilities=True)
+    how: dict[str, Any] = {"draws": 60, "warmup": 5, "seed": SEED + 1, "method": method}
+    how["log_probabilities"] = True
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        whole = sample_planned(post, **how)
+        parts = sample_planned(post, **how, chunk_steps=steps)
     if method == "metropolis":  # a chunk starts from exp(log p)
         np.testing.assert_allclose(values(whole), values(parts), rtol=1e-9)
     else:

@@ -18,12 +18,14 @@ import numpy as np
 
 from luce._types import FloatArray, IntArray, RecordArray
 from luce.counts.family import SetFamily
+from luce.counts.labels import plural
 
 if TYPE_CHECKING:
     from luce.kernels.problem import Problem
     from luce.kernels.structure.module_tree import ModuleTree
 
-_MOST_SHOWN = 10  # cores
+# Cores that are printed with their methods, and cores that the first sentence names.
+_MOST_SHOWN, _MOST_NAMED = 10, 3
 
 
 @dataclass(frozen=True, eq=False)
@@ -153,27 +155,64 @@ class Structure:
         if self.choices is None or self.is_exact:
             return repr(self)
         lines = self.choices()
-        shown = [f"core {q + 1}: {line}" for q, line in enumerate(lines[:_MOST_SHOWN])]
+        if len(lines) == 1:
+            return f"{self!r}\nmethod: {lines[0]}"
+        shown = [f"place {q + 1}: {line}" for q, line in enumerate(lines[:_MOST_SHOWN])]
         if len(lines) > _MOST_SHOWN:
-            shown.append(f"... and {len(lines) - _MOST_SHOWN:,} more cores")
+            shown.append(f"... and {len(lines) - _MOST_SHOWN:,} more places")
         return "\n".join([repr(self), *shown])
 
     def __repr__(self) -> str:
-        atoms = f"{self.n_categories:,} categories in {self.n_atoms:,} atoms"
-        if self.n_categories == self.n_atoms == 1:
-            atoms = "1 category in 1 atom"
-        elif self.n_atoms == 1:
-            atoms = f"{self.n_categories:,} categories in 1 atom"
+        whole = plural(self.n_categories, "category", "categories")
         if self.is_exact:
-            return f"{atoms}: the sets nest, so every draw is exact and independent."
-        sizes = [f"{c.n_atoms:,} atoms and {c.n_sets:,} sets" for c in self.cores[:3]]
-        if len(self.cores) == 1:
-            return f"{atoms}: 1 core of {sizes[0]} must be simulated, the rest is exact."
-        more = ", ..." if len(self.cores) > 3 else ""
+            return f"{whole}: the sets nest, so every draw is exact and independent."
+        if len(self.cores) > 1:
+            first = [" among ".join(self._place(core)) for core in self.cores[:_MOST_NAMED]]
+            more = "; ..." if len(self.cores) > _MOST_NAMED else ""
+            return (
+                f"{whole}: sets overlap in {len(self.cores):,} places ({'; '.join(first)}{more}), "
+                "which are simulated one by one; the rest is exact."
+            )
+        (core,) = self.cores
+        if core.n_atoms == self.n_categories:
+            overlap = plural(core.n_sets, "set")
+            return f"{whole}: {overlap} overlap among all of them, which are simulated together."
+        sets, cells = self._place(core)
         return (
-            f"{atoms}: {len(self.cores):,} cores ({'; '.join(sizes)}{more}) must be simulated, "
+            f"{whole}: {sets} overlap among {cells}, which are simulated together; "
             "the rest is exact."
         )
+
+    @property
+    def details(self) -> str:
+        """The same in the words of docs/structure.md: atoms and cores."""
+        atoms = plural(self.n_atoms, "atom")
+        head = f"{plural(self.n_categories, 'category', 'categories')} in {atoms}"
+        sizes = [f"{c.n_atoms:,} atoms and {c.n_sets:,} sets" for c in self.cores[:_MOST_SHOWN]]
+        if not sizes:
+            return f"{head}, no core"
+        more = "; ..." if len(self.cores) > _MOST_SHOWN else ""
+        return f"{head}, {plural(len(self.cores), 'core')} ({'; '.join(sizes)}{more})"
+
+    def _place(self, core: Core) -> tuple[str, str]:
+        """Count in words the sets of a core, and the categories among which they overlap."""
+        single = (self._module_sizes[core.cells] == 1).all()
+        cells = (
+            plural(core.n_atoms, "category", "categories")
+            if single
+            else (f"{core.n_atoms:,} groups of categories")
+        )
+        return plural(core.n_sets, "set"), cells
+
+    @cached_property
+    def _module_sizes(self) -> FloatArray:
+        """Number of categories in each module."""
+        from luce.kernels.dirichlet_tree import add_up
+
+        tree = self.tree
+        sizes = np.bincount(tree.holder, minlength=len(tree.parent)).astype(np.float64)
+        add_up(tree.parent, sizes)
+        return sizes
 
 
 def structure_of(family: SetFamily) -> Structure:

@@ -18,8 +18,8 @@ def paper_posterior(n: int = 10) -> Posterior:
 
     Examples
     --------
-    >>> paper_posterior(10).structure
-    10 categories in 6 atoms: 1 core of 6 atoms and 5 sets must be simulated, the rest is exact.
+    >>> paper_posterior(10).structure.details
+    '10 categories in 6 atoms, 1 core (6 atoms and 5 sets)'
     """
     if n < 4 or n % 2:
         raise DataError(f"n = {n}; an even number of at least 4 is needed.")

@@ -1,7 +1,7 @@
 """Arrays of a run on a disk, in blocks of draws, one file a block.
 
 A block of a chain is one chunk of a Zarr array: raw little-endian doubles of shape (1, block, ...),
-the last one padded with nan.  So any reader of Zarr reads it, and writing a block is writing a file.
+the last one padded with nan.  So any reader of Zarr reads it; writing a block is writing a file.
 """
 
 from __future__ import annotations

@@ -65,20 +65,18 @@ class Chain(Protocol):
         Its number within the run.
     done
         Draws that it has handed to the sink.
-    steps
-        Steps that it has made, warm-up and draws together.
-    expected
-        Steps that it will have made in the end; None where that is not known.
     """
 
     number: int
     done: int
 
     @property
-    def steps(self) -> int: ...
+    def steps(self) -> int:
+        """Steps that it has made, warm-up and draws together."""
 
     @property
-    def expected(self) -> int | None: ...
+    def expected(self) -> int | None:
+        """Steps that it will have made in the end; None where that is not known."""
 
     @property
     def finished(self) -> bool:

@@ -138,7 +138,7 @@ def worst_rhat_and_ess(x: FloatArray) -> tuple[float, float]:
     folded = np.abs(halves - np.median(halves, axis=(0, 1)))
     ranks, folded_ranks = _ranks(halves), _ranks(folded)
     rhat = max(_rhat(ranks).max(), _rhat(folded_ranks).max())
-    return float(rhat), float(_ess(ranks).min())
+    return float(rhat), float(effective_sizes(ranks).min())
 
 
 def worst_ess(x: FloatArray) -> float:
@@ -151,7 +151,7 @@ def worst_ess(x: FloatArray) -> float:
     if half < 2 or moving.size == 0:
         return float(x.shape[0] * x.shape[1])
     halves = np.concatenate([moving[:, :half], moving[:, -half:]])
-    return float(_ess(_ranks(halves)).min())
+    return float(effective_sizes(_ranks(halves)).min())
 
 
 def ess_of_mean(x: FloatArray) -> float:
@@ -160,7 +160,7 @@ def ess_of_mean(x: FloatArray) -> float:
     if half < 2 or np.ptp(x) == 0:
         return float(x.size)
     halves = np.concatenate([x[:, :half], x[:, -half:]])
-    return float(_ess(halves[:, :, None])[0])
+    return float(effective_sizes(halves[:, :, None])[0])
 
 
 def _ranks(x: FloatArray) -> FloatArray:
@@ -185,7 +185,8 @@ def _rhat(x: FloatArray) -> FloatArray:
         return np.asarray(np.sqrt((n - 1) / n + between / within))
 
 
-def _ess(x: FloatArray) -> FloatArray:
+def effective_sizes(x: FloatArray) -> FloatArray:
+    """Effective sample size of each variable of (chain, draw, variable), chains taken as given."""
     m, n, _ = x.shape
     centred = x - x.mean(axis=1, keepdims=True)
     power = np.abs(np.fft.rfft(centred, 2 * n, axis=1)) ** 2
