@@ -2,14 +2,12 @@
 
 import numpy as np
 import pytest
-from lib.pictures import names, overlapping, shades, shown_texts, some_draws, with_logs
+from lib.pictures import names, overlapping, shades, shown_texts, some_draws
 from matplotlib.figure import Figure
 
 import luce
 from luce import plots
-from luce.answers.view import read_labelled
 from luce.errors import DataError
-from luce.plots.excerpt import of_categories, of_draws
 from luce.plots.heatmaps import named_ranks, transition_heatmap
 
 
@@ -111,15 +109,15 @@ def test_a_transition_matrix_is_drawn_into_given_axes() -> None:
     assert names(ax, "x") == ["a", "b", "rest"]
 
 
-def test_excerpts_keep_what_they_are_asked_to_keep() -> None:
-    logs = np.log(some_draws(4).values)
-    x = read_labelled(with_logs(logs))
-    few = of_categories(x, np.array([2, 0]))["posterior"]
-    assert few["category"].values.tolist() == ["c", "a"]
-    np.testing.assert_allclose(few["log_probabilities"].values, logs[:, :, [2, 0]])
-    np.testing.assert_allclose(few["probabilities"].values, np.exp(logs[:, :, [2, 0]]))
-    rows = of_draws(x, np.array([0, 201]))["posterior"]["log_probabilities"].values
-    np.testing.assert_allclose(rows, [[logs[0, 0], logs[1, 1]]])
+def test_pictures_of_some() -> None:
+    draws = some_draws(5, ["a", "b", "tie", "c", "home"])
+    some = ["c", "a", "b"]
+    ax = plots.rank_heatmap(draws, among=some)
+    assert sorted(names(ax)) == ["a", "b", "c"]
+    order = luce.answers.expected_order(draws, among=some)
+    wanted = luce.rank_probabilities(draws, among=some).sel(category=order)
+    np.testing.assert_allclose(shades(ax), wanted)
+    assert shades(plots.win_matrix(draws, among=some)).shape == (3, 3)
 
 
 def test_the_number_of_rows_is_whole() -> None:

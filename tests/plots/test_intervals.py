@@ -5,6 +5,7 @@ import pytest
 from lib.pictures import lines, names, shades, some_draws, with_logs
 from matplotlib.figure import Figure
 
+import luce
 from luce import plots
 from luce.errors import DataError, MethodError
 from luce.plots.canvas import height_of
@@ -120,6 +121,24 @@ def test_names_are_left_out_where_there_is_no_room() -> None:
     assert height_of(2) < height_of(30) < height_of(1000) == height_of(2000)
 
 
+def test_strengths_on_shared_axes_show_everything() -> None:
+    left, right = Figure().subplots(1, 2, sharex=True)
+    plots.strengths([[[0.6, 0.4], [0.5, 0.5]]], ax=left)
+    plots.strengths([[[0.95, 0.05], [0.99, 0.01]]], ax=right)
+    low, high = right.get_xlim()
+    assert low == 0.0
+    assert high >= 0.99
+
+
+def test_elo_of_some_begins_where_it_is_told() -> None:
+    draws = some_draws(5, ["a", "b", "tie", "c", "home"])
+    some = ["c", "a", "b"]
+    ax = plots.strengths(draws, scale="elo", reference="a", at=1000.0, among=some)
+    mean = luce.elo(draws, "a", 1000.0, among=some).mean(("chain", "draw"))
+    np.testing.assert_allclose(ax.lines[0].get_xdata(), mean.sel(category=names(ax)))
+    assert "1000" in ax.get_xlabel()
+
+
 def test_wrong_questions() -> None:
     draws = some_draws(4, list("abcd"))
     with pytest.raises(MethodError, match=r"scale = 'odds' was given; .*'log-odds'"):
@@ -128,5 +147,5 @@ def test_wrong_questions() -> None:
         plots.strengths(draws, reference="a")
     with pytest.raises(DataError, match="'z' is not a category"):
         plots.strengths(draws, scale="elo", reference="z")
-    with pytest.raises(DataError, match="90 was given; a number between 0 and 1"):
+    with pytest.raises(DataError, match="ci_prob = 90 was given; a number between 0 and 1"):
         plots.shares(draws, ci_prob=90)

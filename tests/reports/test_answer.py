@@ -32,8 +32,8 @@ def test_a_report_holds_the_numbers_of_the_summary(chains: xr.DataTree, drawn: P
     table = luce.summary(chains, 0.8, sort=True)
     assert found["Category"] == [str(label) for label in table.categories]
     for head, column in {
-        "Mean": "mean", "80 % interval": "10%", "P(best)": "p_best", "Rank": "rank",
-        "Rank, 80 %": "rank_10%", "ESS": "ess", "R-hat": "rhat",
+        "Mean": "mean", "80 % interval": "eti80_lb", "P(best)": "p_best", "Rank": "rank",
+        "Rank, 80 %": "rank_lb", "ESS": "ess_bulk", "R-hat": "r_hat",
     }.items():  # fmt: skip
         values = [float(x) if x else np.nan for x in found[head]]
         np.testing.assert_allclose(values, table[column], rtol=1e-12, err_msg=head)
@@ -50,7 +50,7 @@ def test_shown_numbers_are_rounded(exact: xr.DataTree, tmp_path: Path) -> None:
     table = luce.summary(exact, sort=True)
     html = luce.report(exact, tmp_path / "a.html", pictures=False).read_text()
     assert f">{table['mean'][0]:.3f}</td>" in html
-    assert f">{table['5%'][0]:.3f} to {table['95%'][0]:.3f}</td>" in html
+    assert f">{table['eti90_lb'][0]:.3f} to {table['eti90_ub'][0]:.3f}</td>" in html
     assert f"<strong>{table['p_best'].max():.3f}</strong>" in html
 
 
@@ -155,12 +155,16 @@ def test_the_role_of_a_variable_decides(chains: xr.DataTree) -> None:
         run["posterior"] = xr.DataTree(chains["posterior"].to_dataset().assign(extra))
         return find(run, 0.9)
 
-    assert findings(home=home, hidden=hidden).parameters.names == ["hidden"]
+    found = findings(home=home, hidden=hidden)
+    assert found.parameters is not None
+    assert found.parameters.categories == ["hidden"]
+    assert len(found.judged) == found.n  # the hidden one never moves
     roles = {
         "home": home.assign_attrs(role="parameter"),
         "hidden": hidden.assign_attrs(role="latent"),
     }
     found = findings(**roles)
-    assert found.parameters.names == ["home[day]", "home[night]"]
+    assert found.parameters is not None
+    assert found.parameters.categories == ["home[day]", "home[night]"]
     np.testing.assert_allclose(found.parameters["mean"], values.mean(axis=(0, 1)))
     assert found.judged.names[-2:] == ["the home[day]", "the home[night]"]

@@ -17,5 +17,5 @@ def test_findings_are_of_the_run(chains: xr.DataTree) -> None:
     order = [list("abcd").index(c) if c in "abcd" else 4 for c in found.table.categories]
     np.testing.assert_allclose(found.log_odds, odds.mean(axis=(0, 1))[order])
     assert [label for group in found.comparable for label in group].count("unseen") == 1
-    assert len(found.parameters) == 0
+    assert found.parameters is None
     assert len(found.judged) == 5

@@ -25,7 +25,7 @@ def test_pictures_are_described_by_their_numbers(chains: xr.DataTree, drawn: Pat
     strengths, ranks, wins, traces, lags, check = described
     table = luce.summary(chains, 0.8, sort=True)
     first = f"\u2068{table.categories[0]}\u2069"
-    assert f"{first} {table['mean'][0]:.3f} ({table['10%'][0]:.3f} to" in strengths
+    assert f"{first} {table['mean'][0]:.3f} ({table['eti80_lb'][0]:.3f} to" in strengths
     order = luce.answers.expected_order(chains)
     best = luce.rank_probabilities(chains).sel(category=order[0]).to_numpy()
     assert f"\u2068{order[0]}\u2069 rank {best.argmax() + 1} ({best.max():.3f})" in ranks

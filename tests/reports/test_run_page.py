@@ -60,7 +60,7 @@ def test_the_command(
 def test_mistakes(exact: xr.DataTree, tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"ends in \.html"):
         luce.report(exact, tmp_path / "a.nc")
-    with pytest.raises(DataError, match=r"1\.5 was given; a number between 0 and 1"):
+    with pytest.raises(DataError, match=r"ci_prob = 1\.5 was given; a number between 0 and 1"):
         luce.report(exact, tmp_path / "a.html", ci_prob=1.5)
     with pytest.raises(DataError, match="run"):
         luce.report(np.ones((1, 1, 1)), tmp_path / "a.html")  # type: ignore[arg-type]

@@ -105,7 +105,9 @@ def test_open_ended_models_have_a_remainder(open_ended: xr.DataTree, tmp_path: P
     assert "First states of sequences 3, drawn from the base" in said
     assert "The number of states is open" in said
     assert "remainder" in table_of(written)["State"]
-    assert {"concentration", "base concentration"} == set(find(open_ended, 0.9).parameters.names)
+    parameters = find(open_ended, 0.9).parameters
+    assert parameters is not None
+    assert set(parameters.categories) == {"concentration", "base_concentration"}
 
 
 def test_rows_that_were_not_kept_are_missed(tmp_path: Path) -> None:

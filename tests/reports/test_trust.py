@@ -47,7 +47,7 @@ def one_chain_apart(first: float) -> np.ndarray:
 def test_verdicts_on_chains() -> None:
     white, shifted, apart = WHITE, one_chain_apart(1.4), one_chain_apart(9.0)
     assert trust.judge(find(made_up(white), 0.9)).kind == "good"
-    worst = luce.summary(made_up(shifted))["rhat"].max()
+    worst = luce.summary(made_up(shifted))["r_hat"].max()
     assert 1.01 < worst < 1.05
     found = checks_of(made_up(shifted))
     assert found["R-hat"].kind == "mixed"

@@ -165,12 +165,12 @@ def test_numbers_are_those_of_the_library(
     columns = {head: [row[j][1] for row in rows] for j, head in enumerate(heads)}
     wanted = {
         "Mean": table["mean"],
-        "90 % interval": table["5%"],
+        "90 % interval": table["eti90_lb"],
         "P(best)": table["p_best"],
         "Rank": table["rank"],
-        "Rank, 90 %": table["rank_5%"],
-        "ESS": table["ess"],
-        "R-hat": table["rhat"],
+        "Rank, 90 %": table["rank_lb"],
+        "ESS": table["ess_bulk"],
+        "R-hat": table["r_hat"],
     }
     if name != "hostile":  # there "mean" is a label
         by_label = luce.elo(run).mean(("chain", "draw")).to_numpy().tolist()
@@ -210,8 +210,8 @@ def test_verdict(name: str, kind: str, words: str, runs: Any, pages: dict[str, P
 def test_worst_numbers_are_told(runs: dict[str, Any]) -> None:
     table = luce.summary(runs["bad"])
     found = {check.what: str(check.found) for check in trust.judge(find(runs["bad"], 0.9)).checks}
-    assert f"{table['rhat'].max():.3f}" in found["R-hat"]
-    assert f"{table['ess'].min():,.0f}" in found["Effective sample size"]
+    assert f"{table['r_hat'].max():.3f}" in found["R-hat"]
+    assert f"{table['ess_bulk'].min():,.0f}" in found["Effective sample size"]
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,7 @@ import numpy as np
 from luce._types import IntArray, Label, Labels
 from luce.answers.diagnostics import autocorrelation as autocorrelation_of
 from luce.answers.diagnostics import ess
-from luce.answers.given import read_draws
-from luce.answers.view import read_labelled
+from luce.answers.view import DrawsView
 from luce.plots.canvas import CHAINS, GREY, drawing_rows, require_matplotlib
 from luce.plots.label_text import names_of
 
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from xarray import DataArray
 
-    from luce.answers.given import DrawsLike
+    from luce.answers.view import DrawsLike
 
 _DEFAULT = 4  # categories drawn unless they are named
 _MOST_POINTS = 4000  # points of lines; more make smaller files as an image
@@ -57,7 +56,9 @@ def trace(
     >>> [ax.get_title(loc="left") for ax in luce.plots.trace(draws, ["c", "a"])]
     ['c', 'a']
     """
-    return _draw_lines(read_draws(draws), draws, categories, "draw", "probability", ax)
+    x = DrawsView.of(draws)
+    p = x.labelled(x.probabilities, ("chain", "draw", "category"), "probabilities")
+    return _draw_lines(p, x, categories, "draw", "probability", ax)
 
 
 def autocorrelation(
@@ -91,9 +92,10 @@ def autocorrelation(
     >>> axes[0].lines[0].get_ydata().round(2)
     array([ 1.  , -0.75,  0.5 ])
     """
-    count = read_draws(draws).sizes["draw"]
-    found = autocorrelation_of(draws, min(100, count - 1) if lags is None else lags)
-    axes = _draw_lines(found, draws, categories, "lag", "autocorrelation", ax)
+    x = DrawsView.of(draws)
+    count = x.probabilities.shape[1]
+    found = autocorrelation_of(x, min(100, count - 1) if lags is None else lags)
+    axes = _draw_lines(found, x, categories, "lag", "autocorrelation", ax)
     band = 1.96 / np.sqrt(count)
     for each in axes:
         each.axhspan(-band, band, color=GREY, alpha=0.2, linewidth=0, zorder=0)
@@ -104,7 +106,7 @@ def autocorrelation(
 
 def _draw_lines(
     values: DataArray,
-    draws: DrawsLike,
+    x: DrawsView,
     categories: Labels | None,
     along: str,
     words: str,
@@ -115,8 +117,7 @@ def _draw_lines(
     `values` have dimensions (chain, along, category).
     """
     require_matplotlib()
-    x = read_labelled(draws)
-    numbers = _slowest(draws) if categories is None else x.numbers(categories, "categories")
+    numbers = _slowest(x) if categories is None else x.numbers(categories, "categories")
     labels: list[Label] = list(x.categories)
     names = names_of(labels, numbers.tolist(), 60)
     rows = len(numbers)
@@ -160,9 +161,9 @@ def _name_chains(ax: Axes, chains: int) -> None:
         handle.set(linewidth=2.0, alpha=1.0)
 
 
-def _slowest(draws: DrawsLike) -> IntArray:
+def _slowest(x: DrawsView) -> IntArray:
     """Return the categories with the smallest effective sample size, those that never move last."""
-    sizes = ess(draws).values
+    sizes = ess(x).values
     return np.argsort(np.where(np.isnan(sizes), np.inf, sizes), kind="stable")[:_DEFAULT]
 
 

@@ -12,7 +12,7 @@ from luce.answers.held_out import reliability as reliability_of
 from luce.answers.prediction import posterior_predictive
 from luce.answers.rank_uniformity import band_of
 from luce.answers.scales import shares as shares_of
-from luce.answers.view import BLOCK, LabelledDraws, read_labelled, tails
+from luce.answers.view import DrawsView, tail_of
 from luce.counts.counts import ConditionalCounts
 from luce.counts.labels import plural
 from luce.errors import DataError
@@ -26,7 +26,6 @@ from luce.plots.canvas import (
     name_rows,
     require_matplotlib,
 )
-from luce.plots.excerpt import evenly, of_draws
 from luce.plots.intervals import Spread, draw_intervals, interval_words, most_rows, spread_of
 from luce.plots.label_text import names_of
 
@@ -34,7 +33,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from xarray import DataArray, Dataset
 
-    from luce.answers.given import DrawsLike
+    from luce.answers.view import DrawsLike
 
 _MOST_REPLICATES = 1000  # more do not make the picture any better
 _FEWEST_REPLICATES = 100
@@ -100,13 +99,13 @@ def predictive_check(
     ['b', 'a', 'c']
     """
     require_matplotlib()
-    tails(ci_prob)
+    tail_of(ci_prob)
     most_rows(most)
-    x = read_labelled(draws)
+    x = DrawsView.of(draws)
     if isinstance(counts, ConditionalCounts):
         rows = _by_category(x, counts, most, seed)
     else:
-        rows = _by_set(x, draws, counts, most, seed)
+        rows = _by_set(x, counts, most, seed)
     spread = spread_of(rows.replicated, ci_prob)
     names = names_of(list(x.categories), rows.numbers)
     places = len(rows.numbers) + len(rows.headings)
@@ -248,7 +247,7 @@ def _draw_observed(ax: Axes, rows: _Rows, spread: Spread) -> None:
             ax.plot(x, y, "D", markersize=6, label=words, zorder=4, clip_on=False, **look)
 
 
-def _by_category(x: LabelledDraws, counts: ConditionalCounts, most: int, seed: SeedLike) -> _Rows:
+def _by_category(x: DrawsView, counts: ConditionalCounts, most: int, seed: SeedLike) -> _Rows:
     """Replicate the share of times each category was the outcome, over all sets together."""
     from scipy.sparse import csr_array
 
@@ -256,10 +255,10 @@ def _by_category(x: LabelledDraws, counts: ConditionalCounts, most: int, seed: S
     kept = _replicating(x, cells)
     seeds = seed if isinstance(seed, np.random.SeedSequence) else np.random.SeedSequence(seed)
     # Replicates of one part at a time, since each takes the sets' expanded size.
-    parts = np.array_split(kept, min(len(kept), 1 + len(kept) * cells // BLOCK))
+    parts = np.array_split(kept, min(len(kept), 1 + len(kept) * cells // x.block))
     sums = []
     for rows, own in zip(parts, seeds.spawn(len(parts)), strict=True):
-        part = posterior_predictive(of_draws(x, rows), counts, own)
+        part = posterior_predictive(x.one_chain(rows), counts, own)
         numbers = np.array([x.categories.index[c] for c in part["category"].values.tolist()])
         here = (np.arange(len(numbers)), numbers)
         adding = csr_array((np.ones(len(numbers)), here), (len(numbers), x.n_categories))
@@ -278,20 +277,19 @@ def _by_category(x: LabelledDraws, counts: ConditionalCounts, most: int, seed: S
 
 
 def _by_set(
-    x: LabelledDraws,
-    draws: DrawsLike,
+    x: DrawsView,
     outcomes: Iterable[tuple[Label, Labels | None, float]],
     most: int,
     seed: SeedLike,
 ) -> _Rows:
     """Replicate the share of times each category was the outcome, set by set."""
-    cells = reliability_of(draws, outcomes)
+    cells = reliability_of(x, outcomes)
     number = cells["number"].values
     if (number % 1 != 0).any():
         broken = float(number[number % 1 != 0][0])
         raise DataError(f"a set has {broken:g} outcomes; whole numbers can be replicated.")
     rng = np.random.default_rng(seed)
-    kept = of_draws(x, _replicating(x, int(cells.sizes["cell"])))
+    kept = x.one_chain(_replicating(x, int(cells.sizes["cell"])))
     sets = cells["set"].values
     first = np.flatnonzero(np.diff(sets, prepend=-1))
     found: list[tuple[FloatArray, FloatArray]] = []
@@ -318,7 +316,7 @@ def _by_set(
     return _Rows(numbers, observed, _replicates(replicated), np.array(at, np.float64), headings)
 
 
-def _heading(x: LabelledDraws, members: list[int], total: int) -> _Heading:
+def _heading(x: DrawsView, members: list[int], total: int) -> _Heading:
     words = plural(total, "outcome")
     if len(members) == x.n_categories:
         return f"{words}, all possible:", {}
@@ -327,9 +325,9 @@ def _heading(x: LabelledDraws, members: list[int], total: int) -> _Heading:
     return f"{words} among {', '.join(names.texts)}{more}:", names.look
 
 
-def _replicating(x: LabelledDraws, cells: int) -> IntArray:
+def _replicating(x: DrawsView, cells: int) -> IntArray:
     """Choose the draws to replicate data from, fewer where the data has many cells."""
-    return evenly(x, int(np.clip(_MOST_CELLS / cells, _FEWEST_REPLICATES, _MOST_REPLICATES)))
+    return x.evenly(int(np.clip(_MOST_CELLS / cells, _FEWEST_REPLICATES, _MOST_REPLICATES)))
 
 
 def _replicates(values: FloatArray) -> DataArray:

@@ -10,7 +10,7 @@ import numpy as np
 from luce._types import BoolArray, FloatArray, IntArray, Label, Labels
 from luce.answers.comparisons import win_matrix as wins_of
 from luce.answers.ranks import expected_order, rank_probabilities
-from luce.answers.view import LabelledDraws, read_labelled
+from luce.answers.view import DrawsView
 from luce.plots.canvas import (
     GREY,
     add_scale,
@@ -21,7 +21,6 @@ from luce.plots.canvas import (
     require_matplotlib,
     room_for,
 )
-from luce.plots.excerpt import of_categories
 from luce.plots.intervals import most_rows
 from luce.plots.label_text import names_of
 
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
     from matplotlib.colors import Normalize
     from matplotlib.image import AxesImage
 
-    from luce.answers.given import DrawsLike
+    from luce.answers.view import DrawsLike
 
 _RANK = 24  # points of width that the number of a rank needs
 _ANNOTATED = 12  # largest number of rows and columns whose cells hold numbers
@@ -72,9 +71,9 @@ def rank_heatmap(
     require_matplotlib()
     from matplotlib.colors import PowerNorm
 
-    x = read_labelled(draws, among)
-    order = _best(x, expected_order(draws, among), most_rows(most))
-    table = rank_probabilities(draws, among).values[order]
+    x = DrawsView.of(draws, among)
+    order = _best(x, expected_order(x), most_rows(most))
+    table = rank_probabilities(x).values[order]
     ranks = [str(rank + 1) for rank in range(len(order))]
     if x.n_categories > most:
         beyond = table[:, most:].sum(axis=1, keepdims=True)
@@ -136,9 +135,9 @@ def win_matrix(
     require_matplotlib()
     from matplotlib.colors import Normalize
 
-    x = read_labelled(draws, among)
-    order = _best(x, expected_order(draws, among), most_rows(most))
-    table = wins_of(of_categories(x, order)).values
+    x = DrawsView.of(draws, among)
+    order = _best(x, expected_order(x), most_rows(most))
+    table = wins_of(x.take(order)).values
     names = names_of(list(x.categories), order.tolist(), 20)
     rows = len(order)
     side = max(1.8, 0.42 * rows) if rows <= _ANNOTATED else min(height_of(rows), 9.0)
@@ -198,7 +197,7 @@ def transition_heatmap(
     return axes
 
 
-def _best(x: LabelledDraws, order: list[Label], most: int) -> IntArray:
+def _best(x: DrawsView, order: list[Label], most: int) -> IntArray:
     """Return the numbers of the categories with the best expected ranks."""
     place: dict[Label, int] = dict(x.categories.index)
     return np.array([place[label] for label in order[:most]])

@@ -10,7 +10,7 @@ import numpy as np
 from luce._types import FloatArray, IntArray, Label, Labels
 from luce.answers.scales import elo, intervals, log_odds
 from luce.answers.scales import shares as shares_of
-from luce.answers.view import LabelledDraws, read_labelled, tails
+from luce.answers.view import DrawsView, tail_of
 from luce.counts.labels import some
 from luce.errors import DataError, MethodError
 from luce.plots.canvas import BLUE, GREY, drawing, height_of, name_rows, require_matplotlib
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from xarray import DataArray, Dataset
 
-    from luce.answers.given import DrawsLike
+    from luce.answers.view import DrawsLike
 
 _SCALES = ("probability", "log-odds", "elo")
 _INNER = 0.5  # probability of the interval drawn as a thick line
@@ -38,7 +38,7 @@ def strengths(
     draws: DrawsLike,
     *,
     scale: str = "probability",
-    reference: Label = "mean",
+    reference: Label | None = None,
     at: float = 1500.0,
     ci_prob: float = 0.9,
     among: Labels | None = None,
@@ -56,7 +56,7 @@ def strengths(
     scale
         "probability", "log-odds" or "elo".
     reference
-        What log odds and Elo are relative to: a label, or "mean" of those drawn.
+        What log odds and Elo are relative to: a label, or None for the mean of those drawn.
     at
         The reference's points of Elo.
     ci_prob
@@ -77,10 +77,10 @@ def strengths(
     ['b', 'c', 'a']
     """
     require_matplotlib()
-    tails(ci_prob)
-    x = read_labelled(draws, among)
+    tail_of(ci_prob)
+    x = DrawsView.of(draws, among)
     chosen = np.arange(x.n_categories)
-    values, words, look = _scaled(draws, x, scale, reference, at, among)
+    values, words, look = _scaled(x, scale, reference, at)
     axes = _draw_dots(values, chosen, list(x.categories), ci_prob, most, words, ax)
     axes.xaxis.label.set(**look)
     if scale == "probability":
@@ -119,10 +119,10 @@ def shares(
     ['56 %  (39–73)', '44 %  (27–61)']
     """
     require_matplotlib()
-    tails(ci_prob)
-    x = read_labelled(draws)
+    tail_of(ci_prob)
+    x = DrawsView.of(draws)
     chosen = x.numbers(among, "among")
-    values = 100 * shares_of(draws, among)
+    values = 100 * shares_of(x, among)
 
     def numbers(spread: Spread) -> list[str]:
         return [
@@ -176,32 +176,23 @@ def most_rows(most: object) -> int:
 
 
 def _scaled(
-    draws: DrawsLike,
-    x: LabelledDraws,
-    scale: str,
-    reference: Label,
-    at: float,
-    among: Labels | None,
+    x: DrawsView, scale: str, reference: Label | None, at: float
 ) -> tuple[DataArray, str, dict[str, Any]]:
     """Convert draws to a scale; return them, the axis label, and the text properties it needs."""
     if scale not in _SCALES:
         raise MethodError(f"scale = {scale!r} was given; {some(_SCALES)} are possible.")
-    mean = isinstance(reference, str) and reference == "mean"
     if scale == "probability":
-        if not mean:
+        if reference is not None:
             raise MethodError(
                 f"reference = {reference!r} was given, but probabilities are against nothing; "
                 'choose scale="log-odds" or scale="elo".'
             )
-        p = np.exp(x.values) if x.are_logs else x.values
-        return x.labelled(p, ("chain", "draw", "category"), "probabilities"), "probability", {}
+        p = x.labelled(x.probabilities, ("chain", "draw", "category"), "probabilities")
+        return p, "probability", {}
     known = x.categories
-    if scale == "elo":
-        found = elo(draws, reference, at, among)
-    else:
-        found = log_odds(draws, reference, among)
+    found = elo(x, reference, at) if scale == "elo" else log_odds(x, reference)
     whom, look = "the mean", {}
-    if reference in known.index:
+    if reference is not None:
         names = names_of(list(known), [known.index[reference]])
         whom, look = names.texts[0], names.look
     words = f"Elo points, {whom} being {at:g}" if scale == "elo" else f"log odds against {whom}"

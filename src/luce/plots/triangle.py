@@ -9,16 +9,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from luce._types import FloatArray, IntArray
-from luce.answers.view import LabelledDraws, read_labelled
+from luce.answers.view import DrawsView
 from luce.errors import DataError
 from luce.plots.canvas import GREY, add_scale, drawing, require_matplotlib
-from luce.plots.excerpt import evenly
 from luce.plots.label_text import names_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from luce.answers.given import DrawsLike
+    from luce.answers.view import DrawsLike
 
 _CORNERS = np.array([[0.0, 0.0], [1.0, 0.0], [0.5, np.sqrt(0.75)]])
 _PIXELS = 150  # of the image along the lower side
@@ -50,7 +49,7 @@ def simplex(draws: DrawsLike, *, ax: Axes | None = None) -> Axes:
     ['a', 'b', 'c']
     """
     require_matplotlib()
-    x = read_labelled(draws)
+    x = DrawsView.of(draws)
     if x.n_categories != 3:
         raise DataError(
             f"a triangle shows 3 categories; the draws have {x.n_categories}. "
@@ -59,7 +58,7 @@ def simplex(draws: DrawsLike, *, ax: Axes | None = None) -> Axes:
     names = names_of(list(x.categories), range(3), 18)
     with drawing(ax, 5.2, 4.2) as axes:
         _shade(axes, x)
-        points = _points(x, evenly(x, _SHOWN)) @ _CORNERS
+        points = _points(x, x.evenly(_SHOWN)) @ _CORNERS
         axes.plot(*points.T, ".", color="white", markersize=3.0, markeredgewidth=0, alpha=0.45)
         axes.lines[-1].set(rasterized=True, zorder=2)
         axes.plot(*_CORNERS[[0, 1, 2, 0]].T, color=GREY, linewidth=1.0, zorder=3)
@@ -72,7 +71,7 @@ def simplex(draws: DrawsLike, *, ax: Axes | None = None) -> Axes:
     return axes
 
 
-def _shade(ax: Axes, x: LabelledDraws) -> None:
+def _shade(ax: Axes, x: DrawsView) -> None:
     """Draw the density as an image, cut along the sides."""
     from matplotlib import colormaps
     from matplotlib.patches import Polygon
@@ -95,7 +94,7 @@ def _shade(ax: Axes, x: LabelledDraws) -> None:
     add_scale(ax, image, "density, flat = 1", (0.93, 0.3, 0.03, 0.6))
 
 
-def _points(x: LabelledDraws, rows: IntArray | slice) -> FloatArray:
+def _points(x: DrawsView, rows: IntArray | slice) -> FloatArray:
     """Return some draws of all chains, normalised to add up to 1."""
     values = x.values.reshape(-1, 3)[rows]
     p = np.exp(values - values.max(axis=1, keepdims=True)) if x.are_logs else values

@@ -10,7 +10,7 @@ import numpy as np
 from luce.counts.labels import plural
 from luce.page.document import Badge, Cell, Folded, Inline, Name, Number, Page, Strong
 from luce.page.words import shortened
-from luce.reports.findings import TOLD_APART, ChoiceFindings, Findings
+from luce.reports.findings import TOLD_APART, ChoiceFindings, Findings, in_words
 from luce.reports.formatting import decimals_for, number_cell, percent, probability
 
 MOST_ROWS = 5000  # of a table; a browser takes about a second to lay them out
@@ -58,23 +58,24 @@ def write_table(page: Page, found: ChoiceFindings, most: int = MOST_ROWS) -> Non
 
 def write_parameters(page: Page, found: Findings) -> None:
     """Add the table of parameters that were drawn besides the compared probabilities, if any."""
-    x, outer = found.parameters, percent(found.ci_prob)
-    if not len(x):
+    x = found.parameters
+    if x is None:
         return
+    low, high = found.ends_of(x)
     rows: list[list[Cell]] = [
         [
-            Folded(name),
+            Folded(in_words(name)),
             number_cell(x["mean"][i], ".3g"),
-            Number(f"{x['low'][i]:.3g} to {x['high'][i]:.3g}", float(x["low"][i])),
-            number_cell(x["ess"][i], ",.0f"),
-            number_cell(x["rhat"][i], ".3f"),
+            Number(f"{low[i]:.3g} to {high[i]:.3g}", float(low[i])),
+            number_cell(x["ess_bulk"][i], ",.0f"),
+            number_cell(x["r_hat"][i], ".3f"),
         ]
-        for i, name in enumerate(x.names[:MOST_ROWS])
+        for i, name in enumerate(x.categories[:MOST_ROWS])
     ]
-    left = len(x) - len(rows)
+    left = len(x.categories) - len(rows)
     more = f" {left:,} more are left out." if left else ""
     page.table(
-        ["Parameter", "Mean", f"{outer} interval", "ESS", "R-hat"],
+        ["Parameter", "Mean", f"{percent(found.ci_prob)} interval", "ESS", "R-hat"],
         rows,
         caption=f"Parameters of the model that were drawn, too.{more}",
         numeric=range(1, 5),
@@ -133,8 +134,8 @@ def rank_columns(found: Findings) -> list[Column]:
 def diagnostic_columns(found: Findings) -> list[Column]:
     """Declare the columns of effective sample size and R-hat."""
     return [
-        Column("ESS", lambda i: number_cell(found.table["ess"][i], ",.0f")),
-        Column("R-hat", lambda i: number_cell(found.table["rhat"][i], ".3f")),
+        Column("ESS", lambda i: number_cell(found.table["ess_bulk"][i], ",.0f")),
+        Column("R-hat", lambda i: number_cell(found.table["r_hat"][i], ".3f")),
     ]
 
 
@@ -202,6 +203,6 @@ def _explain(page: Page, found: ChoiceFindings) -> None:
             "missing, because some probabilities are too small to be stored: draw again with "
             "log_probabilities=True"
         )
-    if np.isnan(found.table["rhat"]).any():
+    if np.isnan(found.table["r_hat"]).any():
         words["–"] = "nothing to compute: too few draws or chains, or no variation"
     page.facts(words)

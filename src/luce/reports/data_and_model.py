@@ -123,12 +123,14 @@ def _prior(found: ChoiceFindings) -> str:
     gamma = found.posterior.prior.hyperprior
     if gamma is not None:
         x = found.parameters
-        i = x.names.index("concentration")
+        assert x is not None
+        i = x.categories.index("concentration")
+        low, high = found.ends_of(x)
         return (
             "A Dirichlet distribution with one concentration for all categories, which is not "
             f"known and was drawn too. Its own prior is a gamma distribution of shape "
             f"{gamma.shape:g} and rate {gamma.rate:g}, its posterior mean {x['mean'][i]:.3g}, with "
-            f"{percent(found.ci_prob)} between {x['low'][i]:.3g} and {x['high'][i]:.3g}."
+            f"{percent(found.ci_prob)} between {low[i]:.3g} and {high[i]:.3g}."
         )
     a = found.posterior.concentration
     if (a == a[0]).all():

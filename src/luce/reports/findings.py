@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import product
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from luce._types import BoolArray, FloatArray, IntArray, Label
-from luce.answers.diagnostics import ess, mcse, rhat
-from luce.answers.given import read_draws
 from luce.answers.ranks import tie_groups
 from luce.answers.scales import log_odds
 from luce.answers.summaries import Summary, summary
-from luce.answers.view import tails
+from luce.answers.view import DrawsView, tail_of
 from luce.counts.comparability import comparable_groups, prior_only
 from luce.errors import DataError
 from luce.posterior import Posterior, posterior_of
@@ -26,32 +22,32 @@ from luce.sequences.hdp_runs import Transitions, transitions_of
 if TYPE_CHECKING:
     from xarray import DataArray, DataTree
 
-    from luce.answers.given import DrawsLike
     from luce.sequences.hdp import HDPTransitions
 
 TOLD_APART = 0.95  # probability from which on two categories count as different
 
 
 @dataclass(frozen=True, eq=False)
-class Quantities:
-    """Scalar quantities with their posterior moments, intervals and diagnostics.
+class Judged:
+    """Quantities that convergence is judged by.
 
     Parameters
     ----------
     names
         The quantities in words.
-    columns
-        Maps "mean", "sd", "low", "high", "ess", "rhat" and "mcse" to arrays, one entry a quantity.
+    r_hat, ess
+        R-hat and bulk effective sample size.
+    relative_mcse
+        Monte Carlo standard error of the mean, as a share of the standard deviation.
     """
 
     names: list[str]
-    columns: dict[str, FloatArray]
+    r_hat: FloatArray
+    ess: FloatArray
+    relative_mcse: FloatArray
 
     def __len__(self) -> int:
         return len(self.names)
-
-    def __getitem__(self, column: str) -> FloatArray:
-        return self.columns[column]
 
     def worst(self, values: FloatArray, largest: bool) -> tuple[float, str]:
         """Return the largest or smallest value and its quantity; nan where any value is missing."""
@@ -71,15 +67,15 @@ class Findings:
         The draws, with their data and settings.
     ci_prob
         The probability of all intervals.
-    compared
-        Draws of the probabilities that are compared with each other, as `luce.summary` reads them.
+    view
+        The same draws, read once.
     table
-        Summary of these.
+        Summary of the probabilities that are compared with each other, and of the parameters.
     """
 
     run: DataTree
     ci_prob: float
-    compared: DrawsLike
+    view: DrawsView
     table: Summary
 
     subjects: ClassVar[str] = "categories"  # the compared probabilities in a word
@@ -112,19 +108,22 @@ class Findings:
     @property
     def ends(self) -> tuple[FloatArray, FloatArray]:
         """Lower and upper ends of the intervals."""
-        below, above = list(self.table.columns)[2:4]
-        return self.table[below], self.table[above]
+        return self.ends_of(self.table)
+
+    def ends_of(self, table: Summary) -> tuple[FloatArray, FloatArray]:
+        """Read lower and upper ends of the intervals of a summary."""
+        name = f"eti{round(100 * self.ci_prob, 10):g}"
+        return table[f"{name}_lb"], table[f"{name}_ub"]
 
     @property
     def rank_ends(self) -> tuple[IntArray, IntArray]:
         """Lower and upper ends of the intervals of ranks."""
-        below, above = list(self.table.columns)[2:4]
-        return self.table[f"rank_{below}"], self.table[f"rank_{above}"]
+        return self.table["rank_lb"], self.table["rank_ub"]
 
     @cached_property
     def tie_groups(self) -> list[list[Label]]:
         """Categories that cannot be told from the first of their group, best group first."""
-        return tie_groups(self.compared, TOLD_APART)
+        return tie_groups(self.view, TOLD_APART)
 
     @cached_property
     def group(self) -> IntArray:
@@ -132,31 +131,27 @@ class Findings:
         of = {label: g for g, group in enumerate(self.tie_groups, 1) for label in group}
         return np.array([of[label] for label in self.table.categories])
 
-    @cached_property
-    def parameters(self) -> Quantities:
+    @property
+    def parameters(self) -> Summary | None:
         """Summary of what was drawn for the model as a whole, such as a concentration."""
-        stored = self.run["posterior"].to_dataset()
-        entries = [
-            (f"{name}{place}".replace("_", " "), values)
-            for name, variable in stored.data_vars.items()
-            if is_parameter(variable)
-            for place, values in _entries(variable)
-        ]
-        return _summarised(entries, self.ci_prob)
+        return self.table.parameters
 
     @cached_property
-    def judged(self) -> Quantities:
-        """Compared probabilities that vary, and all parameters: what convergence is judged by."""
-        table, drawn = self.table, read_draws(self.compared)
-        ranges = np.ptp(drawn.to_numpy(), axis=(0, 1))
-        spread = dict(zip(drawn["category"].to_numpy().tolist(), ranges, strict=True))
-        moved = np.array([spread[label] > 0 for label in table.categories])
-        names = [name for name, yes in zip(self.names, moved, strict=True) if yes]
-        columns = {
-            name: np.r_[table[name][moved], self.parameters[name]]
-            for name in ("sd", "ess", "rhat", "mcse")
-        }
-        return Quantities([*names, *(f"the {name}" for name in self.parameters.names)], columns)
+    def judged(self) -> Judged:
+        """Compared probabilities and parameters that vary."""
+        rows = _varying(self.table, self.view)
+        names = [self.names[i] for i in rows]
+        parts = [{name: values[rows] for name, values in self.table.columns.items()}]
+        drawn = self.view.parameters
+        if self.parameters is not None and drawn is not None:
+            rows = _varying(self.parameters, drawn)
+            names += [f"the {in_words(self.parameters.categories[i])}" for i in rows]
+            parts.append({name: values[rows] for name, values in self.parameters.columns.items()})
+        r_hat, ess, mcse, sd = (
+            np.concatenate([part[name] for part in parts])
+            for name in ("r_hat", "ess_bulk", "mcse_mean", "sd")
+        )
+        return Judged(names, r_hat, ess, mcse / sd)
 
 
 @dataclass(frozen=True, eq=False)
@@ -185,18 +180,11 @@ class ChoiceFindings(Findings):
     @cached_property
     def log_odds(self) -> FloatArray | None:
         """Mean log odds against the mean of all; None where draws are stored as 0."""
-        import xarray as xr
-
-        # Numbers instead of labels, one of which may be "mean".
-        stored = self.run["posterior"].to_dataset()
-        labels = stored["category"].to_numpy().tolist()
-        kept = [x for x in ("probabilities", "log_probabilities") if x in stored]
-        bare = stored[kept].assign_coords(category=np.arange(len(labels)))
         try:
-            odds = log_odds(xr.DataTree.from_dict({"posterior": bare})).to_numpy()
+            odds = log_odds(self.view).to_numpy()
         except DataError:
             return None
-        place = {label: i for i, label in enumerate(labels)}
+        place = {label: i for i, label in enumerate(self.view.categories)}
         order = [place[label] for label in self.table.categories]
         return np.asarray(odds.mean(axis=(0, 1))[order])
 
@@ -246,42 +234,23 @@ class TransitionFindings(Findings):
 
 def find(run: DataTree, ci_prob: float) -> ChoiceFindings | TransitionFindings:
     """Summarise a run; refuse anything that is no run."""
-    tails(ci_prob)
+    tail_of(ci_prob)
     if getattr(run, "attrs", {}).get("model") == "transitions":
         model, data = transitions_of(run)
-        base = run["posterior"].to_dataset()["base"].rename(state="category")
-        return TransitionFindings(
-            run, ci_prob, base, summary(base, ci_prob, sort=True), model, data
-        )
+        view = DrawsView.of(run)
+        table = summary(view, ci_prob, sort=True)
+        return TransitionFindings(run, ci_prob, view, table, model, data)
     posterior = posterior_of(run)
-    return ChoiceFindings(run, ci_prob, run, summary(run, ci_prob, sort=True), posterior)
+    view = DrawsView.of(run)
+    return ChoiceFindings(run, ci_prob, view, summary(view, ci_prob, sort=True), posterior)
 
 
-def is_parameter(variable: DataArray) -> bool:
-    """Tell whether a variable belongs to the model as a whole: by its role, else by its size."""
-    role = variable.attrs.get("role", "parameter" if variable.ndim == 2 else "competitor")
-    return bool(role == "parameter")
+def in_words(name: object) -> str:
+    """Write the name of a parameter without underscores."""
+    return str(name).replace("_", " ")
 
 
-def _entries(variable: DataArray) -> Iterator[tuple[str, FloatArray]]:
-    """Go through the entries of a variable: place in brackets, and draws of shape (chain, draw)."""
-    others = [str(dim) for dim in variable.dims if dim not in ("chain", "draw")]
-    values = variable.transpose(*others, "chain", "draw").to_numpy()
-    labels = [names_of(variable[dim].to_numpy().tolist()) for dim in others]
-    for place in product(*(range(len(each)) for each in labels)):
-        words = ", ".join(each[i] for each, i in zip(labels, place, strict=True))
-        yield f"[{words}]" if words else "", values[place]
-
-
-def _summarised(entries: Sequence[tuple[str, FloatArray]], ci_prob: float) -> Quantities:
-    """Summarise scalar quantities, each given by a name and draws of shape (chain, draw)."""
-    columns = ("mean", "sd", "low", "high", "ess", "rhat", "mcse")
-    if not entries:
-        return Quantities([], {name: np.empty(0) for name in columns})
-    x = np.stack([values for _, values in entries], axis=2)
-    tail = tails(ci_prob)
-    low, high = np.quantile(x, [tail, 1 - tail], axis=(0, 1))
-    moments = [x.mean(axis=(0, 1)), x.std(axis=(0, 1)), low, high]
-    diagnostics = [np.asarray(of(x)) for of in (ess, rhat, mcse)]
-    names = [name for name, _ in entries]
-    return Quantities(names, dict(zip(columns, [*moments, *diagnostics], strict=True)))
+def _varying(table: Summary, view: DrawsView) -> IntArray:
+    """Return the rows of a summary whose draws vary."""
+    ranges = np.ptp(view.probabilities, axis=(0, 1))
+    return np.flatnonzero([ranges[view.categories.index[label]] > 0 for label in table.categories])

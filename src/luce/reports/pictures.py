@@ -11,9 +11,7 @@ import numpy as np
 from luce._types import Label
 from luce.answers.comparisons import win_matrix
 from luce.answers.diagnostics import autocorrelation
-from luce.answers.given import read_draws
 from luce.answers.ranks import expected_order, rank_probabilities
-from luce.answers.view import read_labelled
 from luce.counts.labels import plural
 from luce.errors import DataError, LuceError
 from luce.page.document import Page, Panel
@@ -21,7 +19,6 @@ from luce.plots import autocorrelation as draw_autocorrelation
 from luce.plots import predictive_check, rank_heatmap, strengths, trace
 from luce.plots import win_matrix as draw_wins
 from luce.plots.canvas import require_matplotlib
-from luce.plots.excerpt import of_categories
 from luce.plots.heatmaps import transition_heatmap
 from luce.reports.formatting import decimals_for, listed, names_of, percent, probability, spoken
 
@@ -80,7 +77,8 @@ def write_chain_pictures(page: Page, found: Findings, sizes: PictureSizes | None
     if found.independent or found.n < 2 or found.draws < 4:
         return
     most = sizes or PictureSizes()
-    order = np.argsort(np.nan_to_num(found.table["ess"], nan=np.inf), kind="stable")[: most.lines]
+    effective = np.nan_to_num(found.table["ess_bulk"], nan=np.inf)
+    order = np.argsort(effective, kind="stable")[: most.lines]
     slowest = [found.table.categories[int(i)] for i in order]
     names = [found.names[int(i)] for i in order]
     page.figure(
@@ -99,7 +97,7 @@ def write_check_picture(
     if isinstance(check, str):
         return
     most = (sizes or PictureSizes()).described
-    axes = predictive_check(found.run, found.posterior.counts, ci_prob=found.ci_prob)
+    axes = predictive_check(found.view, found.posterior.counts, ci_prob=found.ci_prob)
     low, high = check.ends(found.ci_prob)
     out = (check.recorded < low) | (check.recorded > high)
     outside = [spoken(found.names[check.rows[k]]) for k in np.flatnonzero(out)[:most]]
@@ -122,7 +120,7 @@ def _strengths(
     subject: str = "Probability of each category",
     caption: str = "",
 ) -> Panel:
-    axes = strengths(found.compared, ci_prob=found.ci_prob, most=most.dots)
+    axes = strengths(found.view, ci_prob=found.ci_prob, most=most.dots)
     decimals = decimals_for(found.table["mean"])
     low, high = found.ends
     rows = [
@@ -143,11 +141,11 @@ def _strengths(
 
 
 def _ranks(found: ChoiceFindings, most: PictureSizes) -> Panel:
-    axes = rank_heatmap(found.run, most.ranks)
-    table = rank_probabilities(found.run)
+    axes = rank_heatmap(found.view, most.ranks)
+    table = rank_probabilities(found.view)
     place = {label: i for i, label in enumerate(table["category"].to_numpy().tolist())}
     rows = []
-    order = expected_order(found.run)[: most.described]
+    order = expected_order(found.view)[: most.described]
     for label, name in zip(order, names_of(order), strict=True):
         chances = table.to_numpy()[place[label]]
         likely = int(chances.argmax())
@@ -160,12 +158,12 @@ def _ranks(found: ChoiceFindings, most: PictureSizes) -> Panel:
 def _wins(found: ChoiceFindings, most: PictureSizes) -> list[Panel]:
     """Draw the duels; no panel where two probabilities were stored as 0 in one draw."""
     try:
-        axes = draw_wins(found.run, most.wins)
+        axes = draw_wins(found.view, most.wins)
     except DataError:
         return []
-    order: list[Label] = expected_order(found.run)[: most.described]
-    x = read_labelled(found.run)
-    table = win_matrix(of_categories(x, x.numbers(order, "the best"))).to_numpy()
+    order: list[Label] = expected_order(found.view)[: most.described]
+    x = found.view
+    table = win_matrix(x.take(x.numbers(order, "the best"))).to_numpy()
     names = [spoken(name) for name in names_of(order)]
     over = [f"{names[j]} {probability(table[0, j])}" for j in range(1, len(order))]
     words = (
@@ -205,9 +203,8 @@ def _transitions(found: TransitionFindings, most: PictureSizes) -> Panel:
 
 
 def _traces(found: Findings, slowest: list[Label], names: list[str]) -> Panel:
-    axes = trace(found.compared, slowest)
-    numbers = read_labelled(found.compared).numbers(slowest, "slowest")
-    drawn = read_draws(found.compared).to_numpy()[:, :, numbers]
+    axes = trace(found.view, slowest)
+    drawn = found.view.probabilities[:, :, found.view.numbers(slowest, "slowest")]
     rows = []
     for name, values in zip(names, np.moveaxis(drawn, 2, 0), strict=True):
         means, sd = values.mean(axis=1), float(values.std())
@@ -221,10 +218,10 @@ def _traces(found: Findings, slowest: list[Label], names: list[str]) -> Panel:
 
 
 def _correlations(found: Findings, slowest: list[Label], names: list[str]) -> Panel:
-    axes = draw_autocorrelation(found.compared, slowest)
-    x = read_labelled(found.compared)
+    axes = draw_autocorrelation(found.view, slowest)
+    x = found.view
     lags = min(100, found.draws - 1)
-    table = autocorrelation(found.compared, lags).to_numpy()[:, :, x.numbers(slowest, "slowest")]
+    table = autocorrelation(x, lags).to_numpy()[:, :, x.numbers(slowest, "slowest")]
     # The autocorrelation of a chain that never moved is nan: it is described as 1.
     mean = np.where(np.isnan(table), 1.0, table).mean(axis=0)
     rows = []

@@ -8,7 +8,7 @@ import numpy as np
 
 from luce._types import FloatArray
 from luce.answers.prediction import posterior_predictive
-from luce.answers.view import tails
+from luce.answers.view import tail_of
 from luce.counts.labels import plural
 from luce.errors import DataError
 from luce.page.document import Cell, Folded, Number, Page
@@ -41,7 +41,7 @@ class PredictiveCheck:
 
     def ends(self, ci_prob: float) -> tuple[FloatArray, FloatArray]:
         """Compute lower and upper ends of the replicates' intervals."""
-        tail = tails(ci_prob)
+        tail = tail_of(ci_prob)
         low = np.quantile(self.replicated, tail, axis=0, method="lower")
         return low, np.quantile(self.replicated, 1 - tail, axis=0, method="higher")
 

@@ -111,7 +111,7 @@ def _kind_of_draws(found: Findings) -> Check:
 
 def _rhat(found: Findings) -> Check:
     wanted = f"at most {GOOD_RHAT}; above {LARGEST_RHAT} chains have not met"
-    largest, whose = found.judged.worst(found.judged["rhat"], largest=True)
+    largest, whose = found.judged.worst(found.judged.r_hat, largest=True)
     if found.independent:
         words = _told(f"{largest:.3f}", whose) if whose else "not computed"
         return Check("R-hat", words, "nothing: the draws are independent", "neutral")
@@ -125,7 +125,7 @@ def _rhat(found: Findings) -> Check:
 
 def _ess(found: Findings) -> Check:
     wanted = f"at least {ENOUGH_ESS:.0f}"
-    smallest, whose = found.judged.worst(found.judged["ess"], largest=False)
+    smallest, whose = found.judged.worst(found.judged.ess, largest=False)
     poor = "mixed" if found.independent else "bad"
     if np.isnan(smallest):
         words = f"cannot be computed from {plural(found.draws, 'draw')} a chain"
@@ -140,7 +140,7 @@ def _mcse(found: Findings) -> Check:
     what = "Monte Carlo error of the mean"
     wanted = f"at most {percent(GOOD_MCSE)} of the standard deviation"
     x = found.judged
-    share, whose = x.worst(x["mcse"] / x["sd"], largest=True)
+    share, whose = x.worst(x.relative_mcse, largest=True)
     poor = "mixed" if found.independent else "bad"
     if np.isnan(share):
         words = f"cannot be computed from {plural(found.draws, 'draw')} a chain"

@@ -24,7 +24,7 @@ def sensitivity(
     concentrations: Iterable[float] = (0.25, 0.5, 1.0, 2.0, 4.0),
     draws: int = 1000,
     *,
-    interval: float = 0.9,
+    ci_prob: float = 0.9,
     among: Labels | None = None,
     **options: Any,
 ) -> Dataset:
@@ -38,7 +38,7 @@ def sensitivity(
         Positive numbers, each the prior's parameter of all categories.
     draws
         Draws a chain.
-    interval
+    ci_prob
         Probability that the intervals hold.
     among
         These categories only, ranked as if the others did not take part.
@@ -65,7 +65,7 @@ def sensitivity(
     answers = []
     for a in values:
         run = Posterior(counts, a).sample(draws, **options)
-        answer = intervals(run["posterior"]["probabilities"], interval)
+        answer = intervals(run["posterior"]["probabilities"], ci_prob)
         best = probability_best(run, among=among)
         answer = answer.sel(category=best["category"])
         answer["p_best"] = best
