@@ -24,8 +24,8 @@ from lib.calibration_grid import METHODS, OTHERS, SHAPES, cells  # noqa: E402
 
 from luce.answers.rank_uniformity import p_value_of  # noqa: E402
 from luce.plots.canvas import GREY  # noqa: E402
-from luce.plots.picture import Picture  # noqa: E402
-from luce.plots.rank_curves import rank_curves  # noqa: E402
+from luce.plots.checks import rank_curves  # noqa: E402
+from luce.plots.figure import Picture  # noqa: E402
 
 REPLICATIONS, SEED, LEVEL = 1000, 2026, 1e-4
 

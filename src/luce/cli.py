@@ -265,20 +265,20 @@ def _add_report(commands: Any) -> None:
     parser.add_argument("--out", metavar="PAGE", help=out)
     parser.add_argument("--title", help="heading of the page")
     interval = "probability of the intervals (default %(default)s)"
-    parser.add_argument("--interval", type=float, default=0.9, metavar="P", help=interval)
+    parser.add_argument("--ci-prob", type=float, default=0.9, metavar="P", help=interval)
     parser.set_defaults(run=run_report)
 
 
 def run_report(arguments: argparse.Namespace) -> int:
     """Write a page about a saved run."""
-    from luce.reports.whole import write_report
+    from luce.reports.run_page import write_report
 
     run = Path(arguments.file)
     out = run.with_suffix(".html") if arguments.out is None else Path(arguments.out)
     if not out.parent.is_dir():  # before any work is done
         raise DataError(f"{out} cannot be written: there is no folder {out.parent}.")
     page, trust = write_report(
-        arguments.file, out, title=arguments.title, interval=arguments.interval
+        arguments.file, out, title=arguments.title, ci_prob=arguments.ci_prob
     )
     print(f"{trust.headline}.\nThe page: {page.resolve()}")
     return NOT_CONVERGED if trust.kind == "bad" else 0

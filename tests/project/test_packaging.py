@@ -95,7 +95,7 @@ def test_the_wheel_works_in_a_new_environment(version: str, built: Built, tmp_pa
     assert (told, same) == (luce.__version__, "True")
     assert Path(where).is_relative_to(tmp_path / "new")
     shown = run(tmp_path / "new" / INSIDE / "luce", "demo", folder=tmp_path)
-    assert "rhat" in shown
+    assert "r_hat" in shown
     run(python, "-m", "pip", "check", folder=tmp_path)
 
 

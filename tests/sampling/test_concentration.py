@@ -181,7 +181,7 @@ def test_sensitivity_equals_separate_runs() -> None:
     closed = Posterior(NESTED, 3.0).mean()
     np.testing.assert_allclose(table["mean"].sel(concentration=3.0), closed, atol=0.05)
     wide, narrow = (
-        luce.workflows.sensitivity(NESTED, [1.0], 500, seed=2, interval=x, progress=False)
+        luce.workflows.sensitivity(NESTED, [1.0], 500, seed=2, ci_prob=x, progress=False)
         for x in (0.99, 0.5)
     )
     assert (wide["upper"] > narrow["upper"]).all()

@@ -121,7 +121,7 @@ class CalibrationCheck:
 
         A line leaves the band if, and only if, the check is rejected because of its quantity.
         """
-        from luce.plots.rank_curves import rank_curves
+        from luce.plots.checks import rank_curves
 
         return rank_curves(self.columns, self.quantities, self.draws, self.level, ax=ax)
 

@@ -24,7 +24,7 @@ def sensitivity(
     concentrations: Iterable[float] = (0.25, 0.5, 1.0, 2.0, 4.0),
     draws: int = 1000,
     *,
-    interval: float = 0.9,
+    ci_prob: float = 0.9,
     among: Labels | None = None,
     **options: Any,
 ) -> Dataset:
@@ -38,7 +38,7 @@ def sensitivity(
         Positive numbers, each the prior's parameter of all categories.
     draws
         Draws a chain.
-    interval
+    ci_prob
         Probability of the intervals.
     among
         Categories to compare, ranked as if no others existed; all unless given.
@@ -63,16 +63,16 @@ def sensitivity(
     if not values or len(set(values)) < len(values):
         raise DataError(f"concentrations = {values}; give one or more different numbers.")
     answers = [
-        _answers(Posterior(counts, a).sample(draws, **options), interval, among) for a in values
+        _answers(Posterior(counts, a).sample(draws, **options), ci_prob, among) for a in values
     ]
     index = xr.DataArray(np.asarray(values), dims="concentration", name="concentration")
     return xr.concat(answers, index)
 
 
-def _answers(run: DataTree, interval: float, among: Labels | None) -> Dataset:
+def _answers(run: DataTree, ci_prob: float, among: Labels | None) -> Dataset:
     """Return intervals, probabilities to be best and expected ranks of one run."""
     best = probability_best(run, among=among)
-    answer = intervals(run["posterior"]["probabilities"], interval).sel(category=best["category"])
+    answer = intervals(run["posterior"]["probabilities"], ci_prob).sel(category=best["category"])
     answer["p_best"] = best
     answer["rank"] = expected_ranks(run, among=among)["mean"]
     return answer

@@ -1,4 +1,4 @@
-"""Labels as a picture can show them: on one line, short, different, in letters that exist."""
+"""Labels as text of pictures: one line, short, distinct, in letters that some font has."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from luce._types import Label
 
 _MOST = 26  # characters of a name
-# Fonts that hold stand-ins or parts of formulas, under the numbers of other characters.
+# Fonts that hold stand-ins or parts of formulas at the code points of other characters.
 _NO_LETTERS = ("Last Resort", "cm", "STIXNonUni", "STIXSize")
 
 
@@ -23,23 +23,23 @@ class Names(NamedTuple):
 
     @property
     def look(self) -> dict[str, Any]:
-        """Properties of a text that shows a name, and never takes it for a formula."""
+        """Text properties that show a name as it is, never as a formula."""
         # Slanted and bold fonts have fewer letters.
         upright = {"fontfamily": self.fonts, "fontstyle": "normal", "fontweight": "normal"}
         return {**upright, "parse_math": False, "usetex": False}
 
 
 def names_of(labels: Sequence[Label], numbers: Iterable[int], most: int = _MOST) -> Names:
-    """Name some categories.
+    """Convert the labels of some categories to names.
 
     Parameters
     ----------
     labels
         All labels.
     numbers
-        Which of them.  Names that are alike once shortened get this number after them.
+        Numbers of the categories to name.  Names that are equal once shortened end in them.
     most
-        How many characters a name may have; what is longer loses its middle.
+        Largest number of characters; longer names lose their middle.
     """
     chosen = list(numbers)
     short = [_shortened(_one_line(labels[i]), most) for i in chosen]
@@ -52,13 +52,13 @@ def names_of(labels: Sequence[Label], numbers: Iterable[int], most: int = _MOST)
 
 def _one_line(label: Label) -> str:
     kept = []
-    # No more than what can matter: a label may be a book.
+    # Only both ends of a long label can be shown; it may be a book.
     text = str(label)
     for c in text if len(text) < 4000 else text[:2000] + text[-2000:]:
         kind = unicodedata.category(c)
         if kind in ("Cc", "Zl", "Zp"):
             kept.append(" ")
-        elif kind != "Cf":  # these turn the direction of writing, or show nothing
+        elif kind != "Cf":  # such characters turn the direction of writing, or show nothing
             kept.append(c)
     return " ".join("".join(kept).split()) or repr(text[:_MOST])
 
@@ -71,14 +71,14 @@ def _shortened(text: str, most: int) -> str:
 
 
 def _written(text: str, known: set[str]) -> str:
-    """Put � for letters that no font has; marks on letters are left out."""
+    """Replace letters that no font has by �, and leave out marks that no font has."""
     return "".join(
         c if c in known else "" if unicodedata.category(c).startswith("M") else "�" for c in text
     )
 
 
 def _fonts_for(characters: set[str]) -> tuple[list[str], set[str]]:
-    """Names of fonts, those in use first, and which of the characters they have."""
+    """Choose fonts, those in use first; return their names and the characters they have."""
     from matplotlib.font_manager import FontProperties, findfont
 
     own = [
@@ -87,9 +87,9 @@ def _fonts_for(characters: set[str]) -> tuple[list[str], set[str]]:
     ]
     paths = [findfont(font) for font in own]
     fonts = list(dict.fromkeys(FontProperties(fname=path).get_name() for path in paths))
-    missing = {c for c in characters if not any(ord(c) in _letters(path) for path in paths)}
+    missing = {c for c in characters if not any(ord(c) in letters_of(path) for path in paths)}
     for name, path in _installed() if missing else ():
-        found = {c for c in missing if ord(c) in _letters(path)}
+        found = {c for c in missing if ord(c) in letters_of(path)}
         if found:
             fonts.append(name)
             missing -= found
@@ -99,7 +99,7 @@ def _fonts_for(characters: set[str]) -> tuple[list[str], set[str]]:
 
 
 def _installed() -> list[tuple[str, str]]:
-    """Name and path of every upright font; DejaVu Sans, which comes with matplotlib, first."""
+    """List name and path of every upright font; DejaVu Sans, matplotlib's own, first."""
     from matplotlib.font_manager import fontManager
 
     upright = {
@@ -112,10 +112,11 @@ def _installed() -> list[tuple[str, str]]:
 
 
 @cache
-def _letters(path: str) -> frozenset[int]:
+def letters_of(path: str) -> frozenset[int]:
+    """Read the code points that a font file has; none where the file is broken."""
     from matplotlib.font_manager import get_font
 
     try:
         return frozenset(get_font(path).get_charmap())
-    except (OSError, RuntimeError, ValueError):  # a broken font has none
+    except (OSError, RuntimeError, ValueError):
         return frozenset()

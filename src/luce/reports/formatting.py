@@ -1,4 +1,4 @@
-"""Names and numbers as the report writes them."""
+"""Names and numbers as text and table cells of a report."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from luce._types import FloatArray, Label
 from luce.page.document import Number
 from luce.page.words import shortened
 
-NOTHING = "–"  # where there is no number
+NOTHING = "–"  # stands in place of a number that cannot be computed
 
 
 def names_of(labels: Sequence[Label]) -> list[str]:
-    """Write labels out; those that would look alike, or like nothing, as Python writes them."""
+    """Convert labels to text; labels whose text is blank or not unique are written as in Python."""
     plain = [str(label) for label in labels]
     times = Counter(plain)
     return [
@@ -26,17 +26,17 @@ def names_of(labels: Sequence[Label]) -> list[str]:
 
 
 def spoken(name: str, most: int = 40) -> str:
-    """Shorten a name for a description; marks keep one written from right to left apart."""
+    """Shorten a name for a description, within marks that isolate right-to-left writing."""
     return f"\u2068{shortened(name, most)}\u2069"
 
 
 def listed(parts: Sequence[str]) -> str:
-    """Join words by commas and a last "and"."""
+    """Join parts by commas and a last "and"."""
     return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
 
 
 def percent(share: float) -> str:
-    """Write a share as per cent.
+    """Format a share as per cent.
 
     Examples
     --------
@@ -46,34 +46,41 @@ def percent(share: float) -> str:
     return f"{round(100 * share, 10):g} %"
 
 
-def digits_for(values: FloatArray) -> int:
-    """Decimals that show three digits of a typical probability."""
+def decimals_for(values: FloatArray) -> int:
+    """Return the number of decimals that shows three digits of the median probability."""
     typical = float(np.median(values))
     return min(max(ceil(-log10(typical)) + 2, 3), 6) if typical > 0 else 6
 
 
-def probability(value: float, digits: int = 3) -> str:
-    """Write a probability with so many decimals; 0 and 1 only where it is just that.
+def probability(value: float, decimals: int = 3) -> str:
+    """Format a probability with `decimals` decimals; "0" and "1" only for exactly 0 and 1.
 
     Examples
     --------
     >>> probability(0.12345), probability(0.00001), probability(0.0), probability(0.9999)
     ('0.123', '<0.001', '0', '>0.999')
     """
-    least = 10.0**-digits
+    least = 10.0**-decimals
     if value in (0.0, 1.0):
         return f"{value:.0f}"
     if value < least / 2:
-        return f"<{least:.{digits}f}"
-    return f">{1 - least:.{digits}f}" if value > 1 - least / 2 else f"{value:.{digits}f}"
+        return f"<{least:.{decimals}f}"
+    return f">{1 - least:.{decimals}f}" if value > 1 - least / 2 else f"{value:.{decimals}f}"
 
 
-def cell(value: float, form: str) -> Number:
-    """Put a number into a cell; a dash where there is none."""
+def some_names(names: Sequence[str], most: int, total: int | None = None) -> str:
+    """Name the first `most` of `total` names and count the others."""
+    total = len(names) if total is None else total
+    more = f" and {total - most:,} more" if total > most else ""
+    return ", ".join(names[:most]) + more
+
+
+def number_cell(value: float, form: str) -> Number:
+    """Format a number as a table cell that sorts by its value; a dash for nan."""
     if isnan(value):
         return Number(NOTHING, value)
     text = f"{value:{form}}" if isfinite(value) else "∞"
-    # A minus is as wide as a digit; and nothing is below 0 that is shown as 0.
+    # The minus sign is as wide as a digit; a negative number that rounds to 0 is shown as 0.
     if text.startswith("-"):
         text = text[1:] if not text.strip("-0.,") else f"−{text[1:]}"
     return Number(text, float(value))

@@ -1,4 +1,4 @@
-"""Categories one below the other, the largest first: a dot for the mean, lines for intervals."""
+"""Rows with a dot for the mean and lines for intervals: strengths and shares of categories."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ import numpy as np
 from luce._types import FloatArray, IntArray, Label, Labels
 from luce.answers.scales import elo, intervals, log_odds
 from luce.answers.scales import shares as shares_of
-from luce.answers.view import LabelledDraws, read_labelled, tails
+from luce.answers.view import DrawsView, tail_of
 from luce.counts.labels import some
 from luce.errors import DataError, MethodError
 from luce.plots.canvas import BLUE, GREY, drawing, height_of, name_rows, require_matplotlib
-from luce.plots.names import names_of
+from luce.plots.label_text import names_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from xarray import DataArray
+    from xarray import DataArray, Dataset
 
-    from luce.answers.given import DrawsLike
+    from luce.answers.view import DrawsLike
 
 _SCALES = ("probability", "log-odds", "elo")
-_INNER = 0.5  # the probability of the thick line
+_INNER = 0.5  # probability of the interval drawn as a thick line
 
 
 class Spread(NamedTuple):
@@ -38,14 +38,14 @@ def strengths(
     draws: DrawsLike,
     *,
     scale: str = "probability",
-    reference: Label = "mean",
+    reference: Label | None = None,
     at: float = 1500.0,
-    interval: float = 0.9,
+    ci_prob: float = 0.9,
     among: Labels | None = None,
     most: int = 60,
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw how strong the categories are, the strongest first.
+    """Draw the strengths of the categories, the strongest first.
 
     A dot is the posterior mean, a thin line the central interval, a thick one that of 50 %.
 
@@ -56,15 +56,15 @@ def strengths(
     scale
         "probability", "log-odds" or "elo".
     reference
-        Whom log odds and Elo are against: a label, or "mean" of those drawn.
+        What log odds and Elo are relative to: a label, or None for the mean of those drawn.
     at
         The reference's points of Elo.
-    interval
-        The probability of the thin line.
+    ci_prob
+        Probability of the interval drawn as a thin line.
     among
-        Draw these labels only; probabilities stay what they are among all.
+        Draw these labels only; their probabilities are still those among all categories.
     most
-        How many rows.  Of more categories both ends are drawn: the strongest and the weakest.
+        Largest number of rows.  Of more categories the strongest and the weakest are drawn.
     ax
         Axes to draw into.
 
@@ -77,11 +77,11 @@ def strengths(
     ['b', 'c', 'a']
     """
     require_matplotlib()
-    tails(interval)
-    x = read_labelled(draws, among)
+    tail_of(ci_prob)
+    x = DrawsView.of(draws, among)
     chosen = np.arange(x.n_categories)
-    values, words, look = _scaled(draws, x, scale, reference, at, among)
-    axes = _draw_dots(values, chosen, list(x.categories), interval, most, words, ax)
+    values, words, look = _scaled(x, scale, reference, at)
+    axes = _draw_dots(values, chosen, list(x.categories), ci_prob, most, words, ax)
     axes.xaxis.label.set(**look)
     if scale == "probability":
         _begin_at_zero(axes)
@@ -94,7 +94,7 @@ def shares(
     draws: DrawsLike,
     among: Labels | None = None,
     *,
-    interval: float = 0.9,
+    ci_prob: float = 0.9,
     most: int = 60,
     ax: Axes | None = None,
 ) -> Axes:
@@ -108,7 +108,7 @@ def shares(
         As for `strengths`.
     among
         The labels on offer; all unless given.
-    interval, most, ax
+    ci_prob, most, ax
         As for `strengths`.
 
     Examples
@@ -119,10 +119,10 @@ def shares(
     ['56 %  (39–73)', '44 %  (27–61)']
     """
     require_matplotlib()
-    tails(interval)
-    x = read_labelled(draws)
+    tail_of(ci_prob)
+    x = DrawsView.of(draws)
     chosen = x.numbers(among, "among")
-    values = 100 * shares_of(draws, among)
+    values = 100 * shares_of(x, among)
 
     def numbers(spread: Spread) -> list[str]:
         return [
@@ -131,31 +131,33 @@ def shares(
         ]
 
     words = "share of choices in %"
-    axes = _draw_dots(values, chosen, list(x.categories), interval, most, words, ax, numbers)
+    axes = _draw_dots(values, chosen, list(x.categories), ci_prob, most, words, ax, numbers)
     _begin_at_zero(axes)
     return axes
 
 
 def _begin_at_zero(ax: Axes) -> None:
-    """Let the axis begin at 0, and go on where the data end, of shared axes too."""
+    """Begin the horizontal axis at 0; shared axes keep room for the data of all."""
     ax.collections[-1].sticky_edges.x.append(0.0)
     ax.update_datalim([(0.0, 0.0)], updatey=False)
     ax.autoscale_view(scaley=False)
 
 
-def spread_of(values: DataArray, interval: float) -> Spread:
-    """Mean and intervals over chain and draw, row by row."""
-    outer = intervals(values, interval)
-    inner = intervals(values, _INNER) if interval > _INNER else None
-    ends = [None if d is None else (d["lower"].values, d["upper"].values) for d in (outer, inner)]
-    assert ends[0] is not None
-    return Spread(outer["mean"].values, ends[0], ends[1])
+def spread_of(values: DataArray, ci_prob: float) -> Spread:
+    """Compute mean and intervals over chain and draw, row by row."""
+    outer = intervals(values, ci_prob)
+    inner = intervals(values, _INNER) if ci_prob > _INNER else None
+    return Spread(outer["mean"].values, _ends(outer), None if inner is None else _ends(inner))
 
 
-def interval_words(interval: float) -> str:
-    """Say which intervals the lines are."""
-    outer = f"{round(100 * interval, 10):g} %"
-    return f"{100 * _INNER:g} % and {outer} intervals" if interval > _INNER else f"{outer} interval"
+def _ends(of: Dataset) -> tuple[FloatArray, FloatArray]:
+    return of["lower"].values, of["upper"].values
+
+
+def interval_words(ci_prob: float) -> str:
+    """Name the probabilities of the intervals that are drawn."""
+    outer = f"{round(100 * ci_prob, 10):g} %"
+    return f"{100 * _INNER:g} % and {outer} intervals" if ci_prob > _INNER else f"{outer} interval"
 
 
 def draw_intervals(ax: Axes, at: FloatArray, spread: Spread, color: str = BLUE) -> None:
@@ -166,40 +168,31 @@ def draw_intervals(ax: Axes, at: FloatArray, spread: Spread, color: str = BLUE) 
         ax.hlines(at, *spread.inner, color=color, linewidth=1.6 if dense else 3.6, zorder=2)
 
 
-def whole(most: object) -> int:
-    """Read how many rows there may be."""
+def most_rows(most: object) -> int:
+    """Read the largest number of rows: a whole number from 2 on."""
     if not isinstance(most, (int, np.integer)) or isinstance(most, bool) or most < 2:
         raise DataError(f"most = {most!r} was given; a whole number from 2 on is needed.")
     return int(most)
 
 
 def _scaled(
-    draws: DrawsLike,
-    x: LabelledDraws,
-    scale: str,
-    reference: Label,
-    at: float,
-    among: Labels | None,
+    x: DrawsView, scale: str, reference: Label | None, at: float
 ) -> tuple[DataArray, str, dict[str, Any]]:
-    """Draws on a scale, the scale in words, and how to write these: they may hold a label."""
+    """Convert draws to a scale; return them, the axis label, and the text properties it needs."""
     if scale not in _SCALES:
         raise MethodError(f"scale = {scale!r} was given; {some(_SCALES)} are possible.")
-    mean = isinstance(reference, str) and reference == "mean"
     if scale == "probability":
-        if not mean:
+        if reference is not None:
             raise MethodError(
                 f"reference = {reference!r} was given, but probabilities are against nothing; "
                 'choose scale="log-odds" or scale="elo".'
             )
-        p = np.exp(x.values) if x.are_logs else x.values
-        return x.labelled(p, ("chain", "draw", "category"), "probabilities"), "probability", {}
+        p = x.labelled(x.probabilities, ("chain", "draw", "category"), "probabilities")
+        return p, "probability", {}
     known = x.categories
-    if scale == "elo":
-        found = elo(draws, reference, at, among)
-    else:
-        found = log_odds(draws, reference, among)
+    found = elo(x, reference, at) if scale == "elo" else log_odds(x, reference)
     whom, look = "the mean", {}
-    if reference in known.index:
+    if reference is not None:
         names = names_of(list(known), [known.index[reference]])
         whom, look = names.texts[0], names.look
     words = f"Elo points, {whom} being {at:g}" if scale == "elo" else f"log odds against {whom}"
@@ -210,20 +203,20 @@ def _draw_dots(
     values: DataArray,
     chosen: IntArray,
     labels: list[Label],
-    interval: float,
+    ci_prob: float,
     most: int,
     words: str,
     ax: Axes | None,
     numbers: Callable[[Spread], list[str]] | None = None,
 ) -> Axes:
-    """Draw rows for categories `chosen`, `values` being theirs."""
+    """Draw one row for each category number in `chosen`, whose draws are `values`."""
     order = np.argsort(-values.values.mean(axis=(0, 1)), kind="stable")
-    left_out = max(0, len(order) - whole(most))
+    left_out = max(0, len(order) - most_rows(most))
     upper = len(order) if not left_out else (most + 1) // 2
     shown = np.r_[order[:upper], order[upper + left_out :]]
     at = np.arange(len(shown), dtype=np.float64)
     at[upper:] += 1  # an empty row where some are left out
-    spread = spread_of(values[:, :, shown], interval)
+    spread = spread_of(values[:, :, shown], ci_prob)
     names = names_of(labels, chosen[shown].tolist())
     rows = len(shown) + bool(left_out)
     height = height_of(rows)
@@ -234,14 +227,10 @@ def _draw_dots(
         draw_intervals(axes, at, spread)
         size = 6.0 if rows <= 100 else 2.5
         axes.plot(spread.mean, at, "o", color=BLUE, markersize=size, zorder=3, clip_on=False)
-        axes.set_xlabel(f"{words}: mean, {interval_words(interval)}", parse_math=False)
+        axes.set_xlabel(f"{words}: mean, {interval_words(ci_prob)}", parse_math=False)
         beside = axes.get_yaxis_transform()
         if left_out:
-            axes.axhline(upper, color=GREY, linewidth=0.8, linestyle=(0, (1, 3)))
-            axes.annotate(
-                f"{left_out:,} more between", (0, upper), (-4, 0), beside, "offset points",
-                ha="right", va="center", fontsize=8, style="italic", annotation_clip=False,
-            )  # fmt: skip
+            _note_left_out(axes, left_out, upper)
         if numbers is not None and step == 1:
             small = axes.get_yticklabels()[0].get_fontsize()
             for y, text in zip(at, numbers(spread), strict=True):
@@ -249,3 +238,20 @@ def _draw_dots(
         if rows > 25:  # the bottom is far away
             axes.tick_params(axis="x", top=True, labeltop=True)
     return axes
+
+
+def _note_left_out(ax: Axes, number: int, row: int) -> None:
+    """Draw a dotted line in an empty row, and say how many categories it stands for."""
+    ax.axhline(row, color=GREY, linewidth=0.8, linestyle=(0, (1, 3)))
+    ax.annotate(
+        f"{number:,} more between",
+        xy=(0, row),
+        xytext=(-4, 0),
+        xycoords=ax.get_yaxis_transform(),
+        textcoords="offset points",
+        ha="right",
+        va="center",
+        fontsize=8,
+        style="italic",
+        annotation_clip=False,
+    )

@@ -1,6 +1,6 @@
-"""A figure that is the same file whenever it is the same picture.
+"""A figure whose file depends on the picture alone.
 
-Imported only when something is drawn, since it loads matplotlib.
+A module of its own because it imports matplotlib, which must not load before something is drawn.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ class Picture(Figure):
     """A figure outside pyplot: no window and no state, and nothing to close."""
 
     def savefig(self, fname: Any, **options: Any) -> None:
-        """Save as `Figure.savefig` does; SVG without the date and with names that repeat."""
+        """Save as `Figure.savefig` does; SVG without the date and with reproducible ids."""
         path = fname if isinstance(fname, (str, PurePath)) else ""
         kind = options.get("format") or PurePath(path).suffix[1:] or rcParams["savefig.format"]
         if kind.lower() == "svg":
@@ -26,7 +26,7 @@ class Picture(Figure):
             super().savefig(fname, **options)
 
     def _repr_png_(self) -> bytes:
-        """Show in a notebook, which shows by itself only figures of pyplot."""
+        """Show the figure in a notebook, which by itself shows only figures of pyplot."""
         file = BytesIO()
         self.savefig(file, format="png")
         return file.getvalue()

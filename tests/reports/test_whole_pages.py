@@ -1,4 +1,4 @@
-"""A report says what the run says, to anyone, in a real browser; its lines give the run again."""
+"""Whole pages of all kinds of runs, most of them in a real browser."""
 
 import os
 import re
@@ -8,20 +8,20 @@ import time
 import warnings
 from base64 import b64decode
 from collections.abc import Callable, Iterator
-from html import unescape
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from lib.browser import chromium, visit
+from lib.report_runs import printouts
 
 import luce
-from luce.cli import main
-from luce.reports import pictures, trust
+from luce.reports import trust
 from luce.reports.findings import find
-from luce.reports.whole import write_report
-from luce.sampling.convergence import _ENOUGH_ESS, _LARGEST_RHAT, _LEAST_ACCEPTANCE
+
+# The runs are long enough to be trusted, which takes compiled kernels.
+pytestmark = pytest.mark.compiled
 
 HOSTILE = [
     "<script>alert(1)</script>",
@@ -126,12 +126,6 @@ def pages(folder: Path, runs: dict[str, Any]) -> dict[str, Path]:
     return MadeWhenAsked(written)
 
 
-@pytest.fixture
-def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Leave the pictures out, which take most of the time."""
-    monkeypatch.setattr(pictures, "why_not", lambda: "none")
-
-
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
     with chromium() as program:
@@ -149,9 +143,6 @@ def cells(seen: Any) -> list[list[list[str]]]:
 
 def names(seen: Any) -> list[str]:
     return [row[0][0] for row in cells(seen)]
-
-
-# The numbers.
 
 
 OFTEN = ["chains", "hostile"]
@@ -174,12 +165,12 @@ def test_numbers_are_those_of_the_library(
     columns = {head: [row[j][1] for row in rows] for j, head in enumerate(heads)}
     wanted = {
         "Mean": table["mean"],
-        "90 % interval": table["5%"],
+        "90 % interval": table["eti90_lb"],
         "P(best)": table["p_best"],
         "Rank": table["rank"],
-        "Rank, 90 %": table["rank_5%"],
-        "ESS": table["ess"],
-        "R-hat": table["rhat"],
+        "Rank, 90 %": table["rank_lb"],
+        "ESS": table["ess_bulk"],
+        "R-hat": table["r_hat"],
     }
     if name != "hostile":  # there "mean" is a label
         by_label = luce.elo(run).mean(("chain", "draw")).to_numpy().tolist()
@@ -196,40 +187,6 @@ def test_numbers_are_those_of_the_library(
         )
     else:
         assert "Known from" not in heads
-
-
-def test_shown_numbers_are_rounded(runs: dict[str, Any], pages: dict[str, Path]) -> None:
-    table = luce.summary(runs["exact"], sort=True)
-    html = pages["exact"].read_text()
-    assert f">{table['mean'][0]:.3f}</td>" in html
-    assert f">{table['5%'][0]:.3f} to {table['95%'][0]:.3f}</td>" in html
-    assert f"<strong>{table['p_best'].max():.3f}</strong>" in html
-
-
-def test_lead_says_who_is_best(runs: dict[str, Any], pages: dict[str, Path]) -> None:
-    def lead(name: str) -> str:
-        found = re.search('class="lead">(.*?)</p>', pages[name].read_text(), re.S)
-        assert found
-        return re.sub("<[^>]*>", "", found[1])
-
-    leads = {name: lead(name) for name in ("chains", "one")}
-    best = luce.probability_best(runs["chains"])
-    first = str(best["category"].to_numpy()[int(best.to_numpy().argmax())])
-    assert first in leads["chains"]
-    assert f"{float(best.max()):.3f}" in leads["chains"]
-    assert "1 category is known only from the prior" in leads["chains"]
-    groups = len(luce.tie_groups(runs["chains"]))
-    assert f"fall into {groups} groups" in leads["chains"]
-    assert "only one category" in leads["one"]
-
-
-# Trust.
-
-
-def test_thresholds_are_those_of_the_warning() -> None:
-    assert trust.ENOUGH_ESS == _ENOUGH_ESS
-    assert trust.LARGEST_RHAT == _LARGEST_RHAT
-    assert trust.LEAST_ACCEPTANCE == _LEAST_ACCEPTANCE
 
 
 @pytest.mark.parametrize(
@@ -253,30 +210,8 @@ def test_verdict(name: str, kind: str, words: str, runs: Any, pages: dict[str, P
 def test_worst_numbers_are_told(runs: dict[str, Any]) -> None:
     table = luce.summary(runs["bad"])
     found = {check.what: str(check.found) for check in trust.judge(find(runs["bad"], 0.9)).checks}
-    assert f"{table['rhat'].max():.3f}" in found["R-hat"]
-    assert f"{table['ess'].min():,.0f}" in found["Effective sample size"]
-
-
-@pytest.mark.usefixtures("undrawn")
-def test_interrupted_and_few(runs: dict[str, Any], tmp_path: Path) -> None:
-    run = runs["exact"].copy()
-    run.attrs["interrupted"] = 1
-    assert (
-        "Ctrl-C ended the run after 300 draws" in luce.report(run, tmp_path / "a.html").read_text()
-    )
-    few = luce.posterior_of(runs["two"]).sample(20, seed=1, progress=False)
-    assert trust.judge(find(few, 0.9)).kind == "mixed"
-    single = luce.posterior_of(runs["chains"]).sample(
-        2000, chains=1, seed=1, method="waiting-times", progress=False
-    )
-    assert trust.judge(find(single, 0.9)).kind == "mixed"  # one chain has nobody to agree with
-
-
-# The same again.
-
-
-def printouts(page: Path) -> list[str]:
-    return [unescape(x) for x in re.findall(r"<pre [^>]*>\n(.*?)</pre>", page.read_text(), re.S)]
+    assert f"{table['r_hat'].max():.3f}" in found["R-hat"]
+    assert f"{table['ess_bulk'].min():,.0f}" in found["Effective sample size"]
 
 
 @pytest.mark.parametrize(
@@ -295,40 +230,6 @@ def test_the_lines_give_the_same_draws(
     assert list(again.posterior) == list(run.posterior)
 
 
-HOWS: list[dict[str, Any]] = [
-    {"method": "metropolis", "proposal_concentration": 160.0},
-    {"method": "metropolis"},
-    {"method": "hidden-counts", "reduce": False, "chains": 2},
-    {"log_probabilities": True, "seed": np.random.SeedSequence([3, 4]).spawn(3)[2]},
-]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("how", HOWS, ids=str)
-def test_other_settings_come_back(how: dict[str, Any], runs: Any, tmp_path: Path) -> None:
-    from luce.reports.reproduce import python_lines
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", luce.ConvergenceWarning)
-        run = luce.posterior_of(runs["bad"]).sample(50, **{"seed": 5, "progress": False, **how})
-        luce.save(run, tmp_path / 'a "name".nc')
-        lines = python_lines(find(run, 0.9), str(tmp_path / 'a "name".nc'))
-        assert lines is not None
-        space: dict[str, Any] = {}
-        exec("\n".join(lines), space)
-    again = space["again"].posterior.to_dataset()
-    assert again.equals(run.posterior.to_dataset())
-
-
-@pytest.mark.usefixtures("undrawn")
-def test_a_seed_that_is_no_number_is_not_run(runs: dict[str, Any], tmp_path: Path) -> None:
-    run = runs["two"].copy()
-    run.attrs["seed"] = "__import__('os').system('true')"
-    page = luce.report(run, tmp_path / "a.html")
-    assert "cannot be made again" in page.read_text()
-    assert not any("sample(" in text for text in printouts(page))
-
-
 @pytest.mark.slow
 def test_the_shell_lines_work(folder: Path, pages: dict[str, Path], tmp_path: Path) -> None:
     shell = next(text for text in printouts(pages["one"]) if text.startswith("python - <<"))
@@ -342,68 +243,6 @@ def test_the_shell_lines_work(folder: Path, pages: dict[str, Path], tmp_path: Pa
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("True\n")
     assert (tmp_path / "one.html").read_bytes() == pages["one"].read_bytes()
-
-
-@pytest.mark.usefixtures("undrawn")
-def test_the_command(
-    folder: Path, runs: dict[str, Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert runs["bad"]
-    assert runs["two"]
-    out = tmp_path / "x.html"
-    assert main(["report", str(folder / "bad.nc"), "--out", str(out), "--title", "A <b>"]) == 3
-    assert "Do not trust" in capsys.readouterr().out
-    assert "<h1>A &lt;b&gt;</h1>" in out.read_text()
-    assert main(["report", str(folder / "two.nc"), "--out", str(tmp_path / "x.nc")]) == 1
-    assert main(["report", str(folder / "none.nc")]) == 1
-    assert main(["report", str(folder / "two.nc"), "--out", str(tmp_path / "no" / "x.html")]) == 1
-    assert list(tmp_path.iterdir()) == [out]
-
-
-@pytest.mark.usefixtures("undrawn")
-def test_mistakes(runs: dict[str, Any], tmp_path: Path) -> None:
-    with pytest.raises(luce.errors.DataError, match="interval"):
-        write_report(runs["two"], tmp_path / "a.html", interval=1.5)
-    with pytest.raises(luce.errors.DataError, match="run"):
-        luce.report(np.ones((1, 1, 1)), tmp_path / "a.html")  # type: ignore[arg-type]
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_without_matplotlib(
-    runs: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
-    html = luce.report(runs["two"], tmp_path / "a.html").read_text()
-    assert "There are no pictures" in html
-    assert "<img" not in html
-
-
-@pytest.mark.slow
-@pytest.mark.usefixtures("undrawn")
-def test_a_drawn_concentration_is_told_and_judged(runs: dict[str, Any], tmp_path: Path) -> None:
-    counts = luce.posterior_of(runs["bad"]).counts
-    run = luce.Posterior(counts, luce.Gamma(2, 1)).sample(2000, seed=1, progress=False)
-    luce.save(run, tmp_path / "a.zarr")
-    page, verdict = write_report(tmp_path / "a.zarr", tmp_path / "a.html")
-    drawn = run.posterior["concentration"].to_numpy()
-    assert f"its posterior mean {drawn.mean():.3g}" in page.read_text()
-    assert verdict.kind == "good"
-    run.posterior["concentration"][0] += 10  # a chain that never met the others
-    assert trust.judge(find(run, 0.9)).kind == "bad"
-    code = next(text for text in printouts(page) if text.startswith("import luce"))
-    space: dict[str, Any] = {}
-    exec(code, space)
-    assert np.array_equal(space["again"].posterior["probabilities"], run.posterior["probabilities"])
-
-
-@pytest.mark.usefixtures("undrawn")
-def test_grouped_outcomes_have_no_check(tmp_path: Path) -> None:
-    counts = luce.ConditionalCounts("abc").observe_group("ab", 3).observe({"c": 1})
-    run = luce.Posterior(counts).sample(100, seed=1, progress=False)
-    assert "No posterior predictive check" in luce.report(run, tmp_path / "a.html").read_text()
-
-
-# In a real browser.
 
 
 @pytest.mark.slow
@@ -524,6 +363,17 @@ def test_pictures_hold_no_script(pages: dict[str, Path]) -> None:
         for code in re.findall(r"data:image/svg\+xml;base64,([^\"]+)", page.read_text()):
             svg = re.sub(r"<!--.*?-->", "", b64decode(code).decode(), flags=re.S)
             assert not re.search(r"<script|\son\w+=|href=\"(?!#|data:image/png)", svg)
+
+
+def test_technical_details_fold(pages: dict[str, Path], browser: Any) -> None:
+    with visit(browser, pages["chains"], width=360) as seen:
+        details = seen.page.locator("details.more")
+        assert not seen.page.get_by_text("How the cores were drawn").is_visible()
+        details.locator("summary").focus()
+        seen.page.keyboard.press("Enter")
+        assert seen.page.get_by_text("How the cores were drawn").is_visible()
+        assert min(seen.contrasts("details.more > summary")) >= 4.5
+        assert seen.complaints() == []
 
 
 @pytest.mark.slow

@@ -1,4 +1,4 @@
-"""How the chains moved: their draws one after another, and how soon they forget."""
+"""Markov chains: their draws one after another, and their autocorrelation."""
 
 from __future__ import annotations
 
@@ -10,21 +10,20 @@ import numpy as np
 from luce._types import IntArray, Label, Labels
 from luce.answers.diagnostics import autocorrelation as autocorrelation_of
 from luce.answers.diagnostics import ess
-from luce.answers.given import read_draws
-from luce.answers.view import read_labelled
+from luce.answers.view import DrawsView
 from luce.plots.canvas import CHAINS, GREY, drawing_rows, require_matplotlib
-from luce.plots.names import names_of
+from luce.plots.label_text import names_of
 
 if TYPE_CHECKING:
     import numpy.typing as npt
     from matplotlib.axes import Axes
     from xarray import DataArray
 
-    from luce.answers.given import DrawsLike
+    from luce.answers.view import DrawsLike
 
 _DEFAULT = 4  # categories drawn unless they are named
-_POINTS = 4000  # of lines; more make smaller files as an image
-_LEGEND = 6  # chains that can be told apart by colour
+_MOST_POINTS = 4000  # points of lines; more make smaller files as an image
+_MOST_NAMED = 6  # chains that can be told apart by colour
 
 
 def trace(
@@ -40,7 +39,7 @@ def trace(
     draws
         What `Posterior.sample` returned, or an array of shape (chain, draw, category).
     categories
-        The labels.  Unless given the four whose effective sample size is the smallest.
+        Labels; unless given, the four categories with the smallest effective sample size.
     ax
         Axes to draw into, one for each category.
 
@@ -57,7 +56,9 @@ def trace(
     >>> [ax.get_title(loc="left") for ax in luce.plots.trace(draws, ["c", "a"])]
     ['c', 'a']
     """
-    return _draw_lines(read_draws(draws), draws, categories, "draw", "probability", ax)
+    x = DrawsView.of(draws)
+    p = x.labelled(x.probabilities, ("chain", "draw", "category"), "probabilities")
+    return _draw_lines(p, x, categories, "draw", "probability", ax)
 
 
 def autocorrelation(
@@ -76,7 +77,7 @@ def autocorrelation(
     draws, categories, ax
         As for `trace`.
     lags
-        The largest lag; 100, or what the draws allow, unless given.
+        The largest lag; unless given, 100 or the number of draws less 1.
 
     Returns
     -------
@@ -91,9 +92,10 @@ def autocorrelation(
     >>> axes[0].lines[0].get_ydata().round(2)
     array([ 1.  , -0.75,  0.5 ])
     """
-    count = read_draws(draws).sizes["draw"]
-    found = autocorrelation_of(draws, min(100, count - 1) if lags is None else lags)
-    axes = _draw_lines(found, draws, categories, "lag", "autocorrelation", ax)
+    x = DrawsView.of(draws)
+    count = x.probabilities.shape[1]
+    found = autocorrelation_of(x, min(100, count - 1) if lags is None else lags)
+    axes = _draw_lines(found, x, categories, "lag", "autocorrelation", ax)
     band = 1.96 / np.sqrt(count)
     for each in axes:
         each.axhspan(-band, band, color=GREY, alpha=0.2, linewidth=0, zorder=0)
@@ -104,30 +106,33 @@ def autocorrelation(
 
 def _draw_lines(
     values: DataArray,
-    draws: DrawsLike,
+    x: DrawsView,
     categories: Labels | None,
     along: str,
     words: str,
     ax: Axes | Iterable[Axes] | None,
 ) -> npt.NDArray[Any]:
-    """One row for each category, one line for each chain; values are (chain, along, category)."""
+    """Draw one row of axes for each category, with one line for each chain.
+
+    `values` have dimensions (chain, along, category).
+    """
     require_matplotlib()
-    x = read_labelled(draws)
-    numbers = _slowest(draws) if categories is None else x.numbers(categories, "categories")
+    numbers = _slowest(x) if categories is None else x.numbers(categories, "categories")
     labels: list[Label] = list(x.categories)
     names = names_of(labels, numbers.tolist(), 60)
     rows = len(numbers)
+    width = 0.5 if along == "draw" else 1.2
     steps = values[along].values if along in values.coords else np.arange(values.shape[1])
     with drawing_rows(_listed(ax), rows, 6.8, 0.6 + 1.45 * rows) as axes:
         for k, number in enumerate(numbers):
             each = axes[k]
             for chain, line in enumerate(values.values[:, :, number]):
-                each.plot(
-                    steps, line, color=CHAINS[chain % len(CHAINS)], label=f"chain {chain}",
-                    linewidth=0.5 if along == "draw" else 1.2,
-                    alpha=0.8, zorder=0.9,
-                )  # fmt: skip
-            if values.shape[0] * values.shape[1] > _POINTS:
+                look: dict[str, Any] = {
+                    "color": CHAINS[chain % len(CHAINS)],
+                    "label": f"chain {chain}",
+                }
+                each.plot(steps, line, linewidth=width, alpha=0.8, zorder=0.9, **look)
+            if values.shape[0] * values.shape[1] > _MOST_POINTS:
                 each.set_rasterization_zorder(1.0)
             each.set_title(names.texts[k], loc="left", **names.look)
             each.set_ylabel(words)
@@ -135,21 +140,30 @@ def _draw_lines(
             if k < rows - 1:
                 each.tick_params(labelbottom=False)
         axes[-1].set_xlabel(along)
-        if 1 < len(values) <= _LEGEND:
-            legend = axes[0].legend(
-                loc="lower right", bbox_to_anchor=(1.01, 0.98), ncols=len(values),
-                handlelength=1.2, columnspacing=1.0, borderpad=0,
-            )  # fmt: skip
-            for handle in legend.get_lines():
-                handle.set(linewidth=2.0, alpha=1.0)
+        if 1 < len(values) <= _MOST_NAMED:
+            _name_chains(axes[0], len(values))
     found = np.empty(rows, object)
     found[:] = axes
     return found
 
 
-def _slowest(draws: DrawsLike) -> IntArray:
-    """Categories with the smallest effective sample size; those that never move have none."""
-    sizes = ess(draws).values
+def _name_chains(ax: Axes, chains: int) -> None:
+    """Put a legend of thicker lines above the axes."""
+    legend = ax.legend(
+        loc="lower right",
+        bbox_to_anchor=(1.01, 0.98),
+        ncols=chains,
+        handlelength=1.2,
+        columnspacing=1.0,
+        borderpad=0,
+    )
+    for handle in legend.get_lines():
+        handle.set(linewidth=2.0, alpha=1.0)
+
+
+def _slowest(x: DrawsView) -> IntArray:
+    """Return the categories with the smallest effective sample size, those that never move last."""
+    sizes = ess(x).values
     return np.argsort(np.where(np.isnan(sizes), np.inf, sizes), kind="stable")[:_DEFAULT]
 
 
