@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 
 Columns = dict[str, npt.NDArray[Any]]
 
+# Arrays of the size of the draws that diagnostics hold at once.
+_COPIES = 8
+
 # How columns are printed; others have four digits.
 _FORMATS = {
     "ess_bulk": ",.0f",
@@ -229,7 +232,7 @@ def _moments(view: DrawsView, ci_prob: float, tail: float) -> tuple[Columns, Col
     p = view.probabilities
     ends = np.empty((2, view.n_categories))
     mixing = Mixing(*np.empty((4, view.n_categories)))
-    for here in view.category_blocks():
+    for here in view.category_blocks(_COPIES):
         x = np.ascontiguousarray(np.moveaxis(p[:, :, here], 2, 0))
         ends[:, here] = np.quantile(x.reshape(len(x), -1), [tail, 1 - tail], axis=1)
         for column, values in zip(mixing, mixing_of(x, ends[:, here]), strict=True):

@@ -187,9 +187,9 @@ class DrawsView:
             for start in range(0, draws, step):
                 yield chain, slice(start, min(start + step, draws))
 
-    def category_blocks(self) -> Iterator[slice]:
-        """Go through all categories, as many at a time as a block holds with all their draws."""
-        step = max(1, self.block // self.n_draws)
+    def category_blocks(self, width: int = 1) -> Iterator[slice]:
+        """Go through all categories in blocks that have `width` numbers for each draw."""
+        step = max(1, self.block // (width * self.n_draws))
         for start in range(0, self.n_categories, step):
             yield slice(start, min(start + step, self.n_categories))
 
