@@ -7,7 +7,7 @@ The density of the next draw then follows in closed form from their shapes and r
 import numpy as np
 
 from luce._types import FloatArray, WordArray
-from luce.kernels.grouped_outcomes import SplitSpace, draw_grouped
+from luce.kernels.grouped_outcomes import SplitSpace, split_groups
 from luce.kernels.half_sweep import draw_times
 from luce.kernels.jit import borrowed, compiled, on_stack
 from luce.kernels.problem import Problem
@@ -56,7 +56,9 @@ def next_gammas(
         set_sums(problem, states[d], times)
         draw_times(own, problem.waits, problem.wait_spread, times, None, wide)
         if space is not None:
-            draw_grouped(own, problem, states[d], space, grouped)
+            for i in range(n):
+                grouped[i] = 0.0
+            split_groups(own, problem, states[d], space, grouped)
         member_sums(problem, times, False, rates)
         total = scaled_gamma(own, problem.total_shape, total_spread, one(wide), wide)
         for i in range(n):

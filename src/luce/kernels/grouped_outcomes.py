@@ -45,16 +45,6 @@ def split_space(problem: Problem) -> SplitSpace | None:
 
 
 @internal
-def draw_grouped(
-    bits: WordArray, problem: Problem, x: FloatArray, space: SplitSpace, grouped: FloatArray
-) -> None:
-    """Draw the number of grouped outcomes of each category."""
-    for i in range(len(x)):
-        grouped[i] = 0.0
-    split_groups(bits, problem, x, space, grouped)
-
-
-@internal
 def split_groups(
     bits: WordArray, problem: Problem, x: FloatArray, space: SplitSpace, counts: FloatArray
 ) -> None:

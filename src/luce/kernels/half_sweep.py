@@ -3,7 +3,7 @@
     over the sets        u_t ~ Gamma(m_t) / p(S_t),   R_i = Σ_{t ∋ i} u_t,   k_i grouped outcomes
     over the categories  Λ ~ Gamma(A),                p_i ∝ Gamma(c_i + k_i) / (Λ + R_i)
 
-The first half is `set_sums`, `draw_times` and `member_sums`, with `draw_grouped` where outcomes are
+The first half is `set_sums`, `draw_times` and `member_sums`, with `split_groups` where outcomes are
 grouped; the second is `draw_probabilities`.  `kernels.waiting_times` derives the sweep.
 
 No function here takes a whole `Problem`: passing one counts a reference to each of its arrays,

@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from luce._types import FloatArray, WordArray
-from luce.kernels.grouped_outcomes import SplitSpace, draw_grouped
+from luce.kernels.grouped_outcomes import SplitSpace, split_groups
 from luce.kernels.half_sweep import draw_probabilities, draw_times
 from luce.kernels.jit import borrowed, compiled, internal, on_stack
 from luce.kernels.problem import Problem
@@ -101,7 +101,9 @@ def advance(
         set_sums(problem, log_p, times)
         waited = draw_times(own, problem.waits, problem.wait_spread, times, True, wide)
         if space is not None:
-            draw_grouped(own, problem, log_p, space, grouped)
+            for i in range(n):
+                grouped[i] = 0.0
+            split_groups(own, problem, log_p, space, grouped)
         member_sums(problem, times, False, rates)
         a = math.exp(state[n])
         total = gamma_or_log(own, whole * a + hyper.net, wide)

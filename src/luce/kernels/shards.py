@@ -10,7 +10,7 @@ number: any worker draws the same for a block, in the first attempt and in a rep
 import numpy as np
 
 from luce._types import FloatArray, WordArray
-from luce.kernels.grouped_outcomes import SplitSpace, draw_grouped
+from luce.kernels.grouped_outcomes import SplitSpace, split_groups
 from luce.kernels.half_sweep import draw_probabilities, draw_times
 from luce.kernels.jit import borrowed, compiled, on_stack
 from luce.kernels.problem import Problem
@@ -52,7 +52,9 @@ def term_rates(
     set_sums(problem, p, times)
     waited = draw_times(own, problem.waits, problem.wait_spread, times, True, None)
     if space is not None:
-        draw_grouped(own, problem, p, space, grouped)
+        for i in range(len(p)):
+            grouped[i] = 0.0
+        split_groups(own, problem, p, space, grouped)
     member_sums(problem, times, False, rates)
     for k in range(4):
         bits[k] = own[k]

@@ -13,7 +13,7 @@ Writing u_t = Λ u'_t and p_i = λ_i / Λ leaves Λ in one place only, so redraw
 import numpy as np
 
 from luce._types import FloatArray, WordArray
-from luce.kernels.grouped_outcomes import SplitSpace, draw_grouped
+from luce.kernels.grouped_outcomes import SplitSpace, split_groups
 from luce.kernels.half_sweep import draw_probabilities, draw_times
 from luce.kernels.jit import borrowed, compiled, on_stack
 from luce.kernels.problem import Problem
@@ -46,7 +46,9 @@ def advance(
         set_sums(problem, state, times)
         waited = draw_times(own, problem.waits, problem.wait_spread, times, True, wide)
         if space is not None:
-            draw_grouped(own, problem, state, space, grouped)
+            for i in range(n):
+                grouped[i] = 0.0
+            split_groups(own, problem, state, space, grouped)
             for i in range(n):
                 shape[i] = problem.shape[i] + grouped[i]
                 spread[i] = gamma_spread(shape[i])
