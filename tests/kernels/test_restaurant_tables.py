@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from lib.bounds import FALSE_ALARM, SEED, z_limit
+from lib.size import PLAIN_PYTHON
 from lib.size import draws as number_of
 from scipy.special import digamma, polygamma
 from scipy.stats import chi2
@@ -47,8 +48,10 @@ def test_tables_follow_their_law(n: int, a: float) -> None:
     drawn = drawn_tables(n, a, number_of(40_000, 2_000))
     assert table_fit(drawn, table_law(n, a)) > level
     if n > 9:
-        assert table_fit(drawn, table_law(n, 1.1 * a)) < level
-        assert table_fit(drawn, table_law(n + n // 2, a)) < level
+        # Of few draws the test sees only larger errors.
+        factor, customers = (1.5, 3 * n) if PLAIN_PYTHON else (1.1, n + n // 2)
+        assert table_fit(drawn, table_law(n, factor * a)) < level
+        assert table_fit(drawn, table_law(customers, a)) < level
 
 
 # Customers, concentration, draws.  Those of more than 1e6 customers at more than 1e4 are normal.

@@ -41,7 +41,7 @@ class Advance(Protocol):
         Parameters
         ----------
         bits
-            Generator of this chain alone, four words; advanced.
+            Generator of this Markov chain alone, four words; advanced.
         problem
             Shapes c_i and A, exponents m_t and n_t, the sets S_t, and in `fit` what the kernel must
             know about the posterior beforehand.
@@ -49,7 +49,7 @@ class Advance(Protocol):
             p, or log p in a wide problem, then the states of the kernel's `extra` parameters;
             replaced by the last step's.
         tuning
-            Tuning parameters of this chain, overwritten; unused by kernels without any.
+            Tuning parameters, overwritten; unused by kernels without any.
         adapt
             Whether to adapt the tuning parameters at each step, as during warm-up.
         out

@@ -4,7 +4,7 @@ Each module divides its mass among its items in Dirichlet proportions,
 
     mass[item] = mass[module] * G_item / sum of the module's G,     G_item ~ Gamma(shape[item]).
 
-Items are categories and smaller modules, which have items in turn; a module precedes its items.
+Items are categories and smaller modules with items of their own; a module precedes its items.
 The cells of a core get their mass from the core's own draws instead.
 """
 

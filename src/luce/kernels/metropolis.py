@@ -83,7 +83,7 @@ def advance(
             log_ratio += problem.shape[i] * (there[i] - here[i])
             log_ratio += log_proposal(log_beta + there[i], here[i])
             log_ratio -= log_proposal(log_beta + here[i], there[i])
-        # A proposal that left the range of a double, in whatever way, is not accepted.
+        # A proposal whose ratio is infinite or NaN is rejected.
         probability = min(1.0, math.exp(log_ratio)) if math.isfinite(log_ratio) else 0.0
         accepted = uniform(own) < probability
         if accepted:
