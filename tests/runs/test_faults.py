@@ -157,7 +157,7 @@ def test_ctrl_c_saves_what_there_is(games: Path, tmp_path: Path) -> None:
     fit = ("--seed", "1", "--chains", "2", "--out", str(target))
     process = luce_process("fit", games, "--draws", 2_000_000, "--method", "waiting-times", *fit)
     assert process.stdout is not None
-    while "core" not in process.stdout.readline():  # from here on it draws
+    while "simulated" not in process.stdout.readline():  # from here on it draws
         assert process.poll() is None
     time.sleep(0.1)
     process.send_signal(signal.SIGINT)
