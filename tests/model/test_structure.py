@@ -1,4 +1,3 @@
-import re
 
 """Atoms, cores and the module tree against a comparison of every set with every other."""
 

@@ -13,8 +13,8 @@ from luce.counts.comparability import unconditional
 from luce.counts.counts import ConditionalCounts
 from luce.counts.family import describe_set
 from luce.counts.labels import plural
-from luce.errors import DataError
 from luce.counts.likelihood import set_probabilities
+from luce.errors import DataError
 from luce.model.model import Model
 from luce.model.priors import DirichletProcess, Gamma
 
