@@ -127,7 +127,7 @@ def test_bad_lines_are_told_of_or_left_out(
     assert code == 0
     assert err == "games.csv:3: left out: 'b' is compared with itself.\n"
     assert "1 comparison among 2 categories" in out
-    for wrong, words in (("winner", "ROLE=NAME is needed"), ("nobody=x", "the parts are chosen")):
+    for wrong, words in (("winner", "ROLE=NAME is needed"), ("nobody=x", "the parts are winner")):
         code, _, err = run(capsys, "inspect", path, "--column", wrong)
         assert code == 1
         assert words in err

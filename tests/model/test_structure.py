@@ -1,4 +1,3 @@
-
 """Atoms, cores and the module tree against a comparison of every set with every other."""
 
 import itertools

@@ -38,7 +38,7 @@ def as_posterior(posterior: luce.Posterior) -> Any:
 def drawing() -> luce.Posterior:
     """A posterior that has been used: what it keeps must travel too, or be left behind."""
     posterior = luce.Posterior(CORE, 0.7)
-    assert "core" in str(posterior.structure)
+    assert "method: " in str(posterior.structure)
     posterior.mode()
     return posterior
 
