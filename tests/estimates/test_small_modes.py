@@ -24,7 +24,6 @@ from luce.kernels.log_powers import Powers, log_power_product, make_powers
 from luce.kernels.problem import Problem
 from luce.kernels.star_bound import star_bound
 from luce.kernels.structure.max_flow import unmet_demands
-from luce.model.density import log_likelihood
 from luce.model.shapes import raw_problem, shapes_of
 from luce.sampling import laplace
 from luce.sampling import maximum as core_maximum
@@ -619,4 +618,4 @@ def test_the_fit_tells_how_well_waiting_times_would_mix() -> None:
 
 def test_log_likelihood_at_the_maximum_is_the_judges() -> None:
     found = luce.maximum_likelihood(MIXED)
-    assert found.log_likelihood == float(log_likelihood(np.asarray(found.probabilities), MIXED))
+    assert found.log_likelihood == float(MIXED.log_likelihood(found.probabilities))

@@ -14,6 +14,8 @@ import luce
 from luce import ConditionalCounts, Gamma, Posterior
 from luce.errors import DataError, MethodError
 
+pytestmark = pytest.mark.compiled
+
 SEED = int(os.environ.get("LUCE_TEST_SEED", "0"))
 # Asymmetric data whose sets nest, so that evidence and mean are known in closed form for each a.
 NESTED = (

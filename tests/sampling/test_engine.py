@@ -41,6 +41,8 @@ from luce.sampling import laplace
 from luce.sampling.convergence import effective_sizes
 from luce.sampling.envelope import MOST_ATOMS, fit_envelope
 
+pytestmark = pytest.mark.compiled
+
 Floats = npt.NDArray[np.float64]
 
 FALSE_ALARM = 1e-4

@@ -30,6 +30,8 @@ from luce.kernels.random import new_bits
 from luce.kernels.tables import fill_tables
 from luce.sequences import HDPState
 
+pytestmark = pytest.mark.compiled
+
 SEED = int(os.environ.get("LUCE_TEST_SEED", "0"))
 DIAGONAL = np.eye(3, dtype=bool)
 

@@ -10,11 +10,10 @@ from luce._types import FloatArray, IntArray, SeedLike
 from luce.answers.view import LabelledDraws, read_labelled
 from luce.counts.comparability import unconditional
 from luce.counts.counts import ConditionalCounts
-from luce.counts.entries import renumbered
 from luce.counts.family import SetFamily, describe_set
 from luce.counts.labels import plural, some
+from luce.counts.likelihood import set_probabilities
 from luce.errors import DataError
-from luce.model.density import set_probabilities
 
 if TYPE_CHECKING:
     from xarray import DataArray
@@ -186,7 +185,7 @@ def aligned(x: LabelledDraws, counts: ConditionalCounts, what: str) -> tuple[Flo
     where = np.fromiter((place[c] for c in counts.categories), np.int64, x.n_categories)
     ordered = np.empty(x.n_categories)
     ordered[where] = counts.category_counts
-    return ordered, renumbered(counts.sets, where)
+    return ordered, counts.sets.renumbered(where, x.n_categories)
 
 
 def _log_likelihoods(

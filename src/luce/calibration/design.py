@@ -14,7 +14,7 @@ from luce.counts.counts import ConditionalCounts
 from luce.counts.family import describe_set
 from luce.counts.labels import plural
 from luce.errors import DataError
-from luce.model.density import set_probabilities
+from luce.counts.likelihood import set_probabilities
 from luce.model.model import Model
 from luce.model.priors import DirichletProcess, Gamma
 

@@ -36,7 +36,6 @@ from luce.hypotheses.likelihood_ratio import (
     ratio_of_order,
     ratio_of_share,
 )
-from luce.model.density import log_likelihood
 from luce.model.priors import Dirichlet
 from luce.model.shapes import raw_problem
 from luce.posterior import Posterior
@@ -226,7 +225,7 @@ class _Sweep(NamedTuple):
 def _all_equal(asked: _Asked) -> HypothesisTest:
     """Test that all are equal: the Bayes factor is L(1/n) / evidence."""
     n = len(asked.categories)
-    here = float(log_likelihood(np.full(n, 1 / n), asked.counts))
+    here = float(asked.counts.log_likelihood(np.full(n, 1 / n)))
     # Draws that were given set the number only: the evidence takes draws of its own.
     by_number = isinstance(asked.draws, int | np.integer)
     chains, draws = (asked.chains, int(asked.draws)) if by_number else asked.size

@@ -1,4 +1,4 @@
-"""Truths and designs as people give them, and who comes first."""
+"""Read probabilities and designs as users give them, and draw winners."""
 
 from __future__ import annotations
 
@@ -26,28 +26,31 @@ def generator(rng: Rng) -> np.random.Generator:
 
 
 def read_truth(given: Truth) -> tuple[Categories, FloatArray]:
-    """Labels, and their probabilities, which add up to 1."""
+    """Read labels and their probabilities, scaled to add up to 1."""
     known = as_mapping(given)
     if not isinstance(known, Mapping) or len(known) < 2:
-        raise DataError(f"probabilities are {describe(given)}; two labels or more are needed, each "
-                        "with a number.")  # fmt: skip
+        raise DataError(
+            f"probabilities are {describe(given)}; two labels or more are needed, each with a "
+            "number."
+        )
     for label, value in known.items():
         blank = isinstance(label, str) and (not label or label != label.strip())
         if blank or label is None or isinstance(label, frozenset):
             raise DataError(f"{label!r} cannot be a label: no reader would keep it as it is.")
         numeric = isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
         if not numeric or not 0 <= value < np.inf:
-            raise DataError(f"the probability of {label!r} is {value!r}; a finite number, 0 or "
-                            "more, is needed.")  # fmt: skip
+            raise DataError(
+                f"the probability of {label!r} is {value!r}; a finite number, 0 or more, is needed."
+            )
     p = np.asarray(list(known.values()), np.float64)
     if not p.any():
         raise DataError("all probabilities are 0; one at least must be positive.")
-    p /= p.max()  # first, since large numbers may add up to infinity
+    p /= p.max()  # since the sum of large numbers may overflow
     return Categories(known), p / p.sum()
 
 
 def whole(value: Any, what: str, least: int = 1, most: int | None = None) -> int:
-    """Read a whole number."""
+    """Read a whole number from `least` to `most`."""
     whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
     if not whole or value < least or (most is not None and value > most):
         upto = "on" if most is None else f"to {most}"
@@ -56,7 +59,7 @@ def whole(value: Any, what: str, least: int = 1, most: int | None = None) -> int
 
 
 def one_of(value: str, what: str, known: tuple[str, ...]) -> None:
-    """Refuse a word that is not known."""
+    """Refuse a word that is not among the `known` ones."""
     if value not in known:
         raise DataError(f"{what} = {value!r}; one of {', '.join(map(repr, known))} is needed.")
 
@@ -68,14 +71,14 @@ def listed(value: Any, what: str) -> list[Any]:
     return list(value)
 
 
-def require(somebody: bool) -> None:
-    """Refuse a set in which nobody could win."""
-    if not somebody:
+def require_winner(possible: bool) -> None:
+    """Refuse a design in which all labels of a set may have probability 0."""
+    if not possible:
         raise DataError("all labels in one set may have probability 0: then nobody could win.")
 
 
 def in_turn(labels: Categories, lists: Iterable[Labels], n: int) -> IntArray:
-    """Number n lists, the first one again after the last, filled up with len(labels)."""
+    """Turn lists of labels, taken in turn, into n rows of numbers, padded with len(labels)."""
     rows = [labels.numbers(row, "the design") for row in listed(lists, "the design")]
     if not rows or not all(map(len, rows)):
         raise DataError("the design is empty, or a list in it is; at least one label is needed.")
@@ -86,7 +89,7 @@ def in_turn(labels: Categories, lists: Iterable[Labels], n: int) -> IntArray:
 
 
 def named(labels: Categories, fields: IntArray) -> list[tuple[Label, ...]]:
-    """Turn numbers into tuples of labels; len(labels) stands for nobody."""
+    """Turn rows of numbers into tuples of labels, without the padding len(labels)."""
     names = labels.labels
     if fields.max() < len(names):
         return list(zip(*([names[i] for i in c.tolist()] for c in fields.T), strict=True))
@@ -94,26 +97,26 @@ def named(labels: Categories, fields: IntArray) -> list[tuple[Label, ...]]:
 
 
 def subsets(random: np.random.Generator, n: int, m: int, size: int) -> IntArray:
-    """Draw n lists of different numbers below m, each list as likely as any other."""
+    """Draw n lists of `size` different numbers below m, all such lists equally likely."""
     if 2 * size >= m:
         return np.argsort(random.random((n, m)), axis=1)[:, :size]
     drawn = np.empty((n, size), np.int64)
     for k in range(size):
         number = random.integers(m - k, size=n)
-        for taken in np.sort(drawn[:, :k], axis=1).T:  # count only those not taken
+        for taken in np.sort(drawn[:, :k], axis=1).T:  # skip the numbers already drawn
             number += number >= taken
         drawn[:, k] = number
     return drawn
 
 
 def arrivals(random: np.random.Generator, weights: FloatArray) -> FloatArray:
-    """Logs of exponential waiting times with these rates: their order is Plackett-Luce."""
+    """Draw logs of exponential waiting times with given rates; their order is Plackett-Luce."""
     with np.errstate(divide="ignore"):
         return -(np.log(weights) + random.gumbel(size=weights.shape))
 
 
 def first_arrivals(random: np.random.Generator, weights: FloatArray) -> IntArray:
-    """Draw who comes first, in proportion to the weights."""
-    require(bool((weights.max(axis=1) > 0).all()))
+    """Draw the winner of each row, in proportion to the weights."""
+    require_winner(bool((weights.max(axis=1) > 0).all()))
     first: IntArray = arrivals(random, weights).argmin(axis=1)
     return first

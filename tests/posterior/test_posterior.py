@@ -200,14 +200,14 @@ def test_posteriors_say_what_they_are() -> None:
         Posterior([1, 2])  # type: ignore[arg-type]
     drawn = Posterior(duels(), Gamma(2.0, 1.0))
     assert "Gamma" in repr(drawn)
-    assert drawn.hyperprior == Gamma(2.0, 1.0)
-    assert drawn.process is None
+    assert drawn.prior.hyperprior == Gamma(2.0, 1.0)
+    assert not drawn.prior.is_fixed
     with pytest.raises(DataError, match="needs a concentration that is a number"):
         drawn.mode()
     assert "1 to 3" in repr(Posterior(duels(), [1.0, 2.0, 3.0]))
     back = pickle.loads(pickle.dumps(drawn))
     assert back.counts == duels()
-    assert Posterior(duels(), 2.0).without_data().mean().tolist() == [1 / 3] * 3
+    assert Posterior(duels(), 2.0).without_data().mean().values.tolist() == [1 / 3] * 3
     with pytest.raises(luce.errors.NotExactError, match="nest"):
         Posterior(duels()).mean()
     assert describe_set("abc", duels().sets, 0) == "7 outcomes given all but {c}"

@@ -1,4 +1,4 @@
-"""Rankings and choices, from a known truth."""
+"""Simulate rankings and choices."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 
 from luce._types import Label, Labels
 from luce.errors import DataError
-from luce.simulate.designs import (
+from luce.simulate.design import (
     Rng,
     Table,
     Truth,
@@ -19,27 +19,35 @@ from luce.simulate.designs import (
     named,
     one_of,
     read_truth,
-    require,
+    require_winner,
     subsets,
     whole,
 )
 
 
 def rankings(
-    rng: Rng, probabilities: Truth, n: int, *, size: int | None = None, top: int | None = None,
+    rng: Rng,
+    probabilities: Truth,
+    n: int,
+    *,
+    size: int | None = None,
+    top: int | None = None,
     layout: str = "orders",
-) -> list[list[Label]] | Table:  # fmt: skip
+) -> list[list[Label]] | Table:
     """Simulate rankings of the Plackett-Luce model, for ``from_rankings``.
 
     Parameters
     ----------
+    rng, probabilities, n
+        As in `pairs`; n is the number of rankings.
     size
-        How many take part in each, drawn at random (read with unranked="absent"); all unless given.
+        Number of labels in each ranking, drawn at random (read with unranked="absent"); all labels
+        unless given.
     top
-        How many places are told (read with unranked="below"); all unless given.
+        Number of places in the data (read with unranked="below"); all places unless given.
     layout
         "orders": lists of labels, best first.  "long": a row for each ranking and item, with rank 0
-        below the top.  With size and top only the latter tells who took part: read it with
+        below the top.  With both size and top, only "long" shows who took part: read it with
         unranked="below", blank="absent".
 
     Examples
@@ -66,19 +74,27 @@ def rankings(
 
 
 def choices(
-    rng: Rng, probabilities: Truth, n: int, *, assortments: Iterable[Labels] | None = None,
-    size: int | None = None, layout: str = "picks",
-) -> Table:  # fmt: skip
+    rng: Rng,
+    probabilities: Truth,
+    n: int,
+    *,
+    assortments: Iterable[Labels] | None = None,
+    size: int | None = None,
+    layout: str = "picks",
+) -> Table:
     """Simulate choices from changing assortments, for ``from_choices``.
 
     Parameters
     ----------
+    rng, probabilities, n
+        As in `pairs`; n is the number of choices.
     assortments
-        What is on offer, taken in turn until there are n choices.
+        The labels on offer, list by list, repeated until there are n choices.
     size
-        Or how many are on offer each time, drawn at random; everything unless given.
+        Instead of assortments: the number of labels on offer in each choice, drawn at random; all
+        labels unless given.
     layout
-        "picks": a row is a choice, with all that was on offer.  "long": a row is an alternative.
+        "picks": a row is a choice, with all labels on offer.  "long": a row is an alternative.
         "wide": a row is a choice, with a column avail_... for each label.
 
     Examples
@@ -96,8 +112,10 @@ def choices(
         offered = in_turn(labels, assortments, n)
     else:
         size = len(p) if size is None else whole(size, "size", 2, len(p))
-        require(np.sum(p == 0) < size)
-        offered = np.sort(subsets(random, n, len(p), size), axis=1)  # equal sets as equal tuples
+        require_winner(np.sum(p == 0) < size)
+        offered = np.sort(
+            subsets(random, n, len(p), size), axis=1
+        )  # so that equal sets are equal tuples
     pick = offered[np.arange(n), first_arrivals(random, np.append(p, 0.0)[offered])]
     picks = [labels[i] for i in pick.tolist()]
     if layout == "picks":

@@ -1,4 +1,4 @@
-"""Transitions, tables and grouped answers, from a known truth."""
+"""Simulate sequences of states, tables of counts, and grouped answers."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from luce._types import FloatArray, Label, Labels
-from luce.counts.labels import describe
+from luce.counts.labels import Categories, describe
 from luce.errors import DataError
-from luce.simulate.designs import (
+from luce.simulate.design import (
     Rng,
     Table,
     Truth,
@@ -19,25 +19,32 @@ from luce.simulate.designs import (
     listed,
     one_of,
     read_truth,
-    require,
+    require_winner,
     whole,
 )
 
 
 def transitions(
-    rng: Rng, probabilities: Truth, n: int, *, self_loops: str = "removed",
-    forbidden: Mapping[Any, Labels] | None = None, start: Label = None,
-) -> list[Label]:  # fmt: skip
+    rng: Rng,
+    probabilities: Truth,
+    n: int,
+    *,
+    self_loops: str = "removed",
+    forbidden: Mapping[Any, Labels] | None = None,
+    start: Label = None,
+) -> list[Label]:
     """Simulate a sequence of states, for ``from_transitions``.
 
     Parameters
     ----------
+    rng, probabilities
+        As in `pairs`.
     n
-        How many transitions, each drawn from the probabilities of what is allowed.
+        Number of transitions, each drawn in proportion to the probabilities of the allowed states.
     self_loops
         "removed": no state follows itself.  "kept": it may.
     forbidden
-        Further transitions that cannot occur: from a state, the states it cannot move to.
+        Further transitions that cannot occur: maps a state to those that cannot follow it.
     start
         The first state; drawn from the probabilities unless given.
 
@@ -50,49 +57,60 @@ def transitions(
     one_of(self_loops, "self_loops", ("removed", "kept"))
     if any(isinstance(label, tuple) for label in labels):
         raise DataError("a tuple cannot be a state here: it would be read as a sequence.")
-    closed = {i: [i] if self_loops == "removed" else [] for i in range(len(p))}
     if not isinstance(forbidden, Mapping | None):
         raise DataError(f"forbidden is {describe(forbidden)}; a mapping of states is needed.")
+    weights = np.tile(p, (len(p), 1))  # in row i: of the states that may follow state i
+    if self_loops == "removed":
+        np.fill_diagonal(weights, 0.0)
     for state, others in (forbidden or {}).items():
         i = int(labels.numbers([state], "forbidden")[0])
-        closed[i].extend(labels.numbers(others, "forbidden").tolist())
-
-    def row(i: int) -> FloatArray:
-        weights = p.copy()
-        weights[closed[i]] = 0.0
-        return weights
-
-    def ahead(weights: FloatArray) -> Iterator[int]:
-        """Moves from a state, in the order in which it will be left: drawn many at a time."""
-        while True:
-            yield from random.choice(len(p), 256, p=weights / weights.sum()).tolist()
-
+        weights[i, labels.numbers(others, "forbidden")] = 0.0
     begins = (np.flatnonzero(p) if start is None else labels.numbers([start], "start")).tolist()
-    todo, reached = list(begins), set(begins)
-    while todo:  # all that can be reached, so that an error does not depend on luck
-        i = todo.pop()
-        new = set(np.flatnonzero(row(i)).tolist())
-        if not new:
-            raise DataError(f"from {labels[i]!r} nothing is allowed; it needs somewhere to go.")
-        todo += new - reached
-        reached |= new
-    moves = {i: ahead(row(i)) for i in reached}
+    reached = _reached(labels, weights, begins)
+    moves = {i: _successors(random, weights[i]) for i in reached}
     states = begins if start is not None else [int(random.choice(len(p), p=p))]
     for _ in range(n):
         states.append(next(moves[states[-1]]))
     return [labels[i] for i in states]
 
 
+def _reached(labels: Categories, weights: FloatArray, begins: list[int]) -> set[int]:
+    """Find the states within reach; refuse one from which no move is possible.
+
+    All of them are checked, so that an error does not depend on the draws.
+    """
+    todo, reached = list(begins), set(begins)
+    while todo:
+        i = todo.pop()
+        new = set(np.flatnonzero(weights[i]).tolist())
+        if not new:
+            raise DataError(f"from {labels[i]!r} nothing is allowed; it needs somewhere to go.")
+        todo += new - reached
+        reached |= new
+    return reached
+
+
+def _successors(random: np.random.Generator, weights: FloatArray) -> Iterator[int]:
+    """Yield successors of one state, drawn 256 at a time."""
+    while True:
+        yield from random.choice(len(weights), 256, p=weights / weights.sum()).tolist()
+
+
 def table(
-    rng: Rng, probabilities: Truth, totals: Iterable[int], *,
+    rng: Rng,
+    probabilities: Truth,
+    totals: Iterable[int],
+    *,
     possible: Sequence[Labels] | None = None,
-) -> Table:  # fmt: skip
+) -> Table:
     """Simulate a table of counts in which some cells cannot occur, for ``from_table``.
 
     Parameters
     ----------
+    rng, probabilities
+        As in `pairs`.  The labels name the columns and must be text.
     totals
-        How many outcomes each row counts.  The labels name the columns and must be text.
+        Number of outcomes in each row.
     possible
         The labels that can occur in each row, all unless given; the other cells are nan.
 
@@ -111,9 +129,9 @@ def table(
     columns: Table = {str(label): [np.nan] * len(sums) for label in labels}
     for i, cells in enumerate(in_turn(labels, rows, len(rows)).tolist()):
         open_cells = [j for j in cells if j < len(p)]
-        # A cell of probability 0 stays out of the draw: rounding may leave the last one a rest.
+        # A cell of probability 0 is not drawn: rounding may leave some probability to the last.
         filled = [j for j in open_cells if p[j] > 0]
-        require(bool(filled))
+        require_winner(bool(filled))
         counts = random.multinomial(sums[i], p[filled] / p[filled].sum())
         for j in open_cells:
             columns[str(labels[j])][i] = 0
@@ -125,17 +143,19 @@ def table(
 def groups(
     rng: Rng, probabilities: Truth, n: int, *, groups: Iterable[Labels], coarse: float = 0.5
 ) -> list[tuple[Label, ...]]:
-    """Simulate answers of which some are only told as a group, for ``from_groups``.
+    """Simulate answers, some of which are reported as a group only, for ``from_groups``.
 
-    Whether an answer is told as its group does not depend on which of the group it is.  This is
-    coarsening at random, P(told W | i) equal for all i in W, and the likelihood needs it.
+    Whether an answer is reported as its group does not depend on which of the group it is.  This is
+    coarsening at random, P(reported W | i) equal for all i in W, and the likelihood needs it.
 
     Parameters
     ----------
+    rng, probabilities, n
+        As in `pairs`; n is the number of answers.
     groups
-        Groups of labels without overlap.  A label in none is always told itself.
+        Groups of labels without overlap.  A label in none of them is always reported itself.
     coarse
-        How probable it is that the group is told in place of the label.
+        Probability that the group is reported in place of the label.
 
     Examples
     --------

@@ -1,8 +1,9 @@
-"""The algebra of counts against brute force, and everything that can be wrong with data."""
+"""The algebra of counts, against brute force."""
 
 import itertools
 import pickle
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from lib.oracles import Family, canonical_form
-from scipy.optimize import LinearConstraint, milp
 
 from luce import ConditionalCounts, Posterior
 from luce.counts.family import single_sets
@@ -31,58 +31,7 @@ def some_counts() -> ConditionalCounts:
     return ConditionalCounts("abcd").observe({"a": 2, "c": 0.5}, without="d")
 
 
-# -- what is refused --------------------------------------------------------------------------
-
-# Each case: what is tried, and what the message must say of the given and of the allowed.
-REFUSED_DATA: dict[str, tuple[Callable[[ConditionalCounts], Any], tuple[str, ...]]] = {
-    "unknown outcome": (lambda c: c.observe({"x": 1}), ("'x'", "counts", "'a', 'b', 'c', 'd'")),
-    "unknown in within": (lambda c: c.observe({"a": 1}, within="ax"), ("'x'", "within", "'d'")),
-    "unknown in without": (lambda c: c.observe({"a": 1}, without="x"), ("'x'", "without", "'d'")),
-    "unknown in group": (lambda c: c.observe_group("ax", 1), ("'x'", "members", "'d'")),
-    "unknown in ranking": (lambda c: c.observe_ranking("abx"), ("'x'", "order", "'d'")),
-    "unhashable outcome set": (lambda c: c.observe_group([["a"]], 1), ("['a']", "'d'")),
-    "duplicate in within": (
-        lambda c: c.observe({"a": 1}, within="aba"),
-        ("'a'", "twice", "within"),
-    ),
-    "duplicate in without": (lambda c: c.observe({"a": 1}, without="bb"), ("'b'", "twice")),
-    "duplicate in group": (lambda c: c.observe_group("cc", 1), ("'c'", "twice", "members")),
-    "duplicate in ranking": (lambda c: c.observe_ranking("dad"), ("'d'", "twice", "order")),
-    "empty within": (lambda c: c.observe({}, within=[]), ("within", "empty")),
-    "everything excluded": (lambda c: c.observe({}, without="abcd"), ("without", "every")),
-    "empty group": (lambda c: c.observe_group([], 1), ("members", "empty")),
-    "outcome not in within": (lambda c: c.observe({"a": 1}, within="bc"), ("'a'", "within")),
-    "outcome in without": (lambda c: c.observe({"a": 1}, without="ab"), ("'a'", "without")),
-    "zero outcome outside": (lambda c: c.observe({"a": 0}, within="bc"), ("'a'", "within")),
-    "group outside": (lambda c: c.observe_group("ab", 1, within="ac"), ("'b'", "within")),
-    "group excluded": (lambda c: c.observe_group("ab", 1, without="b"), ("'b'", "without")),
-    "negative": (lambda c: c.observe({"a": -1.5}), ("'a'", "-1.5", "negative")),
-    "NaN": (lambda c: c.observe({"a": float("nan")}), ("'a'", "nan", "finite")),
-    "infinite": (lambda c: c.observe({"a": float("inf")}), ("'a'", "inf", "finite")),
-    "beyond floats": (lambda c: c.observe({"a": 10**400}), ("'a'",)),
-    "not a number": (lambda c: c.observe({"a": None}), ("'a'", "None", "number")),
-    "negative group": (lambda c: c.observe_group("ab", -2), ("-2", "negative")),
-    "NaN group": (lambda c: c.observe_group("ab", float("nan")), ("nan", "finite")),
-    "infinite group": (lambda c: c.observe_group("ab", float("inf")), ("inf", "finite")),
-    "fractional group": (lambda c: c.observe_group("ab", 1.5), ("1.5", "whole")),
-    "negative ranking": (lambda c: c.observe_ranking("ab", -1), ("-1", "negative")),
-    "within and without": (
-        lambda c: c.observe({"a": 1}, within="ab", without="c"),
-        ("within", "without", "not both"),
-    ),
-    "group within and without": (
-        lambda c: c.observe_group("a", 1, within="ab", without="c"),
-        ("within", "without", "not both"),
-    ),
-    "list for counts": (lambda c: c.observe(["a"]), ("['a']", "list", "map")),
-    "number for within": (lambda c: c.observe({"a": 1}, within=3), ("within", "3", "list")),
-    "other categories": (
-        lambda c: c + ConditionalCounts("abce"),
-        ("same categories", "4", "'e'"),
-    ),
-    "fewer categories": (lambda c: c + ConditionalCounts("abc"), ("same categories", "4", "3")),
-}
-
+# Each case: the categories given, and words that the message must contain.
 REFUSED_CATEGORIES: dict[str, tuple[Any, tuple[str, ...]]] = {
     "none": (0, ("0", "at least 1")),
     "negative number": (-3, ("-3", "at least 1")),
@@ -97,37 +46,6 @@ REFUSED_CATEGORIES: dict[str, tuple[Any, tuple[str, ...]]] = {
     "nothing": (None, ("None", "list of labels")),
 }
 
-REFUSED_EXPONENTS: dict[str, tuple[dict[Any, Any], tuple[str, ...]]] = {
-    "no outcomes": ({("a", "b"): -1}, ("1 outcome given {a, b}", "no more than 0")),
-    "too few": (
-        {"a": 1, "b": 1, "c": 9, ("a", "b"): -3},
-        ("3 outcomes given {a, b}", "no more than 2"),
-    ),
-    "negative single": ({"a": 5, "b": -1}, ("-1", "less than never")),
-    "two sets share one outcome": (
-        {"a": 1, "c": 4, ("a", "b"): -1, ("a", "d"): -1},
-        ("given {a, b}", "given {a, d}", "no more than 1"),
-    ),
-    "group too large": ({("a", "b", "c"): 5, ("a", "b"): -1}, ("given {a, b}", "no more than 0")),
-    "unknown": ({("a", "x"): -1}, ("'x'", "'a', 'b', 'c', 'd'")),
-    "unknown bare": ({"x": -1}, ("'x'", "neither", "tuple or frozenset")),
-    "twice in a set": ({("a", "a"): -1}, ("'a'", "twice")),
-    "empty set": ({(): 1}, ("empty set",)),
-    "NaN": ({"a": float("nan")}, ("'a'", "nan", "finite")),
-    "text": ({"a": "many"}, ("'a'", "'many'", "number")),
-}
-
-
-@pytest.mark.parametrize("case", REFUSED_DATA)
-def test_bad_data_is_refused_and_changes_nothing(case: str) -> None:
-    attempt, said = REFUSED_DATA[case]
-    counts, untouched = some_counts(), some_counts()
-    with pytest.raises(DataError) as caught:
-        attempt(counts)
-    assert [s for s in said if s not in str(caught.value)] == []
-    assert counts == untouched
-    assert counts.digest == untouched.digest
-
 
 @pytest.mark.parametrize("case", REFUSED_CATEGORIES)
 def test_bad_categories_are_refused(case: str) -> None:
@@ -135,19 +53,6 @@ def test_bad_categories_are_refused(case: str) -> None:
     with pytest.raises(DataError) as caught:
         ConditionalCounts(given)
     assert [s for s in said if s not in str(caught.value)] == []
-
-
-@pytest.mark.parametrize("case", REFUSED_EXPONENTS)
-def test_exponents_without_data_are_refused(case: str) -> None:
-    given, said = REFUSED_EXPONENTS[case]
-    with pytest.raises(DataError) as caught:
-        ConditionalCounts.from_exponents("abcd", given)
-    assert [s for s in said if s not in str(caught.value)] == []
-
-
-def test_a_string_of_unknown_characters_is_explained() -> None:
-    with pytest.raises(DataError, match="read as its characters"):
-        ConditionalCounts(["Anna", "Bea"]).observe({"Anna": 1}, within="Anna")
 
 
 def test_only_counts_can_be_added() -> None:
@@ -161,7 +66,7 @@ def test_from_nests_checks_shapes() -> None:
         ConditionalCounts.from_nests(3, np.zeros(4), family)
 
 
-# -- what is legal ----------------------------------------------------------------------------
+# -- labels and data that are allowed ----------------------------------------------------------
 
 
 def test_one_category() -> None:
@@ -270,33 +175,6 @@ def test_rounding_does_not_leave_a_negative_category_behind() -> None:
     assert counts.category_counts.tolist() == [0.0, 0.0]
 
 
-def test_fractional_powers_of_groups() -> None:
-    # Two grouped outcomes, half an outcome of which was conditioned on the group.
-    given = {("a", "b"): 1.5, "a": 0.5, "c": 1}
-    counts = ConditionalCounts.from_exponents("abc", given)
-    built = (
-        ConditionalCounts("abc")
-        .observe_group("ab", 2)
-        .observe({"a": 0.5}, within="ab")
-        .observe({"c": 1})
-    )
-    assert counts == built
-    with pytest.raises(DataError, match="no data"):
-        ConditionalCounts.from_exponents("abc", {("a", "b"): 1.5, "a": 0.25, "c": 1})
-
-
-def test_from_exponents_is_observe() -> None:
-    by_exponents = ConditionalCounts.from_exponents(
-        "abcd",
-        {"a": 2, "c": 1.5, ("c", "a"): -3.5, frozenset("bcd"): 4, ("a", "b", "c", "d"): -99},
-    )
-    by_observing = (
-        ConditionalCounts("abcd").observe({"a": 2, "c": 1.5}, within="ac").observe_group("bcd", 4)
-    )
-    assert by_exponents == by_observing
-    assert by_exponents.digest == by_observing.digest
-
-
 def test_addition_is_commutative_and_associative() -> None:
     a = ConditionalCounts("abcd").observe({"a": 2}, within="ab")
     b = ConditionalCounts("abcd").observe_ranking("dca", 1.5)
@@ -392,11 +270,10 @@ def test_inputs_are_not_changed_and_not_kept() -> None:
     assert counts == ConditionalCounts("abc").observe({"a": 1}, within="ab")
 
 
-def test_from_chains_keeps_its_own_arrays() -> None:
+def test_from_nests_keeps_its_own_arrays() -> None:
     given = some_counts()
     exponent = given.sets.exponent.copy()
-    fields = {k: v for k, v in vars(given.sets).items() if k in given.sets.__dataclass_fields__}
-    family = type(given.sets)(**fields | {"exponent": exponent})
+    family = replace(given.sets, exponent=exponent)
     kept = ConditionalCounts.from_nests("abcd", given.category_counts, family)
     exponent[:] = 77.0
     assert kept == given
@@ -553,51 +430,6 @@ def test_random_data_is_the_brute_force_sum(case: tuple[ConditionalCounts, int, 
     assert len(counts.sets.members) <= sum(min(s, n - s) for s in sizes.tolist())
 
 
-def data_exists(n: int, exponents: dict[tuple[int, ...], float]) -> bool:
-    """Is there a table x[W, S] of outcomes W, given S > W, with these exponents?
-
-    Straight from the definition: x is non-negative, the outcomes of each group W are a whole
-    number, and the exponent of A is the sum of x[A, .] less that of x[., A].  Outcomes W given
-    W itself say nothing; whatever the full set gets, it drops.
-    """
-    subsets = [s for k in range(1, n + 1) for s in itertools.combinations(range(n), k)]
-    pairs = [(w, s) for w in subsets for s in subsets if set(w) < set(s)]
-    wanted = [s for s in subsets if len(s) < n]
-    groups = [s for s in wanted if len(s) > 1]
-    # Unknowns: the table, then the whole number of outcomes of each group.
-    net = [[(w == a) - (s == a) for w, s in pairs] + [0] * len(groups) for a in wanted]
-    whole = [[w == g for w, _ in pairs] + [-(g == h) for h in groups] for g in groups]
-    target = [exponents.get(a, 0.0) for a in wanted] + [0.0] * len(groups)
-    found = milp(
-        np.zeros(len(pairs) + len(groups)),
-        integrality=np.repeat([0, 1], [len(pairs), len(groups)]),
-        constraints=LinearConstraint(np.asarray(net + whole, float), target, target),
-    )
-    assert found.status in (0, 2)  # solved, or proved to have no solution
-    return bool(found.status == 0)
-
-
-def test_exponents_are_refused_exactly_when_no_data_has_them() -> None:
-    rng = np.random.default_rng(20)
-    accepted = refused = 0
-    for _ in range(300):
-        n = int(rng.integers(2, 5))
-        subsets = [s for k in range(2, n) for s in itertools.combinations(range(n), k)]
-        exponents: dict[tuple[int, ...], float] = {(i,): rng.integers(0, 7) / 2 for i in range(n)}
-        for s in subsets:
-            if rng.random() < 0.4:
-                exponents[s] = rng.integers(-8, 5) / 2
-        try:
-            ConditionalCounts.from_exponents(n, exponents)
-        except DataError:
-            refused += 1
-            assert not data_exists(n, exponents), exponents
-        else:
-            accepted += 1
-            assert data_exists(n, exponents), exponents
-    assert min(accepted, refused) >= 60  # both answers were put to the test
-
-
 def test_whole_counts_cancel_exactly_however_large() -> None:
     counts = ConditionalCounts("abc").observe({"a": 1e15}, within="a").observe({"a": 1000})
     assert counts.category_counts.tolist() == [1000.0, 0.0, 0.0]
@@ -613,11 +445,6 @@ def test_counts_that_overflow_together_are_refused() -> None:
         ConditionalCounts(2).observe({0: 1e308, 1: 1e308})
 
 
-def test_a_large_count_elsewhere_does_not_hide_impossible_exponents() -> None:
-    with pytest.raises(DataError, match="500 outcomes given"):
-        ConditionalCounts.from_exponents("abcd", {"d": 1e15, ("a", "b"): -500, "c": 1})
-
-
 def test_a_labelled_series_is_read_by_label() -> None:
     pandas = pytest.importorskip("pandas")
     counts = ConditionalCounts("abc").observe(pandas.Series({"c": 2, "a": 1}))
@@ -631,9 +458,10 @@ def test_sum_starts_from_nothing() -> None:
     assert sum([counts, counts]) == counts + counts
 
 
-def test_the_givers_arrays_stay_his() -> None:
+def test_later_additions_do_not_see_writes_to_the_given_arrays() -> None:
     family = single_sets(4, [np.array([0, 1])], [False], [-1.0])
     counts = ConditionalCounts.from_nests(4, np.array([1.0, 0, 0, 0]), family)
-    digest = counts.digest
+    digest, more = counts.digest, counts.observe({2: 1}).digest
     family.members[0] = 3
     assert counts.digest == digest
+    assert counts.observe({2: 1}).digest == more
