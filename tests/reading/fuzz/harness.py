@@ -1,7 +1,7 @@
 """A coverage-guided fuzzer of one reader: `python harness.py TARGET CORPUS [libFuzzer's options]`.
 
-A reader may raise only a LuceError.  Any other exception, a hang or too much memory ends the process
-with the input that caused it; libFuzzer's options set the limits.
+A reader may raise only a LuceError.  Any other exception, a hang or too much memory ends the
+process with the input that caused it; libFuzzer's options set the limits.
 """
 
 import json
