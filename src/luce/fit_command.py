@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import inspect
 import sys
 import warnings
 from collections.abc import Iterator
@@ -19,7 +18,8 @@ from luce.errors import ConvergenceWarning, DataError, Problem, SkippedRowsWarni
 from luce.model.structure import structure_of
 from luce.posterior import Posterior
 from luce.reading.files import understand
-from luce.reading.reading import READERS, Reading
+from luce.reading.kind import Reading
+from luce.reading.kinds import KINDS
 from luce.runs.saving import check_target, save
 from luce.sampling.settings import check_whole
 
@@ -42,10 +42,6 @@ _OPTIONS = {
     "tie_label": "name of the category for ties",
     "home_label": "name of the category for the advantage",
 }
-
-# What readers take that is no name of a column.
-_NO_ROLES = {"data", "counts", "categories", "did_not_finish", "skip_bad", "forbidden", "possible",
-             "ignore", "cells", *(set(_OPTIONS) - {"home", "rows"})}  # fmt: skip
 
 
 def add_commands(commands: Any) -> None:
@@ -77,7 +73,7 @@ def add_commands(commands: Any) -> None:
 
 def _add_reading(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", metavar="FILE", help="CSV, Parquet, JSON Lines, PrefLib or PGN")
-    parser.add_argument("--kind", choices=list(READERS), help="what it holds")
+    parser.add_argument("--kind", choices=list(KINDS), help="what it holds")
     parser.add_argument(
         "--column", action="append", default=[], metavar="ROLE=NAME",
         help="which column plays a part, as winner=champion; again for more",
@@ -183,9 +179,9 @@ def _posteriors(reading: Reading, concentration: float) -> dict[str, Posterior]:
 
 
 def _roles() -> list[str]:
-    """Parts that columns play, of any kind of data."""
-    named = (name for kind in READERS.values() for name in inspect.signature(kind).parameters)
-    return list(dict.fromkeys(name for name in named if name not in _NO_ROLES))
+    """Roles that columns can play in any kind of data."""
+    named = (name for kind in KINDS.values() for name in (*kind.roles, *kind.parameters))
+    return list(dict.fromkeys(named))
 
 
 def located(source: str, problem: Problem, also: str = "") -> str:

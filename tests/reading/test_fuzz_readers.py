@@ -24,9 +24,10 @@ import pytest
 
 import luce
 from luce.counts.attainable import check_attainable
-from luce.reading import columns, duels
-from luce.reading.lines import TextFile
-from luce.reading.reading import READERS
+from luce.reading import rows
+from luce.reading.inspection import Inspection
+from luce.reading.text import TextFile
+from luce.reading.kinds import KINDS
 
 SEED = 1000 * int(os.environ.get("LUCE_TEST_SEED", "0"))
 LONGEST = 20.0  # seconds that one small input may take, on a busy machine
@@ -207,7 +208,7 @@ _DAMAGES: list[Callable[[bytes, random.Random], bytes]] = [
 ]  # fmt: skip
 
 OPTIONS: dict[str, list[Any]] = {
-    "kind": [None, *READERS],
+    "kind": [None, *KINDS],
     "ties": ["entity", "half", "last", "davidson"],
     "home": ["first", "second", "host"],
     "unranked": ["absent", "below"],
@@ -238,7 +239,7 @@ def mutate_options(options: dict[str, Any], rng: random.Random) -> dict[str, Any
     return options | ({"skip_bad": True} if rng.random() < 0.5 else {})
 
 
-KNOWN = {kind: set(inspect.signature(read).parameters) - {"data"} for kind, read in READERS.items()}
+KNOWN = {kind: set(KINDS[kind].options) for kind in KINDS}
 
 ODD: list[Callable[[], Any]] = [
     lambda: None, lambda: "", lambda: "a", lambda: "a > b", lambda: b"a", lambda: 0, lambda: -1,
@@ -472,7 +473,7 @@ def fuzz_objects(n: int, seed: int, tally: Tally) -> None:
         def make(k: int = k) -> tuple[str, Any, dict[str, Any]]:
             rng = random.Random(f"object {seed} {k}")
             kind, data, options = rng.choice(OBJECTS)
-            kind = kind if rng.random() < 0.9 else rng.choice(list(READERS))
+            kind = kind if rng.random() < 0.9 else rng.choice(list(KINDS))
             for _ in range(rng.choice([1, 1, 2, 4])):
                 data = mutate_object(data, rng)
             options = {o: v for o, v in mutate_options(options, rng).items() if o in KNOWN[kind]}
@@ -569,11 +570,11 @@ def test_a_broken_reader_is_caught(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         return float(text)
 
     with monkeypatch.context() as patch:
-        patch.setattr(columns, "as_number", careless)
+        patch.setattr(rows, "as_number", careless)
         with pytest.raises(AssertionError, match=r"Error: .*\nseed \d+, file \d+, "):
             fuzz_files(2_000, 1, tmp_path, Tally())
     with monkeypatch.context() as patch:
-        patch.setattr(duels, "read_counts", lambda rows, name, inspection: -rows.repeats)
+        patch.setattr(Inspection, "counts", lambda self, role="count": -self.rows.repeats)
         with pytest.raises(AssertionError, match="invalid counts"):
             fuzz_files(2_000, 1, tmp_path, Tally())
     monkeypatch.setattr(luce, "from_pairs", lambda data, **options: {}[str(type(data))])

@@ -9,7 +9,7 @@ from typing import Any
 from luce.cluster.connect import ClusterLike, connected
 from luce.counts.counts import ConditionalCounts
 from luce.errors import DataError, LuceError
-from luce.reading.reading import READERS
+from luce.reading.kinds import KINDS
 
 
 def reduce_logs(
@@ -47,8 +47,8 @@ def reduce_logs(
     ...     luce.workflows.reduce_logs(f"{folder}/*.parquet", "pairs", cluster=None)
     ConditionalCounts(3 categories, 3 outcomes, 2 sets)
     """
-    if kind not in READERS:
-        raise DataError(f"kind = {kind!r}; choose one of {', '.join(READERS)}.")
+    if kind not in KINDS:
+        raise DataError(f"kind = {kind!r}; choose one of {', '.join(KINDS)}.")
     try:
         import dask.dataframe as dd
     except ImportError:
@@ -59,7 +59,7 @@ def reduce_logs(
             frame = dd.read_parquet(source, storage_options=dict(storage_options or {}))
         except (OSError, ValueError, ImportError) as error:
             raise LuceError(f"{path} cannot be read as Parquet: {error}") from error
-        counts = READERS[kind](frame, **options).counts
+        counts = KINDS[kind].read(frame, **options).counts
     if isinstance(counts, dict):
         raise DataError("rows='separate' makes several posteriors; read them one by one.")
     return counts

@@ -13,7 +13,7 @@ from luce.cluster.connect import ClusterLike, connected, workers_of
 from luce.counts.labels import canonical_name, plural, some
 from luce.errors import ConvergenceWarning, DataError, LuceError, warn_user, warnings_gathered
 from luce.posterior import Posterior
-from luce.reading.reading import READERS
+from luce.reading.kinds import KINDS
 from luce.sampling.progress import ProgressBar
 from luce.sampling.settings import Settings
 
@@ -145,7 +145,7 @@ class _Work:
             if isinstance(given, Posterior):
                 posterior = given
             else:
-                counts = READERS[str(self.kind)](given, **self.reading).counts
+                counts = KINDS[str(self.kind)].read(given, **self.reading).counts
                 if isinstance(counts, dict):
                     raise DataError("rows='separate' makes several posteriors of a group itself.")
                 posterior = Posterior(counts, self.concentration)
@@ -172,9 +172,9 @@ def _split_options(
     ours = set(inspect.signature(Posterior.sample).parameters) - {"to", "cluster", "threads"}
     sampling = {name: value for name, value in options.items() if name in ours}
     reading = {name: value for name, value in options.items() if name not in ours}
-    if kind is not None and kind not in READERS:
-        raise DataError(f"kind = {kind!r}; choose one of {', '.join(READERS)}.")
-    known = set() if kind is None else set(inspect.signature(READERS[kind]).parameters)
+    if kind is not None and kind not in KINDS:
+        raise DataError(f"kind = {kind!r}; choose one of {', '.join(KINDS)}.")
+    known = set() if kind is None else set(KINDS[kind].options)
     unknown = [name for name in reading if name not in known]
     if unknown:
         raise DataError(f"{some(unknown)} is an option neither of the reader nor of sample().")
