@@ -63,7 +63,7 @@ class ConditionalCounts:
         self._log: Log = None
         self._n_outcomes = 0.0
         self._remembers = True  # does the log know the set of each outcome?
-        self._merged: Merged | None = None  # the log added up, once somebody asks
+        self._merged: Merged | None = None  # the sum of the log, computed on demand
 
     @property
     def categories(self) -> tuple[Label, ...] | range:
@@ -485,18 +485,21 @@ class ConditionalCounts:
         return new
 
     def _add(self, entry: Entry) -> ConditionalCounts:
+        """Append an entry to the log."""
         remembers = self._remembers and (entry.given is not None or entry.source is not None)
         log, total = (self._log, entry), self._n_outcomes + entry.total
         return self._of(self._categories, log, total, remembers)
 
     @property
     def _canonical(self) -> Merged:
+        """The counts of categories and the canonical sets."""
         if self._merged is None:
             self._merged = merge(self.n_categories, self._log)
         return self._merged
 
     @cached_property
     def _sorted_sets(self) -> tuple[WordArray, FloatArray]:
+        """Signatures and exponents of the sets, in an order that does not depend on entry."""
         signatures = self.sets.signatures
         order = np.lexsort((signatures[:, 1], signatures[:, 0]))
         return signatures[order], self.sets.exponent[order]

@@ -7,7 +7,7 @@ that lists i alone.  Storage is the length of the nests, never the size of the s
 
 In a *canonical* family no two sets are equal, none is full or a singleton, every exponent
 is nonzero, and a set is stored by the smaller side: 2 <= |S| <= n/2 directly,
-|S| > n/2 by what it excludes.
+|S| > n/2 by the categories it excludes.
 """
 
 from __future__ import annotations

@@ -204,6 +204,7 @@ def hash_of_names(labels: tuple[Label, ...] | range) -> Any:
 
 @lru_cache(maxsize=4)  # hashing a million names takes two seconds
 def _hash_of_names(labels: tuple[Label, ...] | range) -> Any:
+    """Hash the labels once."""
     return hashlib.sha256("\n".join(map(canonical_name, labels)).encode())
 
 

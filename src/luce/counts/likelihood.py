@@ -19,7 +19,7 @@ _CANCELLED = 1e-4
 def log_powers(p: FloatArray, powers: FloatArray, family: SetFamily | None = None) -> FloatArray:
     """Return the log of a product of powers of the probabilities of categories and sets.
 
-    The product is 0 wherever a factor is 0, whatever the other factors are.
+    The product is 0 wherever a factor is 0, even if another one is infinite.
 
     Parameters
     ----------

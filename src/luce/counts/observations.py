@@ -1,6 +1,6 @@
 """Observations: checked additions to conditional counts, by category numbers.
 
-Counts keep their observations in a log and merge them when somebody looks.  The log also remembers
+Counts keep their observations in a log and merge them on demand.  The log also remembers
 the set in which each outcome was recorded, which the merged exponents do not tell.
 """
 
@@ -185,6 +185,7 @@ def _unfolded(log: Log) -> list[Entry]:
 
 
 def _renumbered(entry: Entry, place: IntArray) -> Entry:
+    """Move category i of an entry to ``place[i]``."""
     sets = entry.sets.renumbered(place, len(place))
     return entry._replace(outcomes=place[entry.outcomes], sets=sets)
 
