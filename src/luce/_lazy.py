@@ -1,4 +1,4 @@
-"""Public names that are imported when they are first asked for."""
+"""Import public names on first access."""
 
 from __future__ import annotations
 

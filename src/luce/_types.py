@@ -1,4 +1,4 @@
-"""Names for the array types that cross module borders."""
+"""Type aliases that several modules share."""
 
 from collections.abc import Hashable, Iterable, Mapping
 from typing import Any, TypeAlias

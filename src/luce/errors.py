@@ -1,4 +1,4 @@
-"""What luce says when something is wrong: what was given, what is allowed, what to do."""
+"""Errors and warnings of luce: each says what was given, what is allowed, and what to do."""
 
 from __future__ import annotations
 
@@ -9,30 +9,33 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, NamedTuple
 
-_MOST_LISTED = 20  # bad rows that a message names one by one
+_MOST_LISTED = 20  # number of bad rows that a message names one by one
 
 
 class Problem(NamedTuple):
-    """What is wrong with one row or line; `place` counts from 1, 0 stands for the whole."""
+    """A fault in one row or line, whose number `place` counts from 1, or in the whole file: 0."""
 
     place: int
     what: str
 
 
 class LuceError(ValueError):
-    """Base of every error luce raises on purpose."""
+    """Raised when luce refuses something: the base of all its errors."""
 
 
 class DataError(LuceError):
-    """Counts, labels, sets, priors or probabilities that cannot be right."""
+    """Raised when counts, labels, sets, priors or probabilities cannot be right."""
 
 
 class DiskFullError(LuceError):
-    """There is no room for what was to be written; what was there before is whole."""
+    """Raised when a disk is full; files that were there before are intact."""
 
 
 class BadRowsError(DataError):
-    """Rows or lines that cannot be used; `problems` lists them all, `source` names the file."""
+    """Raised when rows or lines cannot be used.
+
+    `problems` lists all of them, `source` names the file.
+    """
 
     def __init__(self, problems: Sequence[Problem], unit: str = "row", source: str = "") -> None:
         self.problems = list(problems)
@@ -46,12 +49,15 @@ class BadRowsError(DataError):
             "skip_bad=True (--skip-bad)."
         )
 
-    def __reduce__(self) -> tuple[object, ...]:  # workers send their errors home pickled
+    def __reduce__(self) -> tuple[object, ...]:  # errors of workers are sent back pickled
         return type(self), (self.problems, self.unit, self.source)
 
 
 class NotExactError(LuceError):
-    """A closed form was asked for where none exists; `cores` says how many stand in the way."""
+    """Raised when a closed form is asked for and none exists.
+
+    `cores` is the number of cores, the parts of the structure that have no closed form.
+    """
 
     def __init__(self, message: str, cores: int = 0) -> None:
         super().__init__(message)
@@ -59,14 +65,14 @@ class NotExactError(LuceError):
 
 
 class MethodError(LuceError):
-    """A sampling method or option that does not exist or does not fit the problem."""
+    """Raised when a method or option does not exist or does not fit the data and prior."""
 
 
 class NoMaximumError(MethodError):
-    """A density or likelihood has no largest value, or more than one place where it is largest.
+    """Raised when a density or likelihood has no maximum, or more than one.
 
-    `groups` lists the labels that the data tells apart only so far: groups never compared with each
-    other, or of which no later one ever won against an earlier one.
+    `groups` lists groups of labels that the data does not compare with each other, or of which no
+    later one ever won against an earlier one.
     """
 
     def __init__(self, message: str, groups: Sequence[Sequence[Hashable]] = ()) -> None:
@@ -74,48 +80,12 @@ class NoMaximumError(MethodError):
         self.groups = [list(group) for group in groups]
 
 
-def listed(problems: Sequence[Problem], unit: str) -> str:
-    """Name problems one by one, as many as a reader would want to see."""
-    shown = [f"{unit} {p.place}: {p.what}" if p.place else p.what for p in problems[:_MOST_LISTED]]
-    if len(problems) > _MOST_LISTED:
-        shown.append(f"... and {len(problems) - _MOST_LISTED:,} more {unit}s")
-    if len(shown) == 1:
-        return shown[0]
-    return f"{len(problems):,} {unit}s cannot be used\n  " + "\n  ".join(shown)
-
-
-_gathered: ContextVar[list[Warning] | None] = ContextVar("_gathered", default=None)
-
-
-@contextmanager
-def warnings_gathered() -> Iterator[list[Warning]]:
-    """Have warnings of luce listed instead of shown, in this thread alone."""
-    found: list[Warning] = []
-    token = _gathered.set(found)
-    try:
-        yield found
-    finally:
-        _gathered.reset(token)
-
-
-def warn_user(warning: Warning) -> None:
-    """Warn, pointing at the first line outside of luce on the way here."""
-    listed_instead = _gathered.get()
-    if listed_instead is not None:
-        listed_instead.append(warning)
-        return
-    level, frame = 1, sys._getframe(0)
-    while frame is not None and frame.f_globals.get("__name__", "").split(".")[0] == "luce":
-        frame, level = frame.f_back, level + 1  # type: ignore[assignment]
-    warnings.warn(warning, stacklevel=level)
-
-
 class HalfWinsWarning(UserWarning):
-    """Half wins are a custom: they are not the likelihood of any model of ties."""
+    """Issued when ties are counted as half wins, the likelihood of no model of ties."""
 
 
 class SkippedRowsWarning(UserWarning):
-    """Rows or lines were left out, as asked; `problems` lists them all."""
+    """Issued when rows or lines are left out, as asked; `problems` lists all of them."""
 
     def __init__(self, problems: Sequence[Problem], unit: str = "row", source: str = "") -> None:
         self.problems = list(problems)
@@ -129,7 +99,7 @@ class SkippedRowsWarning(UserWarning):
 
 
 class EvidenceWarning(UserWarning):
-    """The evidence is in doubt; `estimates` holds the `Estimate` of each method."""
+    """Issued when the evidence is uncertain; `estimates` holds the `Estimate` of each method."""
 
     def __init__(self, message: str, estimates: Mapping[str, Any] | None = None) -> None:
         super().__init__(message)
@@ -137,9 +107,45 @@ class EvidenceWarning(UserWarning):
 
 
 class ConvergenceWarning(UserWarning):
-    """The draws should not be trusted yet; `rhat` and `ess` hold the worst values found."""
+    """Issued when chains have not converged; `rhat` and `ess` hold the worst values found."""
 
     def __init__(self, message: str, rhat: float = float("nan"), ess: float = float("nan")) -> None:
         super().__init__(message)
         self.rhat = rhat
         self.ess = ess
+
+
+def listed(problems: Sequence[Problem], unit: str) -> str:
+    """Name the first problems one by one, and the number of the others."""
+    shown = [f"{unit} {p.place}: {p.what}" if p.place else p.what for p in problems[:_MOST_LISTED]]
+    if len(problems) > _MOST_LISTED:
+        shown.append(f"... and {len(problems) - _MOST_LISTED:,} more {unit}s")
+    if len(shown) == 1:
+        return shown[0]
+    return f"{len(problems):,} {unit}s cannot be used\n  " + "\n  ".join(shown)
+
+
+_gathered: ContextVar[list[Warning] | None] = ContextVar("_gathered", default=None)
+
+
+@contextmanager
+def warnings_gathered() -> Iterator[list[Warning]]:
+    """Collect luce's warnings in a list instead of showing them, in this thread alone."""
+    found: list[Warning] = []
+    token = _gathered.set(found)
+    try:
+        yield found
+    finally:
+        _gathered.reset(token)
+
+
+def warn_user(warning: Warning) -> None:
+    """Issue a warning that points at the line of user code that called luce."""
+    listed_instead = _gathered.get()
+    if listed_instead is not None:
+        listed_instead.append(warning)
+        return
+    level, frame = 1, sys._getframe(0)
+    while frame is not None and frame.f_globals.get("__name__", "").split(".")[0] == "luce":
+        frame, level = frame.f_back, level + 1  # type: ignore[assignment]
+    warnings.warn(warning, stacklevel=level)

@@ -12,12 +12,11 @@ import scipy.stats as stats
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from lib.oracles import canonical_form, log_likelihood
+from lib.places import SHARED_DATA as DATA
 
 from luce import ConditionalCounts, Posterior
 from luce.errors import DataError
 from luce.model import density
-
-DATA = Path(__file__).parents[3] / "shared" / "data"
 
 # A sum of k terms is exact within k half-units in the last place; here a few dozen terms.
 ROUNDING = 64 * np.finfo(float).eps
@@ -74,7 +73,7 @@ def test_log_likelihood_is_the_direct_sum(n: int, seed: int) -> None:
         p.tolist(), [abs(c) for c in truth.counts], {s: -abs(e) for s, e in truth.family.items()}
     )
     weight = sum(map(abs, truth.counts)) + sum(map(abs, truth.family.values()))
-    found = float(density.log_likelihood(p, counts))
+    found = float(counts.log_likelihood(p))
     expected = log_likelihood(p.tolist(), truth.counts, truth.family)
     # An excluded mass is subtracted from 1 and may lose four digits (density._CANCELLED).
     assert abs(found - expected) <= ROUNDING * (abs(size) + 1e4 * weight + 1)
@@ -144,17 +143,17 @@ def test_a_small_kept_mass_is_not_lost(rest: float) -> None:
         truth = 3 * mpmath.log(exact[5] / kept)
         truth += 2 * mpmath.log(exact[4] / (kept - exact[5]))
     # 1 - p_0 may keep 12 digits at the least, and logarithms turn relative error into absolute.
-    assert float(density.log_likelihood(p, counts)) == pytest.approx(float(truth), abs=5 * 1e-11)
+    assert float(counts.log_likelihood(p)) == pytest.approx(float(truth), abs=5 * 1e-11)
 
 
 def test_zero_probabilities() -> None:
     counts = ConditionalCounts(4).observe({0: 2}, within=[0, 1])
     # A category never seen may have probability 0; one that was seen may not.
-    assert density.log_likelihood([0.5, 0, 0.5, 0], counts) == 0.0
-    assert density.log_likelihood([0.5, 0.5, 0, 0], counts) == pytest.approx(2 * math.log(0.5))
-    assert density.log_likelihood([0.0, 0.5, 0.5, 0], counts) == -math.inf
+    assert counts.log_likelihood([0.5, 0, 0.5, 0]) == 0.0
+    assert counts.log_likelihood([0.5, 0.5, 0, 0]) == pytest.approx(2 * math.log(0.5))
+    assert counts.log_likelihood([0.0, 0.5, 0.5, 0]) == -math.inf
     grouped = ConditionalCounts(4).observe_group([0, 1], 1)
-    assert density.log_likelihood([0, 0, 0.5, 0.5], grouped) == -math.inf
+    assert grouped.log_likelihood([0, 0, 0.5, 0.5]) == -math.inf
     flat = np.ones(4)
     assert density.log_prior([1.0, 0, 0, 0], flat) == pytest.approx(math.log(6))
     sparse, dense = np.asarray([1.0, 0.5, 1, 1]), np.asarray([1.0, 1.5, 1, 1])
@@ -165,7 +164,7 @@ def test_zero_probabilities() -> None:
 def test_a_set_and_its_outcomes_all_at_zero() -> None:
     # 0/0: the outcome is impossible where it was seen, whatever the set's probability.
     counts = ConditionalCounts(3).observe({0: 2}, within=[0, 1])
-    assert density.log_likelihood([0.0, 0.0, 1.0], counts) == -math.inf
+    assert counts.log_likelihood([0.0, 0.0, 1.0]) == -math.inf
 
 
 def references() -> list[Path]:
@@ -180,11 +179,11 @@ def test_published_data_at_uniform_probabilities(path: Path) -> None:
     n = len(terms["items"])
     exponents = {tuple(members): power for members, power in terms["brackets"]}
     counts = ConditionalCounts.from_exponents(n, exponents)
-    found = float(density.log_likelihood(np.full(n, 1 / n), counts))
+    found = float(counts.log_likelihood(np.full(n, 1 / n)))
     assert found == pytest.approx(truth["loglik_uniform"], rel=1e-11)  # given with 13 digits
     if "mle" in truth:
         best = np.asarray([truth["mle"][name] for name in terms["items"]], float)
-        found = float(density.log_likelihood(best / best.sum(), counts))
+        found = float(counts.log_likelihood(best / best.sum()))
         # At a maximum the ten digits of the estimate cost nothing to first order.
         assert found == pytest.approx(truth["loglik_mle"], rel=1e-9)
 

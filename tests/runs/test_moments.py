@@ -10,7 +10,7 @@ from lib.streaming_runs import draw, league, nested
 
 from luce import Posterior
 from luce.errors import DataError, MethodError
-from luce.kernels.running import add_moments, add_quantiles
+from luce.kernels.running_moments import add_moments, add_quantiles
 from luce.runs.moments import Running, summarised
 from luce.sampling.settings import Settings
 

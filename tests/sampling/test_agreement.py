@@ -31,6 +31,8 @@ from luce import ConditionalCounts, Posterior
 from luce.kernels import KERNELS, Kernel
 from luce.kernels.problem import Problem, gamma_spreads
 
+pytestmark = pytest.mark.compiled
+
 SEED = 1000 * int(os.environ.get("LUCE_TEST_SEED", "0"))
 ALL10 = tuple(range(10))
 

@@ -23,12 +23,12 @@ from luce.sampling.settings import Settings
 SHORT: dict[str, Any] = {"draws": 9, "chains": 2, "warmup": 3, "seed": 5}
 
 
-def cycle(n: int = 200) -> Posterior:
-    """Pairs in a ring: a core of n that needs a curvature, which takes n² numbers."""
+def ring(n: int = 200) -> Posterior:
+    """Pairs of neighbours, near and far: a core of n, whose curvature takes n² numbers."""
     counts = ConditionalCounts(n)
     for i in range(n):
-        j = (i + 1) % n
-        counts = counts.observe({i: 40, j: 30}, within=[i, j])
+        for far in (1, 31):
+            counts = counts.observe({i: 2, (i + far) % n: 1}, within=[i, (i + far) % n])
     return Posterior(counts)
 
 
@@ -45,7 +45,7 @@ def same_arrays(one: Plan, other: Plan) -> bool:
 
 @pytest.mark.compiled
 def test_a_plan_pickles_as_counts_settings_and_choice() -> None:
-    plan = plan_of(cycle(), method="hamiltonian", **SHORT)
+    plan = plan_of(ring(), method="hamiltonian", **SHORT)
     draw_in_memory(plan)  # fits, kernels and buffers are there by now
     size = len(pickle.dumps(plan))
     bare = len(pickle.dumps((plan.model.counts, plan.settings, plan.choice)))

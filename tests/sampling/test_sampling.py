@@ -28,6 +28,8 @@ from luce.errors import DataError, MethodError
 from luce.paper.examples import paper_posterior
 from luce.sampling.progress import ctrl_c_noted
 
+pytestmark = pytest.mark.compiled
+
 Floats = npt.NDArray[np.float64]
 
 SEED = 1000 * int(os.environ.get("LUCE_TEST_SEED", "0"))
@@ -294,7 +296,7 @@ def test_the_papers_acceptance() -> None:
         ({"method": "metropolis", "proposal_concentration": np.inf}, "must be positive"),
         ({"method": "metropolis", "proposal_concentration": "much"}, "must be positive"),
         ({"proposal_concentration": 100.0}, "'metropolis' only"),
-        ({"method": "exact"}, "needs sets that nest.*1 core of .*method='auto'"),
+        ({"method": "exact"}, "needs sets that nest.*overlap among .*method='auto'"),
         ({"method": "exact", "reduce": False}, "cannot run with reduce=False"),
     ],
     ids=str,

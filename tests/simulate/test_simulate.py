@@ -1,21 +1,22 @@
 """Simulated data against laws that are enumerated here, and through the readers.
 
 A law is a mapping from every possible outcome to its probability; observed frequencies are compared
-with it by chi-square at a false alarm of 1e-4 a test.  Beside each stands a wrong law, which the
-same comparison must refuse.
+with it by chi-square at the false-alarm rate of `lib.bounds`.  Beside each stands a wrong law,
+which the same comparison must refuse.
 """
 
 from __future__ import annotations
 
 import itertools
 import math
-import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
 import pytest
+from lib.bounds import FALSE_ALARM
+from lib.bounds import SEED as SWEEP
 from scipy.stats import chi2
 
 from luce import ConditionalCounts, Posterior, simulate
@@ -30,8 +31,7 @@ from luce.reading import (
     from_transitions,
 )
 
-FALSE_ALARM = 1e-4
-SEED = 1000 * int(os.environ.get("LUCE_TEST_SEED", "0"))
+SEED = 1000 * SWEEP  # each test adds its own number
 
 # Not normalised, not symmetric, not in alphabetical order.
 P = {"c": 1.0, "a": 4.0, "d": 2.5, "b": 0.5}
@@ -110,8 +110,9 @@ def sets_of(data: dict[str, list[Any]]) -> list[Any]:
 # -- pairs and teams ------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("additional", [{}, {"home_label": "edge"}, {"tie_label": "drawn"},
-                                        ADDITIONAL], ids=str)  # fmt: skip
+@pytest.mark.parametrize(
+    "additional", [{}, {"home_label": "edge"}, {"tie_label": "drawn"}, ADDITIONAL], ids=str
+)
 def test_pairs_follow_their_law(additional: dict[str, Any]) -> None:
     truth = {**P, **{label: WITH_BOTH[label] for label in additional.values()}}
     home = 1.5 * ("home_label" in additional)
@@ -139,11 +140,12 @@ def test_a_schedule_is_taken_in_turn() -> None:
 
 @pytest.mark.parametrize("more", [{}, {"e": 3.0, "f": 1.0, "g": 2.0}], ids=["few", "many"])
 def test_teams_follow_their_law(more: dict[str, float]) -> None:
-    # Few labels and many are drawn in two ways; with many, size 1 to keep the cells few.
+    # Few labels and many are drawn by different algorithms; size 1 keeps the cells few.
     truth = {**P, **more}
     size = 1 if more else 2
-    data = simulate.teams(SEED + 2, {**truth, "edge": 1.5, "drawn": 2.0}, 50_000, size=size,
-                          **ADDITIONAL)  # fmt: skip
+    data = simulate.teams(
+        SEED + 2, {**truth, "edge": 1.5, "drawn": 2.0}, 50_000, size=size, **ADDITIONAL
+    )
     every = [
         (one, other)
         for one in itertools.permutations(truth, size)
@@ -169,9 +171,7 @@ def test_sides_may_differ_in_size() -> None:
 
 @pytest.mark.parametrize(("size", "top"), [(None, None), (3, None), (None, 2), (None, 1), (2, 2)])
 def test_rankings_follow_their_law(size: int | None, top: int | None) -> None:
-    truth = (
-        {**P, "e": 1.7} if size == 2 else P
-    )  # two of five are drawn otherwise than three of four
+    truth = {**P, "e": 1.7} if size == 2 else P  # two of five and three of four: two algorithms
     seen = simulate.rankings(SEED + 4, truth, 40_000, size=size, top=top)
     field = size or len(truth)
     law = order_law(truth, field, top or field)
@@ -196,7 +196,7 @@ def test_long_rankings_tell_who_took_part() -> None:
 
 @pytest.mark.parametrize(("labels", "size"), [(5, None), (5, 2), (5, 3), (7, 3)])
 def test_choices_follow_their_law(labels: int, size: int | None) -> None:
-    # Three of five and three of seven are drawn in two ways.
+    # Three of five and three of seven are drawn by different algorithms.
     truth = {**P, **dict(zip("efg"[: labels - 4], (1.7, 3.0, 2.0), strict=False))}
     sets = list(itertools.combinations(truth, size or labels))
     seen = sets_of(simulate.choices(SEED + 6, truth, 40_000, size=size))
@@ -243,10 +243,13 @@ def test_short_sequences_follow_their_law(self_loops: str, start: str | None) ->
         }
 
     seen = [
-        tuple(simulate.transitions(rng, truth, 2, self_loops=self_loops, forbidden=forbidden,
-                                   start=start))
+        tuple(
+            simulate.transitions(
+                rng, truth, 2, self_loops=self_loops, forbidden=forbidden, start=start
+            )
+        )
         for _ in range(3_000)
-    ]  # fmt: skip
+    ]
     assert_law(seen, law(truth, forbidden))
     assert_other_law(seen, law({"a": 4.0, "b": 3.0, "c": 2.0}, forbidden))
     assert_other_law(seen, law(truth, {}))
@@ -292,8 +295,7 @@ def test_groups_follow_their_law() -> None:
     def law(p: Mapping[Any, float], coarse: float) -> Law:
         q = {x: w / sum(p.values()) for x, w in p.items()}
         single = {(x,): w * (1 - coarse) for x, w in q.items() if x != "b"}
-        return {**single, ("b",): q["b"], ("d", "a"): coarse * (q["a"] + q["d"]),
-                ("c",): q["c"]}  # fmt: skip
+        return {**single, ("b",): q["b"], ("d", "a"): coarse * (q["a"] + q["d"]), ("c",): q["c"]}
 
     seen = simulate.groups(SEED + 11, P, 30_000, groups=[["d", "a"]], coarse=0.3)
     assert_law(seen, law(P, 0.3))
@@ -415,32 +417,43 @@ ROUND_TRIPS: dict[str, tuple[Any, Any, Any, float]] = {
         lambda x: from_pairs(
             x, home="first", ties="entity", categories=list(WITH_BOTH), **ADDITIONAL
         ),
-        pairs_by_hand, N,
+        pairs_by_hand,
+        N,
     ),
     "teams": (lambda rng: simulate.teams(rng, P, N), from_teams, teams_by_hand, N),
     "rankings": (lambda rng: simulate.rankings(rng, P, N), from_rankings, rankings_by_hand, 4 * N),
     "rankings of some": (
         lambda rng: simulate.rankings(rng, P, N, size=3),
-        lambda x: from_rankings(x, unranked="absent"), rankings_by_hand, 3 * N,
+        lambda x: from_rankings(x, unranked="absent"),
+        rankings_by_hand,
+        3 * N,
     ),
     "tops": (
         lambda rng: simulate.rankings(rng, P, N, top=2),
-        lambda x: from_rankings(x, unranked="below"), tops_by_hand, 2 * N,
+        lambda x: from_rankings(x, unranked="below"),
+        tops_by_hand,
+        2 * N,
     ),
     "choices": (lambda rng: simulate.choices(rng, P, N, size=3), from_choices, choices_by_hand, N),
     "transitions": (
         lambda rng: simulate.transitions(rng, P, N, forbidden=FORBIDDEN),
-        lambda x: from_transitions(x, forbidden=FORBIDDEN), transitions_by_hand, N,
+        lambda x: from_transitions(x, forbidden=FORBIDDEN),
+        transitions_by_hand,
+        N,
     ),
     "table": (
         lambda rng: simulate.table(rng, P, [100, 50, 7], possible=POSSIBLE),
-        from_table, table_by_hand, 157,
+        from_table,
+        table_by_hand,
+        157,
     ),
     "groups": (
         lambda rng: simulate.groups(rng, P, N, groups=[["a", "b"], ["c", "d"]]),
-        from_groups, groups_by_hand, N,
+        from_groups,
+        groups_by_hand,
+        N,
     ),
-}  # fmt: skip
+}
 shapes = pytest.mark.parametrize("shape", ROUND_TRIPS)
 
 
@@ -490,8 +503,11 @@ def test_long_rankings_with_size_and_top_are_read() -> None:
     assert counts == expected
 
 
-@pytest.mark.parametrize("labels", [[0, 1, 2, 3], [("x", 1), ("x", 2), ("y", 1), ("y", 2)],
-                                    ["x", "draw", "a b", "1|2"]], ids=str)  # fmt: skip
+@pytest.mark.parametrize(
+    "labels",
+    [[0, 1, 2, 3], [("x", 1), ("x", 2), ("y", 1), ("y", 2)], ["x", "draw", "a b", "1|2"]],
+    ids=str,
+)
 def test_labels_are_kept(labels: list[Any]) -> None:
     truth = dict(zip(labels, P.values(), strict=True))
     read = [
@@ -559,7 +575,7 @@ def test_the_mode_of_rankings_is_near_the_truth() -> None:
     assert squared_error(counts, {**P, "c": 1.1}, information) > bound
 
 
-# -- what cannot be -------------------------------------------------------------------------
+# -- wrong input ----------------------------------------------------------------------------
 
 Call = Callable[[], Any]
 WRONG_INPUT: dict[str, tuple[Call, str]] = {

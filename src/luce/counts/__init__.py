@@ -8,9 +8,11 @@ if TYPE_CHECKING:
     from luce.counts.comparability import comparable_groups as comparable_groups
     from luce.counts.comparability import prior_only as prior_only
     from luce.counts.counts import ConditionalCounts as ConditionalCounts
+    from luce.counts.terms import Term as Term
 
 _HOMES = {
     "ConditionalCounts": "counts",
+    "Term": "terms",
     "comparable_groups": "comparability",
     "prior_only": "comparability",
 }

@@ -1,15 +1,20 @@
-"""Bring families of sets into canonical form: merged, folded, nested, each by its smaller side."""
+"""Bring families of sets into canonical form.
+
+Equal sets are merged, singletons become counts of categories, neighbours that are nested share a
+nest, and each set is stored by its smaller side.
+"""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
 
 from luce._types import BoolArray, FloatArray, IntArray
-from luce.counts.family import SetFamily, fields, single_sets
+from luce.counts.family import SetFamily, single_sets
 
-# Two sums of the same fractions may differ by rounding; what is this much smaller than the terms
-# that made it has cancelled.  Whole numbers cancel exactly.
+# A sum of fractions below this part of the sum of their sizes is rounding error, and counts as 0.
+# Whole numbers cancel exactly.
 CANCELLED = 1e-14
 
 
@@ -21,7 +26,7 @@ def canonical(n: int, families: list[SetFamily]) -> tuple[SetFamily, FloatArray]
     family
         The canonical family.
     singletons
-        Shape (n,): exponents of the sets that turned out to hold one category.
+        Exponents of the sets that hold one category, shape (n,).
     """
     family = concatenate(n, families)
     singletons = np.zeros(n)
@@ -57,7 +62,7 @@ def _merge_equal(family: SetFamily, singletons: FloatArray) -> SetFamily:
     order = np.argsort(signatures[:, 0], kind="stable")
     fractions = bool((family.exponent % 1 != 0).any())
     if fractions:
-        # Fractions are added in order of size, so that the sum does not depend on who came first.
+        # Fractions are added in order of size, so that sums do not depend on the order of sets.
         order = np.lexsort((family.exponent, signatures[:, 0]))
     ordered = signatures[order]
     first = np.flatnonzero(np.r_[True, (ordered[1:] != ordered[:-1]).any(axis=1)])
@@ -73,20 +78,21 @@ def _merge_equal(family: SetFamily, singletons: FloatArray) -> SetFamily:
 
 
 def _only_member(family: SetFamily, t: int) -> int:
+    """Return the one category in a set of size 1, as a difference of sums if it is a complement."""
     k = family.nest_of_set[t]
     listed = int(family.members[family.nest_start[k] : family.set_end[t]].sum())
     return family.n * (family.n - 1) // 2 - listed if family.complement[k] else listed
 
 
 def _keep_sets(family: SetFamily, keep: BoolArray, exponent: FloatArray) -> SetFamily:
-    """Forget some sets, the members after the last set of a nest, and empty nests."""
+    """Drop some sets, the members after the last set of a nest, and empty nests."""
     in_use = (np.diff(family.set_start) > 0).all()
     if (
         keep.all()
         and in_use
         and (family.set_end[family.set_start[1:] - 1] == family.nest_start[1:]).all()
     ):
-        return SetFamily(*fields(family)[:-1], exponent)
+        return replace(family, exponent=exponent)
     kept = np.flatnonzero(keep)
     nests, first = np.unique(family.nest_of_set[kept], return_index=True)
     set_start = np.r_[first, len(kept)]
@@ -107,10 +113,10 @@ def _keep_sets(family: SetFamily, keep: BoolArray, exponent: FloatArray) -> SetF
 
 
 def _nest_neighbours(family: SetFamily) -> SetFamily:
-    """Let lone sets that were given one after another, each inside the next, share one nest.
+    """Merge lone sets that were given one after another, each inside the next, into one nest.
 
-    A ranking entered as "first of all of them, second of the rest, ..." thereby costs what
-    it would cost as a ranking.
+    A ranking entered as "first of all of them, second of the rest, ..." is then stored at the cost
+    of a ranking.
     """
     if family.n_nests < 2:
         return family
@@ -135,9 +141,9 @@ def _nest_neighbours(family: SetFamily) -> SetFamily:
         return family
 
     # Runs of neighbours that keep growing, or keep shrinking, become one nest each.
-    step = np.zeros(family.n_nests, np.int64)  # step[k]: how nest k + 1 relates to nest k
+    step = np.zeros(family.n_nests, np.int64)  # 1 or -1: nest k + 1 contains nest k, or lies in it
     step[left[nested]] = np.where(longer == left, -1, 1)[nested]
-    fresh = np.ones(len(family.members), np.bool_)  # members a set adds to the one it builds on
+    fresh = np.ones(len(family.members), np.bool_)  # not in the set below
     base = np.full(family.n_nests, -1, np.int64)
     runs = list(_runs(step))
     pair_of = {int(k): i for i, k in enumerate(left)}
@@ -153,7 +159,7 @@ def _nest_neighbours(family: SetFamily) -> SetFamily:
 
 
 def _runs(step: IntArray) -> Iterator[list[int]]:
-    """Nests 0..K-1 in runs, each listed from the smallest set to the largest."""
+    """Yield the nests 0..K-1 in runs, each from the smallest set to the largest."""
     k = 0
     while k < len(step):
         end, direction = k, step[k]
@@ -165,7 +171,7 @@ def _runs(step: IntArray) -> Iterator[list[int]]:
 
 
 def _nest_up(family: SetFamily, order: IntArray, base: IntArray, fresh: BoolArray) -> SetFamily:
-    """Rebuild the nests in `order`; one whose `base` is set goes on where that one ended."""
+    """Rebuild the nests in `order`, each as a continuation of its `base` unless that is -1."""
     length = np.diff(family.nest_start)
     take = np.concatenate(
         [np.arange(s, s + m) for s, m in zip(family.nest_start[order], length[order], strict=True)]
@@ -189,10 +195,10 @@ def _nest_up(family: SetFamily, order: IntArray, base: IntArray, fresh: BoolArra
 
 
 def _store_by_smaller_side(family: SetFamily) -> SetFamily:
-    """Move every set whose prefix is the larger side into a nest of the other kind.
+    """Store each set by its smaller side, moving it into a nest of the other kind where needed.
 
     With prefixes P_1 < ... < P_k of which P_j..P_k are too long, the new nest lists the
-    rest V - P_k, then what P_k adds to P_(k-1), ..., what P_(j+1) adds to P_j.
+    rest V - P_k, then P_k - P_(k-1), ..., then P_(j+1) - P_j.
     """
     # |S| = n/2 exactly counts as small, so that the two sides cannot both claim a set.
     doubled = 2 * family.prefix_lengths

@@ -1,4 +1,4 @@
-"""What data can compare: categories linked by sets, and categories it says nothing about."""
+"""Find the categories that data can compare, and those it says nothing about."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from luce._types import BoolArray, IntArray, Label
 from luce.counts.counts import ConditionalCounts
 from luce.errors import DataError
 
-# Fractions that add up to less than this part of what was added have cancelled.
+# A sum of fractions below this part of the sum of their sizes is rounding error, and counts as 0.
 _CANCELLED = 1e-9
 
 
 def comparable_groups(counts: ConditionalCounts) -> list[list[Label]]:
     """Group the categories that data can compare, directly or through others.
 
-    Two categories are linked when both lie in a set that some outcome was recorded in; the set of
-    all categories is one of these where outcomes were recorded under no condition.  Between
-    groups only the prior speaks: the total probability of each has its prior distribution.
+    Two categories are linked when both lie in a set that some outcome was recorded in.  An
+    unconditional outcome was recorded in the set of all categories.  Data says nothing between
+    groups: the total probability of each group has its prior distribution.
 
     Parameters
     ----------
@@ -29,7 +29,7 @@ def comparable_groups(counts: ConditionalCounts) -> list[list[Label]]:
     Returns
     -------
     list
-        Groups of labels, each in stored order, by their first labels.
+        Groups of labels, each in stored order, sorted by their first labels.
 
     Examples
     --------
@@ -51,8 +51,8 @@ def comparable_groups(counts: ConditionalCounts) -> list[list[Label]]:
 def prior_only(counts: ConditionalCounts) -> list[Label]:
     """List the categories that data says nothing about, in stored order.
 
-    They lie in no set that an outcome was recorded in, and nothing was recorded under no
-    condition.  The probability of such a category has its prior distribution.
+    They lie in no set that an outcome was recorded in.  The probability of such a category has its
+    prior distribution.
 
     Parameters
     ----------
@@ -70,7 +70,7 @@ def prior_only(counts: ConditionalCounts) -> list[Label]:
 
 
 def unconditional(counts: ConditionalCounts) -> float:
-    """How many outcomes were recorded with all categories possible."""
+    """Return the number of outcomes recorded with all categories possible."""
     powers = [*counts.category_counts.tolist(), *counts.sets.exponent.tolist()]
     total = math.fsum(powers)
     whole = all(x.is_integer() for x in powers)
@@ -79,7 +79,7 @@ def unconditional(counts: ConditionalCounts) -> float:
 
 
 def _linked(counts: ConditionalCounts) -> tuple[IntArray, BoolArray]:
-    """Group of each category, and whether it lies in any set at all; in the size of storage."""
+    """Return the group of each category, and whether it lies in any set; at the cost of storage."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
@@ -89,7 +89,7 @@ def _linked(counts: ConditionalCounts) -> tuple[IntArray, BoolArray]:
     if unconditional(counts) > 0:
         return np.zeros(n, np.int64), np.ones(n, np.bool_)
     covered = np.zeros(n, np.bool_)
-    # The largest set of a nest holds the others, so its members are linked one to the first.
+    # The largest set of a nest contains the others: link each of its members to the first.
     nest = np.repeat(np.arange(family.n_nests), np.diff(family.nest_start))
     direct = ~family.complement[nest]
     ends = [family.members[direct]]
@@ -97,8 +97,8 @@ def _linked(counts: ConditionalCounts) -> tuple[IntArray, BoolArray]:
     covered[family.members[direct]] = True
     outside = np.flatnonzero(family.complement)
     if len(outside):
-        # Sets of more than half the categories all meet, so together they are one group: all but
-        # those that each of them excludes.
+        # Any two sets of more than half of the categories meet, so that all such sets form one
+        # group: the categories that at least one of them contains.
         shortest = family.set_end[family.set_start[:-1]][nest]
         excluded = family.complement[nest] & (np.arange(len(nest)) < shortest)
         left_out = np.bincount(family.members[excluded], minlength=n)

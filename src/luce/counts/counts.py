@@ -8,43 +8,48 @@ The likelihood of probabilities p over the categories is
     e_S    exponents: minus the number of outcomes recorded given that they lay in S,
            plus the number of grouped outcomes "one of S"
 
-Everything that can be wrong with data is found here and nowhere later.
+Invalid data is found here and nowhere later.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Callable, Iterator, Mapping
+from copy import deepcopy
 from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from luce._types import FloatArray, Label, Labels, WordArray
-from luce.counts.entries import (
+from luce._types import FloatArray, IntArray, Label, Labels, WordArray
+from luce.counts.family import SetFamily, describe_set
+from luce.counts.labels import Categories, describe, hash_of_names, plural, read_probabilities
+from luce.counts.observations import (
     Entry,
-    added_up,
-    frozen,
+    Log,
+    Merged,
     grouped,
+    merge,
     observed,
     powers,
     ranked,
-    renumbered,
+    read_only,
+    restricted,
 )
-from luce.counts.family import SetFamily, describe_set
-from luce.counts.labels import Categories, hash_of_names, plural
 from luce.errors import DataError
 
-# Entries are kept as a linked list, newest first, so that observing in a loop costs the same
-# each time; they are merged once, when somebody looks.
-_Log = tuple["_Log", Entry] | None
+if TYPE_CHECKING:
+    from luce.counts.terms import Term
 
 
 class ConditionalCounts:
-    """Counts of outcomes, each given that it lay in some set of categories; never changes.
+    """Counts of outcomes, each recorded given that it lay in some set; immutable.
 
     Parameters
     ----------
     categories
-        The labels, any hashable ones, or a number n for the labels 0..n-1.
+        The labels, which may be any hashable values, or a number n for the labels 0..n-1.
 
     Examples
     --------
@@ -55,8 +60,10 @@ class ConditionalCounts:
 
     def __init__(self, categories: int | Labels) -> None:
         self._categories = Categories(categories)
-        self._log: _Log = None
+        self._log: Log = None
         self._n_outcomes = 0.0
+        self._remembers = True  # does the log know the set of each outcome?
+        self._merged: Merged | None = None  # the sum of the log, computed on demand
 
     @property
     def categories(self) -> tuple[Label, ...] | range:
@@ -65,39 +72,39 @@ class ConditionalCounts:
 
     @property
     def n_categories(self) -> int:
-        """How many categories there are."""
+        """Number of categories."""
         return len(self._categories)
 
     @property
     def n_outcomes(self) -> float:
-        """How many outcomes were recorded, single or grouped."""
+        """Number of outcomes recorded, single or grouped."""
         return self._n_outcomes
 
     @property
     def category_counts(self) -> FloatArray:
-        """Shape (n_categories,): the exponent of each single category, never negative."""
+        """Exponent of each single category, shape (n_categories,), never negative."""
         return self._canonical[0]
 
     @property
     def sets(self) -> SetFamily:
-        """The sets of two or more categories that do not hold them all, with their exponents."""
+        """Sets of two or more categories, but not all of them, with their exponents."""
         return self._canonical[1]
 
     @cached_property
     def is_whole(self) -> bool:
-        """Are all counts and exponents whole?"""
+        """True where all counts and exponents are whole numbers."""
         return not ((self.category_counts % 1).any() or (self.sets.exponent % 1).any())
 
     @property
     def digest(self) -> str:
-        """A fingerprint of labels and counts: equal data, however it was entered, share it."""
+        """Fingerprint of labels and counts; the same for equal data, however it was entered."""
         content = hash_of_names(self.categories)
         for array in (self.category_counts, *self._sorted_sets):
             content.update(array.tobytes())
         return str(content.hexdigest())
 
     def __len__(self) -> int:
-        """Return how many distinct sets stand in the likelihood besides single categories."""
+        """Return the number of distinct sets in the likelihood, without single categories."""
         return self.sets.n_sets
 
     def __repr__(self) -> str:
@@ -112,32 +119,11 @@ class ConditionalCounts:
         mine, theirs = ((c.category_counts, *c._sorted_sets) for c in (self, other))
         return self._categories == other._categories and all(map(np.array_equal, mine, theirs))
 
-    __hash__ = None  # type: ignore[assignment]  # equality is by content, which may be large
+    __hash__ = None  # type: ignore[assignment]  # equality compares contents, which may be large
 
-    def __reduce__(self) -> tuple[object, ...]:  # merged: the log of entries may be long
+    def __reduce__(self) -> tuple[object, ...]:  # without the log, which may be long
         arguments = self.categories, self.category_counts, self.sets, self._n_outcomes, True
         return ConditionalCounts.from_nests, arguments
-
-    def summary(self, most: int = 10) -> str:
-        """Describe the data in words: its size, then the `most` heaviest sets.
-
-        Examples
-        --------
-        >>> print(ConditionalCounts(["a", "b", "c"]).observe({"b": 2}, without=["a"]).summary())
-        3 categories, 2 outcomes, 1 set (1 stored member)
-          2 outcomes given all but {a}
-        """
-        family = self.sets
-        lines = [
-            f"{plural(self.n_categories, 'category', 'categories')}, "
-            f"{plural(self._n_outcomes, 'outcome')}, {plural(len(self), 'set')} "
-            f"({plural(len(family.members), 'stored member')})"
-        ]
-        heaviest = np.argsort(-np.abs(family.exponent), kind="stable")[:most]
-        lines += [f"  {describe_set(self.categories, family, int(t))}" for t in heaviest]
-        if family.n_sets > most:
-            lines.append(f"  ... and {family.n_sets - most:,} more")
-        return "\n".join(lines)
 
     def observe(
         self,
@@ -151,7 +137,7 @@ class ConditionalCounts:
         Parameters
         ----------
         counts
-            How often each category was seen; any non-negative numbers.
+            Number of outcomes of each category; any non-negative numbers.
         within
             The categories that could occur.
         without
@@ -179,9 +165,9 @@ class ConditionalCounts:
         members
             The categories it may have been: a team, a coarse answer.
         count
-            How often, a whole number.
+            Number of such outcomes, a whole number.
         within, without
-            What could occur, as in `observe`.
+            The categories that could occur, as in `observe`.
 
         Examples
         --------
@@ -196,6 +182,13 @@ class ConditionalCounts:
         Each place is an outcome among those not yet placed (Plackett-Luce); categories that are
         not listed took no part. Costs one stored member per place.
 
+        Parameters
+        ----------
+        order
+            The labels, best first.
+        count
+            Number of such rankings, any non-negative number.
+
         Examples
         --------
         >>> ConditionalCounts("abcd").observe_ranking("dba").sets.n_sets
@@ -203,9 +196,184 @@ class ConditionalCounts:
         """
         return self._add(ranked(self._categories, order, count))
 
+    def restrict(self, labels: Labels) -> ConditionalCounts:
+        """Keep only some categories, and only the outcomes that lie among them.
+
+        An outcome i recorded given the set S has the probability p_i / p(S).  Given also that it
+        lies among the labels L, it has the probability p_i / p(S ∩ L) for i in L.  So outcomes
+        outside of L are dropped, and each S becomes S ∩ L: m_i outcomes i in S become
+
+            prod_{i in S ∩ L} (p_i / p(S ∩ L))^(m_i)
+
+        and a ranking becomes the ranking of those of L in it.  A grouped outcome is kept if the
+        whole group is in L and dropped if none of it is.
+
+        Parameters
+        ----------
+        labels
+            The categories to keep; they stay in their stored order.
+
+        Raises
+        ------
+        DataError
+            When the data does not tell how many outcomes lie in L: a group is partly in L, or the
+            counts are totals (of exponents, of a saved run, or sent by another process) without
+            the set of each outcome.  Counts made by `observe`, `observe_group`, `observe_ranking`
+            and readers, and sums of such counts, remember these sets.  Equal counts may therefore
+            be restricted to different ones.
+
+        Examples
+        --------
+        >>> counts = ConditionalCounts("abcd").observe({"a": 3, "c": 1}, within="abc")
+        >>> counts.restrict("ab") == ConditionalCounts("ab").observe({"a": 3})
+        True
+        >>> ranked = ConditionalCounts("abcd").observe_ranking("dbca")
+        >>> ranked.restrict("abc") == ConditionalCounts("abc").observe_ranking("bca")
+        True
+        """
+        kept = np.sort(self._categories.numbers(labels, "labels"))
+        if len(kept) == 0:
+            raise DataError("labels is empty: at least one category must be kept.")
+        if len(kept) == self.n_categories:
+            return self
+        new = ConditionalCounts([self.categories[i] for i in kept.tolist()])
+        for entry in restricted(self._categories, self._log, kept):
+            new = new._add(entry)
+        return new
+
+    def relabel(
+        self, labels: Mapping[Label, Label] | Callable[[Label], Label]
+    ) -> ConditionalCounts:
+        """Give categories other labels; the data stays the same.
+
+        Parameters
+        ----------
+        labels
+            A mapping from old labels to new ones, where labels that are left out stay, or a
+            function from old to new.  All new labels must be different.
+
+        Examples
+        --------
+        >>> counts = ConditionalCounts("ab").observe({"a": 1})
+        >>> counts.relabel({"a": "Anna"}).categories, counts.relabel(str.upper).categories
+        (('Anna', 'b'), ('A', 'B'))
+        """
+        if isinstance(labels, Mapping):
+            self._categories.numbers(labels, "labels")  # refuses a label that is not a category
+            new = [labels.get(label, label) for label in self.categories]
+        elif callable(labels):
+            new = [labels(label) for label in self.categories]
+        else:
+            raise DataError(
+                f"labels must be a mapping or a function; {describe(labels)} was given."
+            )
+        return self._of(Categories(new), self._log, self._n_outcomes, self._remembers, self._merged)
+
+    def terms(self) -> Iterator[Term]:
+        """Yield the factors of the likelihood: first categories that were seen, then sets.
+
+        The likelihood is the product over the terms of the total probability of a term's members
+        to the power of its exponent.
+
+        Examples
+        --------
+        >>> for term in ConditionalCounts("abcd").observe({"b": 2}, without="a").terms():
+        ...     print(term.exponent, term.members, "-", term)
+        2.0 ('b',) - 2 outcomes in {b}
+        -2.0 ('b', 'c', 'd') - 2 outcomes given all but {a}
+        """
+        from luce.counts.terms import terms_of
+
+        return terms_of(self.categories, *self._canonical)
+
+    def to_frame(self, backend: str = "pandas") -> Any:
+        """Lay the factors of the likelihood out as a data frame, a row for each of `terms`.
+
+        Parameters
+        ----------
+        backend
+            "pandas" or "polars".
+
+        Returns
+        -------
+        DataFrame
+            `kind` ("outcome" of one category, "group" of several, "given" that it lay in a set),
+            `members` or, for a set of more than half of the categories, `excluded`, then `size`
+            and `exponent`.
+
+        Examples
+        --------
+        >>> ConditionalCounts("abcd").observe({"b": 2}, without="a").to_frame()
+              kind members excluded  size  exponent
+        0  outcome    (b,)     None     1       2.0
+        1    given    None     (a,)     3      -2.0
+        """
+        from luce.counts.terms import frame_of
+
+        return frame_of(self.terms(), backend)
+
+    def log_likelihood(self, probabilities: ArrayLike) -> FloatArray:
+        """Return the log likelihood at given probabilities, without multinomial coefficients.
+
+        Parameters
+        ----------
+        probabilities
+            Shape (..., n_categories), non-negative and adding up to 1, in the order of
+            `categories`; draws of shape (chain, draw, category) for instance.
+
+        Returns
+        -------
+        ndarray
+            Shape (...); minus infinity where the data is impossible.
+
+        Examples
+        --------
+        >>> counts = ConditionalCounts("abc").observe({"b": 2}, without="a")
+        >>> np.exp(counts.log_likelihood([0.5, 0.3, 0.2])).round(4)  # (0.3 / 0.5)^2
+        np.float64(0.36)
+        """
+        from luce.counts.likelihood import log_powers
+
+        p = read_probabilities(probabilities, self.n_categories)
+        return log_powers(p, *self._canonical)
+
+    def summary(self, most: int = 10) -> str:
+        """Describe the data in words: its size, then the `most` heaviest sets.
+
+        Examples
+        --------
+        >>> print(ConditionalCounts(["a", "b", "c"]).observe({"b": 2}, without=["a"]).summary())
+        3 categories, 2 outcomes, 1 set (1 stored member)
+          2 outcomes given all but {a}
+        """
+        family = self.sets
+        lines = [
+            f"{plural(self.n_categories, 'category', 'categories')}, "
+            f"{plural(self._n_outcomes, 'outcome')}, {plural(len(self), 'set')} "
+            f"({plural(len(family.members), 'stored member')})"
+        ]
+        heaviest = np.argsort(-np.abs(family.exponent), kind="stable")[:most]
+        lines += [f"  {describe_set(self.categories, family, int(t))}" for t in heaviest]
+        if family.n_sets > most:
+            lines.append(f"  ... and {family.n_sets - most:,} more")
+        return "\n".join(lines)
+
     def __add__(self, other: ConditionalCounts) -> ConditionalCounts:
         if not isinstance(other, ConditionalCounts):
             return NotImplemented
+        if self.categories == other.categories:
+            where, sets = np.arange(self.n_categories), other.sets
+        else:
+            where = self._numbers_in(other)
+            sets = other.sets.renumbered(where, self.n_categories)
+        if other._log is None:
+            return self
+        source = other._log if other._remembers else None
+        entry = Entry(where, other.category_counts, sets, other._n_outcomes, source=source)
+        return self._add(entry)
+
+    def _numbers_in(self, other: ConditionalCounts) -> IntArray:
+        """Return the numbers here of another object's categories, which must be the same."""
         place = self._categories.index
         missing = [c for c in other.categories if c not in place]
         if missing or self.n_categories != other.n_categories:
@@ -214,9 +382,7 @@ class ConditionalCounts:
                 f"means something else otherwise: {self.n_categories} and {other.n_categories} "
                 f"were given{f', {missing[0]!r} being in one only' if missing else ''}."
             )
-        where = np.fromiter((place[c] for c in other._categories), np.int64, self.n_categories)
-        sets = renumbered(other.sets, where)
-        return self._add(Entry(where, other.category_counts, sets, other._n_outcomes))
+        return np.fromiter((place[c] for c in other._categories), np.int64, self.n_categories)
 
     def __radd__(self, other: object) -> ConditionalCounts:
         """Let `sum` start from 0."""
@@ -264,46 +430,76 @@ class ConditionalCounts:
         nests: SetFamily,
         n_outcomes: float | None = None,
         merged: bool = False,
+        source: Callable[[], Log] | None = None,
     ) -> ConditionalCounts:
         """Build counts from arrays that are known to be right: the door for readers.
 
-        Nothing is checked but the shapes; equal sets are merged as ever, unless they are said to
-        be `merged`: then they stay in their order, and so do the draws of a seed.  `n_outcomes`
-        is what will be reported, unless given the sum of all positive exponents.
+        Only the shapes are checked.
+
+        Parameters
+        ----------
+        categories
+            As in the constructor.
+        category_counts
+            Number of outcomes of each category.
+        nests
+            Sets with their exponents.
+        n_outcomes
+            Number of outcomes to report; the sum of all positive exponents unless given.
+        merged
+            The sets are in canonical form already: keep them in their order, and with it the draws
+            of a seed.
+        source
+            Builds a log of observations that add up to these counts, for `restrict`.
         """
-        empty = cls(categories)
-        n = empty.n_categories
+        labels = Categories(categories)
+        n = len(labels)
         if nests.n != n or len(category_counts) != n:
             raise DataError(
                 f"{n} categories, but nests over {nests.n} and {len(category_counts)} counts."
             )
-        values = np.asarray(category_counts, np.float64)
+        # Copies, since the caller may still write to the arrays.
+        own = read_only(np.array(category_counts, np.float64), deepcopy(nests))
+        values, sets = own
         if n_outcomes is None:
-            n_outcomes = float(values.sum() + nests.exponent.clip(min=0).sum())
-        counts = empty._add(Entry(np.arange(n), values, nests, n_outcomes))
-        if merged:
-            counts.__dict__["_canonical"] = frozen(values, nests)
-        _ = counts._canonical  # merge now, before somebody writes to the arrays
-        return counts
+            n_outcomes = float(values.sum() + sets.exponent.clip(min=0).sum())
+        log = None, Entry(np.arange(n), values, sets, n_outcomes, source=source)
+        total = own if merged else merge(n, log)
+        return cls._of(labels, log, n_outcomes, source is not None, total)
 
-    @cached_property
-    def _canonical(self) -> tuple[FloatArray, SetFamily]:
-        entries, log = list[Entry](), self._log
-        while log is not None:
-            log, entry = log
-            entries.append(entry)
-        return added_up(self.n_categories, entries[::-1])
+    @classmethod
+    def _of(
+        cls,
+        categories: Categories,
+        log: Log,
+        n_outcomes: float,
+        remembers: bool,
+        merged: Merged | None = None,
+    ) -> ConditionalCounts:
+        """Build counts from a log, and from the sum of the log where it is known."""
+        if not math.isfinite(n_outcomes):
+            raise DataError("the counts add up to more than 1e308; scale them down.")
+        new = object.__new__(cls)
+        new._categories, new._log, new._n_outcomes = categories, log, n_outcomes
+        new._remembers, new._merged = remembers, merged
+        return new
+
+    def _add(self, entry: Entry) -> ConditionalCounts:
+        """Append an entry to the log."""
+        remembers = self._remembers and (entry.given is not None or entry.source is not None)
+        log, total = (self._log, entry), self._n_outcomes + entry.total
+        return self._of(self._categories, log, total, remembers)
+
+    @property
+    def _canonical(self) -> Merged:
+        """The counts of categories and the canonical sets."""
+        if self._merged is None:
+            self._merged = merge(self.n_categories, self._log)
+        return self._merged
 
     @cached_property
     def _sorted_sets(self) -> tuple[WordArray, FloatArray]:
+        """Signatures and exponents of the sets, in an order that does not depend on entry."""
         signatures = self.sets.signatures
         order = np.lexsort((signatures[:, 1], signatures[:, 0]))
         return signatures[order], self.sets.exponent[order]
-
-    def _add(self, entry: Entry) -> ConditionalCounts:
-        if not np.isfinite(self._n_outcomes + entry.total):
-            raise DataError("the counts add up to more than 1e308; scale them down.")
-        new = object.__new__(ConditionalCounts)
-        new._categories, new._log = self._categories, (self._log, entry)
-        new._n_outcomes = self._n_outcomes + entry.total
-        return new

@@ -7,8 +7,10 @@ that lists i alone.  Storage is the length of the nests, never the size of the s
 
 In a *canonical* family no two sets are equal, none is full or a singleton, every exponent
 is nonzero, and a set is stored by the smaller side: 2 <= |S| <= n/2 directly,
-|S| > n/2 by what it excludes.
+|S| > n/2 by the categories it excludes.
 """
+
+from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -36,16 +38,16 @@ class SetFamily:
     nest_start
         Nest k is ``members[nest_start[k]:nest_start[k + 1]]``.
     complement
-        Per nest: are its sets everything *but* the prefixes?
+        Per nest: True where its sets are all categories *but* the prefixes.
     set_start
         Nest k holds the sets ``set_start[k]:set_start[k + 1]``, shortest prefix first.
     set_end
-        Per set: where its prefix ends in `members`.
+        Per set: the position in `members` where its prefix ends.
     exponent
         Per set: the power of its probability in the likelihood, negative for a set that
         was conditioned on, positive for a grouped outcome.
     memo
-        Results that others worked out from the sets, kept as long as the sets are.
+        Cache of results derived from the sets, such as their structure; lives as long as they do.
     """
 
     n: int
@@ -69,12 +71,12 @@ class SetFamily:
 
     @cached_property
     def nest_of_set(self) -> IntArray:
-        """Nest of each set."""
+        """Number of the nest that holds each set."""
         return _frozen(np.repeat(np.arange(self.n_nests), np.diff(self.set_start)))
 
     @cached_property
     def prefix_lengths(self) -> IntArray:
-        """How many members of its nest each set's prefix has."""
+        """Length of each set's prefix, in members of its nest."""
         return _frozen(self.set_end - self.nest_start[self.nest_of_set])
 
     @cached_property
@@ -86,16 +88,22 @@ class SetFamily:
     @cached_property
     def signatures(self) -> WordArray:
         """Two random words per set; equal sets, and (but for chance 2^-128) only they, agree."""
-        words = _words(self.n)
-        total = words.sum(axis=0)
-        running = np.zeros((len(self.members) + 1, 2), np.uint64)
-        np.cumsum(words[self.members], axis=0, out=running[1:])
-        prefix = running[self.set_end] - running[self.nest_start[self.nest_of_set]]
-        excluded = self.complement[self.nest_of_set, None]
-        return _frozen(np.where(excluded, total - prefix, prefix))
+        return _frozen(self.set_sums(_words(self.n)))
+
+    def set_sums(self, values: _Array) -> _Array:
+        """Sum values over the members of each set, for values of shape (n, ...).
+
+        Sums are exact for whole numbers only: sums over complements are differences.
+        """
+        running = np.zeros((len(self.members) + 1, *values.shape[1:]), values.dtype)
+        np.cumsum(values[self.members], axis=0, out=running[1:])
+        sums = running[self.set_end] - running[self.nest_start[self.nest_of_set]]
+        excluded = self.complement[self.nest_of_set]
+        sums[excluded] = values.sum(axis=0) - sums[excluded]
+        return sums  # type: ignore[return-value]
 
     def member_sums(self, values: FloatArray) -> FloatArray:
-        """Per category: the sum of the values of the sets that hold it, at stored cost."""
+        """Sum, for each category, the values of the sets that hold it, at the cost of storage."""
         before = np.r_[0.0, np.cumsum(values)]
         last = before[self.set_start[1:]]  # up to the last set of each nest
         nest = np.repeat(np.arange(self.n_nests), np.diff(self.nest_start))
@@ -107,31 +115,59 @@ class SetFamily:
         return np.asarray(sums + (last - before[self.set_start[:-1]])[outside].sum())
 
     def set_members(self, t: int) -> IntArray:
-        """Category numbers in set t, expanded: for printing and for tests."""
-        k = self.nest_of_set[t]
-        prefix = self.members[self.nest_start[k] : self.set_end[t]]
-        if self.complement[k]:
-            return np.setdiff1d(np.arange(self.n), prefix)
-        return np.sort(prefix)
+        """Expand set t into sorted category numbers."""
+        if self.complement[self.nest_of_set[t]]:
+            return np.setdiff1d(np.arange(self.n), self.listed(t))
+        return np.sort(self.listed(t))
+
+    def listed(self, t: int) -> IntArray:
+        """Return the stored side of set t: its members or, in a complement nest, all others."""
+        return self.members[self.nest_start[self.nest_of_set[t]] : self.set_end[t]]
+
+    def renumbered(self, place: IntArray, n: int) -> SetFamily:
+        """Move category i to ``place[i]`` among n categories, or out of every set where that is -1.
+
+        Sets keep their numbers and exponents, even those that become empty.
+        """
+        moved, start, end = place[self.members], self.nest_start, self.set_end
+        kept = moved >= 0
+        if not kept.all():
+            before = np.r_[0, np.cumsum(kept)]
+            moved, start, end = moved[kept], before[start], before[end]
+        return SetFamily(n, moved, start, self.complement, self.set_start, end, self.exponent)
 
 
 def fields(
     f: SetFamily,
 ) -> tuple[int, IntArray, IntArray, BoolArray, IntArray, IntArray, FloatArray]:
-    """What a family is made of, in the order of its constructor."""
+    """Return the arguments that a family was constructed from."""
     return f.n, f.members, f.nest_start, f.complement, f.set_start, f.set_end, f.exponent
 
 
 def describe_set(labels: Sequence[Label], family: SetFamily, t: int) -> str:
     """Put a set and its exponent into words."""
-    k = int(family.nest_of_set[t])
-    listed = family.members[family.nest_start[k] : family.set_end[t]]
-    names = some([labels[int(i)] for i in listed], quote=False)
-    where = f"all but {{{names}}}" if family.complement[k] else f"{{{names}}}"
-    e = float(family.exponent[t])
-    if e < 0:
-        return f"{plural(-e, 'outcome')} given {where}"
-    return f"{plural(e, 'grouped outcome')} in {where}"
+    names = [labels[int(i)] for i in family.listed(t)]
+    excluded = bool(family.complement[family.nest_of_set[t]])
+    return in_words(names, excluded, float(family.exponent[t]))
+
+
+def in_words(listed: Sequence[Label], excluded: bool, exponent: float) -> str:
+    """Put a power of the probability of a set into words.
+
+    Parameters
+    ----------
+    listed
+        The members of the set or, if `excluded`, the categories outside of it.
+
+    Examples
+    --------
+    >>> in_words("a", True, -2)
+    '2 outcomes given all but {a}'
+    """
+    where = f"{'all but ' if excluded else ''}{{{some(listed, quote=False)}}}"
+    if exponent < 0:
+        return f"{plural(-exponent, 'outcome')} given {where}"
+    return f"{plural(exponent, 'grouped outcome')} in {where}"
 
 
 def single_sets(
@@ -140,7 +176,7 @@ def single_sets(
     complement: Iterable[bool],
     exponents: Iterable[float],
 ) -> SetFamily:
-    """A family of unrelated sets, each given by its members or by what it excludes."""
+    """Build a family of unrelated sets, each given by its members or by those it excludes."""
     lists = [np.asarray(s, np.int64) for s in sets]
     ends = np.cumsum([0] + [len(s) for s in lists])
     return SetFamily(
@@ -155,7 +191,7 @@ def single_sets(
 
 
 def _words(n: int) -> WordArray:
-    """Two 64-bit words per category: splitmix64 of its number, so the same on every machine."""
+    """Return two 64-bit words per category: splitmix64 of its number, equal on every machine."""
     x = np.arange(1, 2 * n + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
     x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
@@ -163,5 +199,6 @@ def _words(n: int) -> WordArray:
 
 
 def _frozen(array: _Array) -> _Array:
+    """Make an array read-only."""
     array.setflags(write=False)
     return array

@@ -1,4 +1,4 @@
-"""Labels and numbers as people give them, checked at the door."""
+"""Read labels, counts and probabilities as users give them, and put them into words."""
 
 from __future__ import annotations
 
@@ -9,9 +9,13 @@ from numbers import Number
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from luce._types import IntArray, Label, Labels
+from luce._types import FloatArray, IntArray, Label, Labels
 from luce.errors import DataError
+
+# Probabilities that were normalised in double precision add up to 1 within this.
+_TOLERANCE = 1e-8
 
 
 class Categories:
@@ -20,7 +24,7 @@ class Categories:
     Parameters
     ----------
     given
-        The labels, or how many there are: then 0..n-1.
+        The labels, or their number n for the labels 0..n-1.
     """
 
     def __init__(self, given: int | Labels) -> None:
@@ -28,7 +32,7 @@ class Categories:
 
     @cached_property
     def index(self) -> Mapping[Label, int]:
-        """Number of each label."""
+        """Mapping from each label to its number."""
         return {label: i for i, label in enumerate(self.labels)}
 
     def __len__(self) -> int:
@@ -43,12 +47,13 @@ class Categories:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Categories):
             return NotImplemented
-        return len(self) == len(other) and tuple(self.labels) == tuple(other.labels)
+        same = self.labels == other.labels  # a tuple never equals a range
+        return same or (len(self) == len(other) and tuple(self.labels) == tuple(other.labels))
 
     __hash__ = None  # type: ignore[assignment]
 
     def numbers(self, labels: Labels, what: str) -> IntArray:
-        """Turn labels into category numbers, or say which label is unknown or repeated."""
+        """Turn labels into category numbers; refuse a label that is unknown or repeated."""
         try:
             given = list(labels)
         except TypeError:
@@ -79,6 +84,7 @@ class Categories:
 
 
 def _read_labels(given: int | Labels) -> tuple[Label, ...] | range:
+    """Read distinct hashable labels, or the number of them."""
     if isinstance(given, (int, np.integer)) and not isinstance(given, bool):
         if given < 1:
             raise DataError(f"{given} categories were asked for; at least 1 is needed.")
@@ -108,9 +114,10 @@ def _read_labels(given: int | Labels) -> tuple[Label, ...] | range:
 
 
 def _equals_itself(label: Label) -> bool:
+    """Tell labels from NaN, which cannot be looked up."""
     try:
         return bool(label == label)
-    except TypeError:  # as of pandas' missing value, which will not say
+    except TypeError:  # pandas' missing value has no truth value
         return False
 
 
@@ -135,14 +142,32 @@ def read_number(value: object, what: object) -> float:
     return number
 
 
+def read_probabilities(given: ArrayLike, n: int) -> FloatArray:
+    """Read probabilities of shape (..., n), each row non-negative and adding up to 1."""
+    try:
+        p = np.asarray(given, np.float64)
+    except (TypeError, ValueError):
+        raise DataError(f"probabilities must be numbers; {given!r} was given.") from None
+    if p.ndim == 0 or p.shape[-1] != n:
+        raise DataError(f"probabilities of shape {p.shape} were given; (..., {n}) is needed.")
+    off = ~(p >= 0).all(axis=-1) | ~(np.abs(p.sum(axis=-1) - 1) <= _TOLERANCE)
+    if off.any():
+        row = p.reshape(-1, n)[int(np.argmax(off))]
+        raise DataError(
+            "probabilities must be non-negative and add up to 1; some add up to "
+            f"{row.sum():.10g} with a least entry of {row.min():.3g}. Divide by their sum first."
+        )
+    return p
+
+
 def as_mapping(given: Any) -> Any:
-    """Turn anything with labels and values, a pandas Series say, into a dict; else leave it."""
+    """Turn an object with keys and items, such as a pandas Series, into a dict; keep others."""
     labelled = hasattr(given, "keys") and hasattr(given, "items")
     return dict(given.items()) if labelled and not isinstance(given, Mapping) else given
 
 
 def is_hashable(label: object) -> bool:
-    """Can this be a label?"""
+    """Tell whether a value is hashable, as labels must be."""
     try:
         hash(label)
     except TypeError:
@@ -173,12 +198,13 @@ def canonical_name(label: Label) -> str:
 
 
 def hash_of_names(labels: tuple[Label, ...] | range) -> Any:
-    """SHA-256 of labels in their order, to be continued."""
+    """Return an open SHA-256 hash of the labels in their order."""
     return _hash_of_names(labels).copy()
 
 
-@lru_cache(maxsize=4)  # a million names take two seconds
+@lru_cache(maxsize=4)  # hashing a million names takes two seconds
 def _hash_of_names(labels: tuple[Label, ...] | range) -> Any:
+    """Hash the labels once."""
     return hashlib.sha256("\n".join(map(canonical_name, labels)).encode())
 
 
@@ -189,7 +215,7 @@ def some(labels: Iterable[Label], most: int = 6, quote: bool = True) -> str:
 
 
 def describe(value: object) -> str:
-    """Say what was given, and of which type."""
+    """Print a value with its type."""
     return f"{shown(value)} ({type(value).__name__})"
 
 
@@ -221,7 +247,7 @@ def label_array(labels: Iterable[Label]) -> np.ndarray:
     if kinds <= {str} or kinds <= {int} or kinds <= {float}:
         typed = np.asarray(plain)
         back = typed.tolist()
-        # Not the same for huge integers, which may turn into floats, or strings that end in a null.
+        # NumPy turns huge integers into floats and drops a null at the end of a string.
         if back == plain and {type(x) for x in back} == kinds:
             return typed
     objects = np.empty(len(plain), object)

@@ -13,7 +13,6 @@ from luce.counts.counts import ConditionalCounts
 from luce.errors import DataError
 from luce.estimates.curvature import LaplaceFit
 from luce.estimates.modes import Mode, maximise
-from luce.model import density
 from luce.sampling.progress import announce_compilation
 
 if TYPE_CHECKING:
@@ -35,7 +34,7 @@ class MaximumLikelihood(Mode):
     @cached_property
     def log_likelihood(self) -> float:
         """The largest log likelihood, without multinomial coefficients."""
-        return float(density.log_likelihood(self.values, self.counts))
+        return float(self.counts.log_likelihood(self.values))
 
     def covariance(
         self, scale: str = "simplex", reference: Label | None = None, among: Labels | None = None

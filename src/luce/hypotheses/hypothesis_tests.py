@@ -22,7 +22,7 @@ import numpy as np
 
 from luce._types import FloatArray, IntArray, Label, Labels, SeedLike
 from luce.answers.ranks import best_in_draws
-from luce.answers.view import LabelledDraws, read_labelled
+from luce.answers.view import DrawsView
 from luce.counts.counts import ConditionalCounts
 from luce.counts.labels import Categories, read_number, some
 from luce.errors import DataError, MethodError
@@ -36,7 +36,6 @@ from luce.hypotheses.likelihood_ratio import (
     ratio_of_order,
     ratio_of_share,
 )
-from luce.model.density import log_likelihood
 from luce.model.priors import Dirichlet
 from luce.model.shapes import raw_problem
 from luce.posterior import Posterior
@@ -183,10 +182,10 @@ class _Asked:
         return Categories(self.counts.categories)
 
     @cached_property
-    def view(self) -> LabelledDraws:
+    def view(self) -> DrawsView:
         """The draws, made now if only their number was given."""
         if isinstance(self.draws, int | np.integer):
-            return read_labelled(
+            return DrawsView.of(
                 self.posterior.sample(
                     int(self.draws), chains=self.chains, seed=self.seed, progress=self.progress
                 )
@@ -197,7 +196,7 @@ class _Asked:
                 "these draws are not of this posterior: they are of other data. Give what "
                 "posterior.sample returned, or a number of draws."
             )
-        return read_labelled(self.draws)
+        return DrawsView.of(self.draws)
 
     @property
     def size(self) -> tuple[int, int]:
@@ -226,7 +225,7 @@ class _Sweep(NamedTuple):
 def _all_equal(asked: _Asked) -> HypothesisTest:
     """Test that all are equal: the Bayes factor is L(1/n) / evidence."""
     n = len(asked.categories)
-    here = float(log_likelihood(np.full(n, 1 / n), asked.counts))
+    here = float(asked.counts.log_likelihood(np.full(n, 1 / n)))
     # Draws that were given set the number only: the evidence takes draws of its own.
     by_number = isinstance(asked.draws, int | np.integer)
     chains, draws = (asked.chains, int(asked.draws)) if by_number else asked.size

@@ -14,7 +14,6 @@ from luce._types import FloatArray, IntArray
 from luce.counts.counts import ConditionalCounts
 from luce.errors import NoMaximumError
 from luce.estimates.likelihood import MaximumLikelihood, maximum_likelihood
-from luce.model.density import log_likelihood
 from luce.model.shapes import raw_problem
 from luce.sampling.laplace import climb_from
 
@@ -91,7 +90,7 @@ def _largest_if_equal(counts: ConditionalCounts, numbers: IntArray) -> float:
         starts += [np.log(rng.dirichlet(np.ones(owner.max() + 1)))[owner] for _ in range(8)]
     ends = [climb_from(problem, owner, start)[0] for start in starts]
     shares = [np.exp(theta - np.logaddexp.reduce(theta)) for theta in ends]
-    return max(float(log_likelihood(p / p.sum(), counts)) for p in shares)
+    return max(float(counts.log_likelihood(p / p.sum())) for p in shares)
 
 
 def _largest_if_share(

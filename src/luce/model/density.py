@@ -12,12 +12,8 @@ from numpy.typing import ArrayLike
 
 from luce._types import FloatArray
 from luce.counts.counts import ConditionalCounts
-from luce.counts.family import SetFamily
-from luce.counts.simplex import read_probabilities
-
-# Mass of a complement below which 1 - (excluded mass) has lost four digits, so that the members of
-# the complement are summed instead.
-_CANCELLED = 1e-4
+from luce.counts.labels import read_probabilities
+from luce.counts.likelihood import log_powers
 
 
 def log_prior(probabilities: ArrayLike, concentration: FloatArray) -> FloatArray:
@@ -31,21 +27,7 @@ def log_prior(probabilities: ArrayLike, concentration: FloatArray) -> FloatArray
         Shape (n,).
     """
     p = read_probabilities(probabilities, len(concentration))
-    return _log_constant(concentration) + _log_powers(p, concentration - 1)
-
-
-def log_likelihood(probabilities: ArrayLike, counts: ConditionalCounts) -> FloatArray:
-    """Compute the log likelihood, without multinomial coefficients.
-
-    Parameters
-    ----------
-    probabilities
-        Shape (..., n), on the simplex.
-    counts
-        The data.
-    """
-    p = read_probabilities(probabilities, counts.n_categories)
-    return _log_powers(p, counts.category_counts, counts.sets)
+    return _log_constant(concentration) + log_powers(p, concentration - 1)
 
 
 def log_posterior(
@@ -69,7 +51,7 @@ def log_posterior(
     """
     p = read_probabilities(probabilities, counts.n_categories)
     powers = (concentration - 1) + counts.category_counts
-    return _log_constant(concentration, remainder) + _log_powers(p, powers, counts.sets)
+    return _log_constant(concentration, remainder) + log_powers(p, powers, counts.sets)
 
 
 def _log_constant(concentration: FloatArray, remainder: int | None = None) -> float:
@@ -84,33 +66,3 @@ def _log_constant(concentration: FloatArray, remainder: int | None = None) -> fl
     if remainder is None:
         return constant
     return constant + (len(concentration) - len(own)) * float(np.log(concentration[remainder]))
-
-
-def _log_powers(p: FloatArray, powers: FloatArray, family: SetFamily | None = None) -> FloatArray:
-    """Sum powers times logarithms; -inf where any factor is 0, even if another is infinite."""
-    from scipy.special import xlogy
-
-    terms = xlogy(powers, p)
-    if family is not None and family.n_sets > 0:
-        sets = xlogy(family.exponent, set_probabilities(p, family))
-        terms = np.concatenate([terms, sets], axis=-1)
-    impossible = np.isneginf(terms).any(axis=-1, keepdims=True)
-    return np.asarray(np.where(impossible, -np.inf, terms).sum(axis=-1))
-
-
-def set_probabilities(p: FloatArray, family: SetFamily) -> FloatArray:
-    """Sum the probability of each set, shape (..., n_sets), for `p` of shape (..., n)."""
-    nest = family.nest_of_set
-    begin = np.r_[0, family.set_end[:-1]]  # canonical nests end with their last set
-    out = np.add.reduceat(p[..., family.members], begin, axis=-1)
-    place = np.arange(family.n_sets) - family.set_start[nest]
-    by_level = np.argsort(place, kind="stable")
-    for sets in np.split(by_level, np.flatnonzero(np.diff(place[by_level])) + 1)[1:]:
-        out[..., sets] += out[..., sets - 1]
-    excluded = np.flatnonzero(family.complement[nest])
-    if len(excluded) == 0:
-        return np.asarray(out)
-    out[..., excluded] = p.sum(axis=-1, keepdims=True) - out[..., excluded]
-    for t in excluded[(out[..., excluded] < _CANCELLED).reshape(-1, len(excluded)).any(axis=0)]:
-        out[..., t] = p[..., family.set_members(int(t))].sum(axis=-1)
-    return np.asarray(out)

@@ -1,1 +1,1 @@
-"""The HTML builder: words, tables and documents in one self-contained page."""
+"""Build self-contained HTML pages: `words` for inline text, `tables`, and the whole `document`."""

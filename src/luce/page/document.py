@@ -1,7 +1,7 @@
-"""One self-contained HTML page: text, pictures and tables; nothing is fetched.
+"""Build one self-contained HTML page of text, pictures and tables, which fetches nothing.
 
-Nothing is executed but a script of its own, named in the page's policy by its fingerprint, and
-that only where a table can be sorted.
+The only script a page can run is luce's own, for tables that can be sorted; the page's security
+policy names the script by its hash and forbids all others.
 """
 
 from __future__ import annotations
@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 import unicodedata
 from base64 import b64encode
-from collections.abc import Collection, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
@@ -33,7 +33,7 @@ from luce.page.words import (
     escaped,
     html_of,
     html_of_cell,
-    require,
+    require_text,
 )
 
 __all__ = [
@@ -60,15 +60,15 @@ _ICON = (
 
 @dataclass(frozen=True)
 class Panel:
-    """One picture: its SVG, and a description for those who cannot see it."""
+    """A picture as SVG, with a description for readers who cannot see it."""
 
     svg: str
     description: str
     caption: Words = ""
 
     def __post_init__(self) -> None:
-        require(self.description, "A picture's description")
-        # A browser shows a broken picture without a word, so the SVG is read here, as it will be.
+        require_text(self.description, "A picture's description")
+        # A browser shows a broken picture without an error, so the SVG is parsed here.
         try:
             root = ElementTree.fromstring(self.svg.encode()).tag
         except (ElementTree.ParseError, ValueError, LookupError) as error:
@@ -83,14 +83,14 @@ class Panel:
 class Page:
     """A page, filled from top to bottom.
 
-    Words are joined as they are, so spaces between them are the caller's. Everything is escaped.
+    Words are joined without spaces: put spaces into the words. Everything is escaped.
 
     Parameters
     ----------
     title
         The heading, and the title of the browser's tab.
     lead
-        What the page says, in a sentence or two.
+        A summary in a sentence or two.
 
     Examples
     --------
@@ -102,7 +102,7 @@ class Page:
     """
 
     def __init__(self, title: str, lead: Words = "") -> None:
-        require(title, "A page's title")
+        require_text(title, "A page's title")
         self._title = title
         self._lead = html_of(lead)
         self._sections: dict[str, str] = {}  # from id to title
@@ -112,8 +112,8 @@ class Page:
         self._printouts = 0
 
     def section(self, title: str) -> None:
-        """Begin a section, listed among the contents; its id is made of its title."""
-        require(title, "A section's title")
+        """Begin a section, list it in the contents, and derive its id from its title."""
+        require_text(title, "A section's title")
         plain = unicodedata.normalize("NFKD", title).encode("ascii", "ignore").decode().lower()
         name = re.sub(r"[^a-z0-9]+", "-", plain).strip("-") or "section"
         taken = {*self._sections, "main"}
@@ -156,13 +156,13 @@ class Page:
         rows
             Cells, as many in each row as there are columns.
         caption
-            What the table shows.
+            Title of the table.
         numeric
             Positions, from 0, of the columns that hold numbers.
         sortable
-            Can readers sort it by any column, and search it?  Then cells of numeric columns are
-            `Number`, or text that is a number.  The page gets a script; without it, as where
-            scripts are turned off, the table stays as it is.
+            Let readers sort the table by any column, and search it.  Cells of numeric columns must
+            then be `Number`, or text that is a number.  The page gets a script; where scripts are
+            turned off, the table stays as it is.
         """
         label = f"Table {self._tables + 1}"
         self._blocks.append(table_html(head, rows, caption, label, numeric, sortable))
@@ -170,7 +170,7 @@ class Page:
         self._scripted |= sortable
 
     def facts(self, pairs: Mapping[str, Cell]) -> None:
-        """Add a list of names and what they stand for, such as where results came from."""
+        """Add a list of names and values, such as the origin of results."""
         if not pairs:
             raise DataError("A list of facts is empty; give one or more.")
         lines = "\n".join(
@@ -179,13 +179,30 @@ class Page:
         self._blocks.append(f"<dl>\n{lines}\n</dl>")
 
     def preformatted(self, text: str) -> None:
-        """Add text as it is, such as a command or a printout."""
+        """Add text with its spaces and line breaks, such as a command or a printout."""
         self._printouts += 1
-        # HTML drops a newline right after <pre>; this one, so that the text's own stays.
+        # HTML drops a newline right after <pre>; this extra one saves the first of the text.
         self._blocks.append(
             f'<pre role="region" tabindex="0" aria-label="Printout {self._printouts}">\n'
             f"{html_of(text)}</pre>"
         )
+
+    @contextmanager
+    def details(self, summary: str) -> Iterator[None]:
+        """Fold all that is added within behind a line, which opens it.
+
+        Examples
+        --------
+        >>> page = Page("A fit")
+        >>> with page.details("Technical details"):
+        ...     page.text("All 3 cores were simulated.")
+        >>> page.to_html().count("<details")
+        1
+        """
+        require_text(summary, "The line that opens details")
+        self._blocks.append(f'<details class="more">\n<summary>{html_of(summary)}</summary>')
+        yield
+        self._blocks.append("</details>")
 
     def to_html(self) -> str:
         """Write the page as HTML; the same calls always give the same text."""
@@ -238,17 +255,19 @@ class Page:
             why = error.strerror or error
             raise LuceError(f"{str(path)!r} could not be written: {why}.") from error
         finally:
-            with suppress(OSError):  # a disk that cannot be written holds no part either
+            with suppress(OSError):  # on a disk that cannot be written there is no partial file
                 part.unlink(missing_ok=True)
         return path
 
 
 def _captioned(tag: str, words: Words) -> str:
+    """Wrap words in a tag; return nothing for no words."""
     return f"<{tag}>{inner}</{tag}>\n" if (inner := html_of(words)) else ""
 
 
 def _picture(panel: Panel) -> str:
-    # An embedded image is a document of its own: the ids of two pictures cannot clash.
+    """Embed one picture with its caption."""
+    # Each embedded image is a separate document, so that ids of two pictures cannot clash.
     return (
         f'<figure class="panel"><img src="{_address(panel.svg)}" '
         f'alt="{escaped(panel.description)}">\n{_captioned("figcaption", panel.caption)}</figure>'
@@ -256,4 +275,5 @@ def _picture(panel: Panel) -> str:
 
 
 def _address(svg: str) -> str:
+    """Turn an SVG into a data: address."""
     return f"data:image/svg+xml;base64,{b64encode(svg.encode()).decode()}"

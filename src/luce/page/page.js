@@ -1,4 +1,4 @@
-// Sorts and searches the tables of a page. Without it they are plain tables, whole and readable.
+// Sorts and searches the tables of a page. Without this script they are plain, complete tables.
 "use strict";
 
 {
@@ -6,7 +6,7 @@
   const accents = /[\u0300-\u036f]/g;
   const plain = text =>
     text.normalize("NFKD").replace(accents, "").toUpperCase().replace(/\s+/g, " ").trim();
-  // A long name stands there twice, cut and whole; the whole one counts. Signs do not.
+  // Text of a cell: the whole name, not its cut form, and without the signs of badges.
   const words = cell => {
     const copy = (cell.querySelector(".whole") ?? cell).cloneNode(true);
     copy.querySelectorAll("[aria-hidden]").forEach(sign => sign.remove());
@@ -29,7 +29,7 @@
       const order = (a, b) => {
         const [x, y] = [keys.get(a), keys.get(b)];
         if (!numeric) return sign * collator.compare(x, y);
-        // What is not a number comes last either way. Infinities are compared, not subtracted.
+        // NaN comes last in both directions. Infinities are compared, not subtracted.
         const [noX, noY] = [Number.isNaN(x), Number.isNaN(y)];
         if (noX || noY) return noX - noY;
         return sign * ((x > y) - (x < y));
@@ -68,7 +68,7 @@
     search.hidden = false;
     filter();
     field.addEventListener("input", () => {
-      // The table keeps its width while rows come and go.
+      // Keep the width of the table while rows are hidden and shown.
       box.style.minWidth ||= `min(100%, ${Math.ceil(box.getBoundingClientRect().width)}px)`;
       filter();
     });

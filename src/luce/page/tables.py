@@ -1,4 +1,4 @@
-"""Tables on a page, and the script that sorts and searches those that ask for it."""
+"""Lay out tables, with a script that sorts and searches those that ask for it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from importlib import resources
 from luce.errors import DataError
 from luce.page.words import Cell, Number, Words, escaped, html_of, html_of_cell
 
-# Hidden until the script shows it, since without the script it would do nothing.
+# The search box is hidden until the script shows it: without the script it would do nothing.
 _SEARCH = (
     '<div class="search" hidden>\n<label>Search the table <input type="search" '
     'autocomplete="off" spellcheck="false"></label>\n<p role="status" aria-live="polite"></p>\n'
@@ -27,7 +27,7 @@ def table_html(
     numeric: Collection[int],
     sortable: bool,
 ) -> str:
-    """Lay a table out in a frame of its own; `label` names the frame where there is no caption."""
+    """Lay a table out in a scrollable frame, named by its caption or, without one, by `label`."""
     width = len(head)
     if isinstance(head, str) or not width:
         raise DataError(f"A table's head is {head!r}; give the names of one or more columns.")
@@ -43,7 +43,7 @@ def table_html(
     )
     sorted_as_numbers = set(numeric) if sortable else set()
     body = "\n".join(_row(row, number, sorted_as_numbers) for row in rows)
-    # The span lets a caption stay in view while a wide table is scrolled under it.
+    # The span keeps a caption in view while a wide table is scrolled under it.
     above = f"<caption><span>{html_of(caption)}</span></caption>\n" if caption else ""
     table = (
         f'<div class="scroll" role="region" tabindex="0" aria-label="{escaped(caption) or label}">'
@@ -54,13 +54,14 @@ def table_html(
 
 
 def script() -> tuple[str, str]:
-    """The script of tables that can be sorted, and the policy that allows it and nothing else."""
+    """Return the script for tables that can be sorted, and a policy that allows it alone."""
     text = resources.files("luce.page").joinpath("page.js").read_text(encoding="utf-8")
     digest = b64encode(sha256(text.encode()).digest()).decode()
     return text, f"script-src 'sha256-{digest}'"
 
 
 def _row(row: Sequence[Cell], number: list[str], sorted_as_numbers: set[int]) -> str:
+    """Lay out one row, whose first cell is its heading."""
     values = [_value(cell) if j in sorted_as_numbers else "" for j, cell in enumerate(row)]
     first = f'<th scope="row"{number[0]}{values[0]}>{html_of_cell(row[0])}</th>'
     cells = zip(number[1:], values[1:], row[1:], strict=True)
@@ -69,15 +70,16 @@ def _row(row: Sequence[Cell], number: list[str], sorted_as_numbers: set[int]) ->
 
 
 def _value(cell: Cell) -> str:
-    """What a number is sorted by; nothing for one that is not there, which then comes last."""
+    """Return the attribute a cell is sorted by; it is empty for nan, which comes last."""
     value = cell.value if isinstance(cell, Number) else _read(cell)
     if math.isnan(value):
         return ' data-value=""'
-    # Scripts know infinity by its whole name.
+    # JavaScript spells infinity "Infinity".
     return f' data-value="{repr(float(value)).replace("inf", "Infinity")}"'
 
 
 def _read(cell: Words | Cell) -> float:
+    """Read text that is a number, with or without thousands separators."""
     if isinstance(cell, str):
         try:
             return float(cell.replace(",", ""))

@@ -1,4 +1,4 @@
-"""Words on a page: what a paragraph, a caption or a cell can hold, and how it becomes HTML."""
+"""Turn words, code, links, badges and numbers into safe inline HTML."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from typing import TypeAlias
 
 from luce.errors import DataError
 
-# A badge is read by its sign and its words; the colour only repeats them.
+# The sign of a badge says the same as its colour, for readers who do not see colours.
 _SIGNS = {"good": "✓", "bad": "✗", "mixed": "◐", "neutral": "•"}
 _SCHEMES = {"http", "https", "mailto"}
-# What HTML cannot hold: control characters, halves of surrogate pairs, two that are no characters.
+# Not allowed in HTML: control characters, halves of surrogate pairs, two non-characters.
 _UNPRINTABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
-# Browsers drop spaces and control characters before they look for the scheme of an address, and
-# read a backslash as a slash.
+# Misread in addresses: browsers drop spaces and control characters before they look for the scheme,
+# and take a backslash for a slash.
 _MISREAD = re.compile(r"[\x00-\x20\x7f-\x9f\\\ud800-\udfff]")
 
 
@@ -29,21 +29,21 @@ class Code:
 
 @dataclass(frozen=True)
 class Strong:
-    """Words that matter more than those around them."""
+    """Words with emphasis."""
 
     text: str
 
 
 @dataclass(frozen=True)
 class Link:
-    """Words that lead elsewhere: a web or mail address, a ``#fragment`` or a relative file."""
+    """A link to a web or mail address, a ``#fragment`` or a relative file."""
 
     text: str
     address: str
 
     def __post_init__(self) -> None:
-        require(self.text, "A link's text")
-        require(self.address, "A link's address")
+        require_text(self.text, "A link's text")
+        require_text(self.address, "A link's address")
         scheme = re.match(r"([^/?#:]*):", self.address)
         known = scheme is None or scheme[1].lower() in _SCHEMES
         if not known or self.address.startswith("/") or _MISREAD.search(self.address):
@@ -61,21 +61,21 @@ class Badge:
     kind: str
 
     def __post_init__(self) -> None:
-        require(self.text, "A badge's text")
+        require_text(self.text, "A badge's text")
         if self.kind not in _SIGNS:
             raise DataError(f"No badge is of kind {self.kind!r}: choose from {', '.join(_SIGNS)}.")
 
 
 @dataclass(frozen=True)
 class Name:
-    """A name from data: whatever way it is written, it does not turn the words around it."""
+    """A name from data, isolated so that right-to-left scripts do not reorder words around it."""
 
     text: str
 
 
 @dataclass(frozen=True)
 class Number:
-    """A number as it is shown, and as it is: a table that can be sorted sorts by its value."""
+    """A number as shown text, and its value, by which a table is sorted."""
 
     text: str
     value: float
@@ -83,7 +83,7 @@ class Number:
 
 @dataclass(frozen=True)
 class Folded:
-    """A name that may be very long, for a cell: its beginning, which opens to show all of it."""
+    """A name in a cell, cut after `most` characters and opened by a click."""
 
     text: str
     most: int = 48
@@ -94,14 +94,14 @@ Words: TypeAlias = Inline | Sequence[Inline]
 Cell: TypeAlias = Words | Folded
 
 
-def require(text: str, what: str) -> None:
-    """Refuse text that says nothing."""
+def require_text(text: str, what: str) -> None:
+    """Refuse blank text."""
     if not isinstance(text, str) or not text.strip():
         raise DataError(f"{what} is {text!r}; give some words.")
 
 
 def escaped(text: str) -> str:
-    """Turn text into HTML that is only text, between tags and in quoted attributes."""
+    """Escape text for HTML, between tags and in quoted attributes."""
     if not isinstance(text, str):
         raise DataError(f"{text!r} is not words: give a str.")
     lines = text.replace("\r\n", "\n").replace("\r", "\n")
@@ -109,7 +109,7 @@ def escaped(text: str) -> str:
 
 
 def html_of(words: Words) -> str:
-    """Turn words into HTML, joined as they are."""
+    """Turn words into HTML, joined without spaces."""
     match words:
         case str():
             return escaped(words)
@@ -135,7 +135,7 @@ def html_of(words: Words) -> str:
 
 
 def html_of_cell(cell: Cell) -> str:
-    """Turn a cell into HTML; unlike a paragraph, it has room for a name that folds."""
+    """Turn a table cell, which may be `Folded`, into HTML."""
     if not isinstance(cell, Folded):
         return html_of(cell)
     whole = escaped(cell.text)
@@ -148,7 +148,7 @@ def html_of_cell(cell: Cell) -> str:
 
 
 def shortened(text: str, most: int = 48) -> str:
-    """Cut text that is too long, and put it on one line.
+    """Put text on one line, and cut it after `most` characters.
 
     Examples
     --------
