@@ -28,7 +28,7 @@ def ring(n: int = 200) -> Posterior:
     counts = ConditionalCounts(n)
     for i in range(n):
         for far in (1, 31):
-            counts = counts.observe({i: 2, (i + far) % n: 1}, within=[i, (i + far) % n])
+            counts = counts.observe({i: 2 + i % 3, (i + far) % n: 1}, within=[i, (i + far) % n])
     return Posterior(counts)
 
 
