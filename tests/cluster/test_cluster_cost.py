@@ -6,9 +6,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from lib.places import BENCHMARKS
 
 pytest.importorskip("distributed")
-BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 sys.path.append(str(BENCHMARKS))
 
 import cluster_cost  # noqa: E402

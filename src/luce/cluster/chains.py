@@ -1,4 +1,4 @@
-"""Chains as tasks of a cluster: each draws what it would draw in this process."""
+"""Chains as tasks of a cluster, with the same draws as in this process."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ def check_cluster(cluster: object) -> None:
 
 @contextmanager
 def connected(cluster: ClusterLike, workers: int | None = None) -> Iterator[Client | None]:
-    """Give a client of the workers; what was started for it is stopped again.
+    """Give a client of the workers, and stop the processes that were started for it.
 
     `workers` says how many to start for "local", unless one for each processor.
     """
@@ -75,6 +75,6 @@ def connected(cluster: ClusterLike, workers: int | None = None) -> Iterator[Clie
 
 
 def workers_of(client: Client) -> list[str]:
-    """Addresses of the workers, in a fixed order; at least one, or an error."""
+    """List the addresses of the workers in a fixed order; wait for the first one."""
     client.wait_for_workers(1, timeout=PATIENCE_SECONDS)
     return sorted(client.scheduler_info(n_workers=-1)["workers"])

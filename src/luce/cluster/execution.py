@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 def check_destination(
     settings: Settings, to: str | os.PathLike[str] | None, cluster: object = None
 ) -> Path | None:
-    """Refuse a folder that cannot be written to, settings that need one, and what is no cluster."""
+    """Refuse a folder that cannot be written, settings that need one, and a wrong cluster."""
     check_cluster(cluster)
     if to is not None:
         check_folder(Path(to))

@@ -98,7 +98,7 @@ def sample_sharded(
     check_destination(settings, to, cluster)
     _check_fixed(as_prior(concentration))
     whole = data if isinstance(data, ConditionalCounts) else None
-    if whole is not None:  # what does not fit is refused before workers are started
+    if whole is not None:  # refuse a prior or labels that do not fit before workers are started
         model = Model(whole, concentration)
         settings.kept_numbers(whole)
         _check_prior(model, whole.category_counts)
@@ -176,7 +176,7 @@ class ShardedPlan(PosteriorPlan):
         return found
 
     def to_json(self) -> dict[str, Any]:
-        """Return what is needed, beside data and prior, to make this plan again."""
+        """Return all that data and prior do not tell of this plan, to make it again."""
         return {**super().to_json(), "pieces": len(self.pieces), "block_members": _BLOCK_MEMBERS}
 
     def __reduce__(self) -> tuple[Any, ...]:

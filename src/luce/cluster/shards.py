@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from luce.kernels.problem import Problem
 
-# Counts, or what makes them where they are wanted: a worker calls it.
+# Counts, or a function that makes them; the worker that holds the block calls it.
 Piece: TypeAlias = ConditionalCounts | Callable[[], ConditionalCounts]
 
 _MOST_REBUILDS = 5
@@ -38,7 +38,7 @@ class Shard:
         self._nodes = nodes_of(first, first + len(pieces))
         self._categories = self._counts[0].categories
         _check_same(first, self._counts)
-        # What only the first sums need is not kept beside the problems.
+        # Counts are needed for these sums alone, and are not kept beside the problems.
         self._summary = [(node, self._totals(node)) for node in self._nodes]
         self._facts = [
             {
@@ -54,15 +54,15 @@ class Shard:
         self._counts = []
 
     def facts(self) -> tuple[list[dict[str, Any]], list[tuple[Node, list[FloatArray]]]]:
-        """What there is to know of each block, and sums of counts and exponents."""
+        """Return categories, digest and size of each block, and sums of counts and exponents."""
         return self._facts, self._summary
 
     def categories(self) -> Sequence[Label]:
-        """The labels, in order."""
+        """Return the labels, in order."""
         return self._categories
 
     def sweep(self, p: FloatArray, word: int, grouped: bool) -> list[tuple[Node, list[FloatArray]]]:
-        """Rates, and grouped outcomes if there are any at all, by node; the last is Σ_t u_t."""
+        """Return rates, grouped outcomes where there are any, and Σ_t u_t, by node."""
         from luce.kernels.shards import block_bits, term_rates
 
         p = np.ascontiguousarray(p)
@@ -114,9 +114,15 @@ def _problem(counts: ConditionalCounts) -> tuple[Problem, Any]:
 
     f = counts.sets
     problem = make_problem(
-        f.members, f.nest_start, f.complement, f.set_start, f.set_end, f.exponent,
-        np.ones(counts.n_categories), 1.0,
-    )._replace(wide=None)  # fmt: skip
+        members=f.members,
+        nest_start=f.nest_start,
+        complement=f.complement,
+        set_start=f.set_start,
+        set_end=f.set_end,
+        exponent=f.exponent,
+        shape=np.ones(counts.n_categories),
+        total_shape=1.0,
+    )._replace(wide=None)
     return problem, split_space(problem)
 
 
@@ -163,7 +169,7 @@ class Shards:
         self.net = float(net[0])
 
     def sweep(self, p: FloatArray, word: int) -> tuple[FloatArray, FloatArray, float]:
-        """Rates and grouped outcomes of all categories, and the total waiting time."""
+        """Return rates and grouped outcomes of all categories, and the total waiting time."""
         found = [node for nodes in self._ask("sweep", p, word, self.grouped) for node in nodes]
         rates, extra, waited = total_of(self.n_blocks, found)
         return rates, extra, float(waited[0])
@@ -179,7 +185,7 @@ class Shards:
         stat: FloatArray,
         space: object,
     ) -> None:
-        """Sweep, as any kernel does."""
+        """Make one sweep for each row of `out`, as kernels do."""
         from luce.kernels.shards import draw_strengths, new_word
 
         for d in range(len(out)):

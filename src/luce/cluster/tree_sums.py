@@ -20,7 +20,7 @@ _T = TypeVar("_T")
 
 
 def nodes_of(first: int, stop: int) -> list[Node]:
-    """The largest nodes that make up the blocks first..stop-1."""
+    """List the largest nodes that make up the blocks first..stop-1."""
     nodes = []
     while first < stop:
         size = first & -first or 1 << (stop - first).bit_length()

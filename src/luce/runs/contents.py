@@ -1,4 +1,4 @@
-"""What a run must hold to be saved, loaded or gone on with."""
+"""Checks of a run before it is saved and after it is loaded: data, prior and draws."""
 
 from __future__ import annotations
 

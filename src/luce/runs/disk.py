@@ -39,7 +39,7 @@ class Disk:
         self._warmed = dict.fromkeys(self._journals, 0)
 
     def take_up(self) -> None:
-        """Put chains where their journals say that they were."""
+        """Put chains at the last places that their journals hold."""
         for chain in self._chains:
             self._journals[chain.number].take_up(chain, self._moments[chain.number])
 

@@ -1,4 +1,4 @@
-"""Files that are there whole, or not at all, whatever happens to the process or the machine."""
+"""Files that are there whole or not at all, even if the process or the machine dies."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 
 from luce.errors import DiskFullError, LuceError
 
-# What a file system says when there is no more room.
+# Error numbers of a file system without room.
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 _BLOCK = 1 << 24
@@ -50,12 +50,12 @@ def replace_file(path: Path, content: bytes | memoryview, *, durable: bool = Fal
 
 
 def is_full(error: OSError) -> bool:
-    """Was it for want of room?"""
+    """Is the disk full, by the number of the error?"""
     return error.errno in _FULL
 
 
 def full(path: Path, wanted: int) -> DiskFullError:
-    """Say how much there is and how much is needed."""
+    """Make an error that tells how many MB a file needs and how many are free."""
     try:
         free = shutil.disk_usage(path.parent).free / 1e6
     except OSError:  # the folder itself could not be made
@@ -66,7 +66,7 @@ def full(path: Path, wanted: int) -> DiskFullError:
 
 
 def digest_of(path: Path) -> bytes | None:
-    """SHA-256 of a file, None where there is none."""
+    """Compute the SHA-256 of a file; None where there is no file."""
     content = hashlib.sha256()
     try:
         with path.open("rb") as file:

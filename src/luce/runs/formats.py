@@ -28,7 +28,7 @@ RUNNING = "running"
 
 
 class Format(NamedTuple):
-    """How to write, seal, check and read; `write` and `read` know nothing of seals."""
+    """Functions that write, seal, check and read a format; `write` and `read` ignore seals."""
 
     name: str
     is_folder: bool
@@ -179,7 +179,7 @@ def open_zarr(path: Path, *, some: bool = False) -> DataTree:
     _need_zarr()
     from luce.runs.zarr_folder import ZarrFolder
 
-    store = ZarrFolder(path, read_only=True, hidden=(JOURNAL, *((RUNNING,) if some else ())))
+    store: Any = ZarrFolder(path, read_only=True, hidden=(JOURNAL, *((RUNNING,) if some else ())))
     for file in sorted(path.rglob("zarr.json")):
         metadata = json.loads(file.read_text(encoding="utf-8"))
         for name in (metadata.get("consolidated_metadata") or {}).get("metadata", {}):
@@ -218,7 +218,7 @@ def is_installed(package: str) -> bool:
 
 
 def _check_size(name: str, shape: Any, itemsize: int, stored: int) -> None:
-    """Nothing is compressed, so what claims to be larger than its file is not to be allocated."""
+    """Refuse an array that claims more bytes than its file has: luce compresses nothing."""
     if prod(map(int, shape)) * itemsize > stored:
         raise DataError(f"{name} claims the shape {tuple(shape)}, more than is stored.")
 

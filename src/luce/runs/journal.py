@@ -119,7 +119,7 @@ class Journal:
         self.digests = np.concatenate([self.digests, new])
 
     def note(self, chain: Chain, moments: Moments, *, always: bool = False) -> None:
-        """Write down where the chain is, unless that is much and was done a moment ago."""
+        """Write a place, unless it is large and another was written a moment ago."""
         arrays = self._arrays(chain, moments)
         settings = self._plan.settings
         large = sum(np.asarray(a).nbytes for a in arrays.values()) > settings.place_bytes

@@ -63,7 +63,7 @@ class Running:
         }
 
     def restore(self, arrays: Mapping[str, Any]) -> None:
-        """Go on from there."""
+        """Take on moments and markers from arrays that `arrays` returned."""
         self.mean[:] = arrays["running_mean"]
         self.spread[:] = arrays["running_spread"]
         self.heights[:] = arrays["running_heights"]

@@ -29,7 +29,7 @@ def is_finished(folder: Path) -> bool:
 
 
 def go_on(folder: Path, rebuild: Callable[[DataTree, dict[str, Any]], Plan]) -> DataTree:
-    """Draw what is missing of a run, by the very plan that it was begun with.
+    """Draw the rest of a run by the plan that it was begun with.
 
     Parameters
     ----------

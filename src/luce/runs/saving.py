@@ -70,7 +70,7 @@ def save(run: DataTree, path: str | os.PathLike[str], *, overwrite: bool = False
             )
         for file in files_of(new) if form.is_folder else [new]:
             _flush(file)
-        _check_target(target, form, overwrite)  # somebody else may have been faster
+        _check_target(target, form, overwrite)  # it may have appeared meanwhile
         if form.is_folder and target.exists():
             target.rename(folder / "old")  # folders cannot be replaced in one step
         try:
@@ -149,7 +149,7 @@ def read_folder(source: Path, *, some: bool = False) -> DataTree:
 
 @contextmanager
 def reading(source: Path, form: str) -> Iterator[None]:
-    """Turn whatever a library says about a file that it cannot read into an error of ours."""
+    """Turn errors of libraries that cannot read a file into a `DataError`."""
     try:
         yield
     except LuceError:
@@ -171,7 +171,7 @@ def require_complete(source: Path) -> None:
 
 
 def root_attributes(source: Path) -> dict[str, Any]:
-    """Attributes of a run, without opening it."""
+    """Read the attributes of a run without opening it."""
     try:
         metadata = json.loads((source / "zarr.json").read_text(encoding="utf-8"))
         attributes: dict[str, Any] = metadata["attributes"]

@@ -24,7 +24,7 @@ _LENGTH = len(_MARK) + 64 + 1
 _BLOCK = 1 << 20
 _ATTRIBUTE = "sha256"
 
-# The folder in a run that tells how far it is; no part of what is sealed.
+# Folder in a run that tells how far its chains are; the seal leaves it out.
 JOURNAL = "journal"
 
 
@@ -34,14 +34,14 @@ def plan_file(run: Path) -> Path:
 
 
 def seal_file(path: Path) -> None:
-    """Add the last line."""
+    """Add the last line, with the fingerprint of all bytes before it."""
     fingerprint = _of_file(path, path.stat().st_size)
     with path.open("ab") as file:
         file.write(_MARK + fingerprint.encode() + b"\n")
 
 
 def check_file(path: Path) -> None:
-    """Refuse a file that is not, byte by byte, what `seal_file` left."""
+    """Refuse a file whose bytes differ from those that `seal_file` sealed."""
     size = path.stat().st_size - _LENGTH
     last = b""
     if size >= 0:
@@ -69,7 +69,7 @@ def seal_folder(path: Path, known: Mapping[Path, str] | None = None) -> None:
 
 
 def check_folder(path: Path) -> None:
-    """Refuse a folder that is not, file by file, what `seal_folder` left."""
+    """Refuse a folder whose files differ from those that `seal_folder` sealed."""
     root = path / "zarr.json"
     if not root.is_file():
         raise DataError(f"{path} is not a Zarr folder: there is no file zarr.json in it.")
@@ -112,7 +112,7 @@ def _of_folder(path: Path, metadata: Any, known: Mapping[Path, str]) -> str:
 
 
 def files_of(path: Path) -> list[Path]:
-    """All files in a folder, in a fixed order; refuses links, which could lead anywhere."""
+    """List all files in a folder, in a fixed order; refuse links, which could lead anywhere."""
     found = []
     for folder, folders, files in os.walk(path):
         for name in (*folders, *files):

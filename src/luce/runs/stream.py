@@ -77,7 +77,7 @@ class Stream:
             shutil.rmtree(workshop, ignore_errors=True)
 
     def complete(self, elsewhere: Elsewhere | None = None) -> DataTree:
-        """Draw what is missing, seal the folder, judge the draws, and open them.
+        """Draw the rest, seal the folder, judge the draws, and open them.
 
         `elsewhere` has the chains drawn by others, who see the same folder.
         """
@@ -90,7 +90,7 @@ class Stream:
         return original_form(open_zarr(self.folder), str(self.folder))
 
     def draw(self, numbers: Sequence[int], watch: Watch | None = None) -> list[ChainEnd]:
-        """Draw what is missing of some chains; `watch` may stop them."""
+        """Draw the rest of some chains; `watch` may stop them."""
         chains = self.plan.new_chains(numbers)
         sink = Disk(self.folder, self.plan, chains)
         sink.take_up()
@@ -112,7 +112,7 @@ class Stream:
         )
 
     def _finish(self, ends: Sequence[ChainEnd], seconds: float) -> None:
-        """Write what is known at the end, seal the folder, and take the journal away."""
+        """Write moments and final attributes, seal the folder, and remove the journal."""
         plan = self.plan
         final = {
             "sampling_time": seconds,

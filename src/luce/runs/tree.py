@@ -56,7 +56,7 @@ def _variables(plan: Plan, arrays: Mapping[str, FloatArray], group: str) -> dict
 
 
 def _coords(plan: Plan) -> dict[str, Any]:
-    """Labels of the stored entries, by dimension."""
+    """Collect the labels of the stored entries, by dimension."""
     found: dict[str, Any] = {}
     for parameter in plan.parameters:
         found |= parameter.coords
@@ -68,7 +68,7 @@ def _coords(plan: Plan) -> dict[str, Any]:
 
 
 def parameter_coords(plan: Plan) -> dict[str, Any]:
-    """Labels of all entries of all parameters, stored or not, by dimension."""
+    """Collect the labels of all entries of all parameters, stored or not, by dimension."""
     return {dim: labels for p in plan.parameters for dim, labels in p.coords.items()}
 
 
@@ -90,7 +90,7 @@ def run_attributes(plan: Plan) -> Attributes:
 
 
 def final_attributes(plan: Plan, sink: Memory) -> Attributes:
-    """Describe what is known of a run only after its last draw."""
+    """Describe a run after its last draw: time, interruption, tuned proposals."""
     return {
         "sampling_time": sink.seconds,
         "interrupted": int(sink.interrupted),

@@ -38,7 +38,7 @@ def to_text(value: object) -> str:
 
 
 def from_text(text: str) -> Any:
-    """Read what `to_text` wrote.
+    """Read a value that `to_text` wrote.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""A Zarr folder that is written file by file, and by nobody any more once a write has failed.
+"""A Zarr folder that is written file by file, and never again once a write has failed.
 
 Zarr's own store hands every file to a thread.  When a disk is full the first error comes back while
 the other threads still write, and a folder that is being removed at that time stays behind.
