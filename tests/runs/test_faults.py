@@ -212,13 +212,13 @@ def test_ctrl_c_at_any_time(suffix: str, games: Path, tmp_path: Path) -> None:
 def test_ctrl_c_of_a_streamed_run_and_of_its_resumption(tmp_path: Path) -> None:
     (tmp_path / "games.csv").write_text(CYCLE)
     folder = tmp_path / "run.zarr"
-    command = ["fit", tmp_path / "games.csv", "--seed", 5, "--draws", 300_000, "--chains", 2,
+    command = ["fit", tmp_path / "games.csv", "--seed", 5, "--draws", 1_000_000, "--chains", 2,
                "--method", "waiting-times", "--out", folder, "--stream"]  # fmt: skip
     rng, times = random.Random(SEED), 0
     while True:
         process = luce_process(*command)
         try:
-            _, errors = process.communicate(timeout=rng.uniform(1.5, 4) if times < 8 else 300)
+            _, errors = process.communicate(timeout=rng.uniform(1.2, 2.2) if times < 8 else 300)
             break
         except subprocess.TimeoutExpired:
             process.send_signal(signal.SIGINT)
@@ -235,7 +235,7 @@ def test_ctrl_c_of_a_streamed_run_and_of_its_resumption(tmp_path: Path) -> None:
     assert times >= 2
     run = luce.load(folder)
     whole = luce.posterior_of(run).sample(
-        300_000, chains=2, seed=5, method="waiting-times", progress=False
+        1_000_000, chains=2, seed=5, method="waiting-times", progress=False
     )
     np.testing.assert_array_equal(
         run.posterior["probabilities"].values, whole.posterior["probabilities"].values
