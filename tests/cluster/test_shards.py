@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from lib.bounds import z_limit
 from lib.oracles import Family, simplex_quadrature
-from lib.sampling_oracles import Moments, allowed, chain_moments, z_scores
+from lib.sampling_oracles import Moments, chain_moments, z_scores
 
 import luce
 from luce import ConditionalCounts, LuceError
@@ -72,9 +73,9 @@ def test_pieces_give_the_posterior_of_their_sum() -> None:
     pieces, exponents = small()
     truth = simplex_quadrature(exponents, [1.2, 0.7, 2.0])
     exact = Moments(np.stack([truth.mean, truth.variance]), np.zeros((2, 3)), np.inf)
-    assert z_scores(drawn(pieces), exact).max() < allowed(6)
+    assert z_scores(drawn(pieces), exact).max() < z_limit(6)
     # The control: one piece missing.
-    assert z_scores(drawn(pieces[:3]), exact).max() > allowed(6)
+    assert z_scores(drawn(pieces[:3]), exact).max() > z_limit(6)
 
 
 @pytest.mark.slow
@@ -90,12 +91,12 @@ def test_blocks_have_bits_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
         (0,): 6.0, (1,): 7.0, (2,): 5.0, (0, 1): -9.0, (1, 2): -9.0}.items()}  # fmt: skip
     truth = simplex_quadrature(exponents, [1.2, 0.7, 2.0])
     exact = Moments(np.stack([truth.mean, truth.variance]), np.zeros((2, 3)), np.inf)
-    assert z_scores(drawn([piece] * 8), exact).max() < allowed(6)
+    assert z_scores(drawn([piece] * 8), exact).max() < z_limit(6)
     from luce.kernels import shards
 
     right = shards.block_bits
     monkeypatch.setattr(shards, "block_bits", lambda word, block: right(word, 0))
-    assert z_scores(drawn([piece] * 8), exact).max() > allowed(6)
+    assert z_scores(drawn([piece] * 8), exact).max() > z_limit(6)
 
 
 def many_sets(block: int, n: int = 300, sets: int = 200) -> ConditionalCounts:

@@ -15,12 +15,12 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, assume, given, seed, settings
 from hypothesis import strategies as st
+from lib.bounds import SEED
 from lib.random_data import Term, entered, nested_terms_over, priors_over, terms_over
 from scipy import stats
 
 from luce import ConditionalCounts, Posterior
 
-SEED = int(os.environ.get("LUCE_TEST_SEED", "0"))
 TIMES = int(os.environ.get("LUCE_TEST_EXAMPLES", "1"))  # how many times as many examples
 pytestmark = pytest.mark.filterwarnings("ignore::luce.ConvergenceWarning")  # runs are short here
 
