@@ -140,7 +140,7 @@ def test_an_interrupt_is_exit_code_130(
     def interrupted(*arguments: Any, **options: Any) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("luce.fit_command.understand", interrupted)
+    monkeypatch.setattr("luce.cli.understand", interrupted)
     code, out, err = run(capsys, "inspect", write("duels.csv", table()))
     assert (code, out, err) == (130, "", "luce: interrupted\n")
     assert cli.main.__doc__ is not None
@@ -181,7 +181,7 @@ def test_a_reader_that_has_seen_enough_is_no_error(
     def closed(arguments: Any) -> None:
         raise BrokenPipeError
 
-    monkeypatch.setattr("luce.cli._demo", closed)
+    monkeypatch.setattr("luce.cli.run_demo", closed)
     monkeypatch.setattr("sys.stdout", sys.stdout)  # put back afterwards
     assert main(["demo"]) == 141
     sys.stdout.close()  # the null device that stands in for it

@@ -20,7 +20,7 @@ from luce.reading.kind import Columns, Layout, Reading, find_role, plain
 from luce.reading.kinds import CHOICES, availability_columns
 from luce.reading.rows import Column, Runs
 from luce.reading.sources import PlainSource, Source
-from luce.reading.tally import Tally
+from luce.reading.tally import Lists, Tally
 from luce.reading.values import (
     as_flag,
     as_number,
@@ -116,10 +116,14 @@ def _count(
     usable = inspection.settle(skip_bad)
     chosen, offered, times = chosen.take(usable), offered.take(usable), times[usable]
     tally = Tally.over(dict.fromkeys(chain.from_iterable(offered.present())), categories)
-    tally.add_outcomes(tally.numbers(chosen), times)
+    picks = tally.numbers(chosen)
+    tally.add_outcomes(picks, times)
     kept = np.unique(offered.codes)
     per_set = np.bincount(offered.codes, times, len(sets)).astype(np.float64)
-    tally.add_sets(tally.lists(Column(kept, offered.values)), -per_set[kept])
+    shelves = tally.lists(Column(kept, offered.values))
+    tally.add_sets(shelves, -per_set[kept])
+    given = np.searchsorted(kept, offered.codes)
+    tally.remember(Lists.singles(picks), times, lambda: shelves, given)
     return CHOICES.reading(tally.counts(), times.sum())
 
 

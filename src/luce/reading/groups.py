@@ -80,9 +80,12 @@ def from_groups(
     groups, possible, times = groups.take(usable), possible.take(usable), times[usable]
     used = chain.from_iterable([*groups.present(), *possible.present()])
     tally = Tally.over(dict.fromkeys(used), categories)
-    tally.add_groups(tally.lists(groups), times)
+    answers = tally.lists(groups)
+    tally.add_groups(answers, times)
     limited = possible.codes > 0
-    tally.add_sets(tally.lists(possible.take(limited)), -times[limited])
+    sets = tally.lists(possible.take(limited))
+    tally.add_sets(sets, -times[limited])
+    tally.remember(answers, times, lambda: sets, np.where(limited, np.cumsum(limited) - 1, -1))
     return GROUPS.reading(tally.counts(), times.sum())
 
 
@@ -161,8 +164,10 @@ def _read_cells(
     for i in range(int(usable.sum())):
         parts = [lv if c[i] is None else [c[i]] for c, lv in zip(answers, levels, strict=True)]
         groups.append([tally.categories.index[cell] for cell in product(*parts)])
-    tally.add_groups(Lists.of(groups), times[usable])
-    return GROUPS.reading(tally.counts(), times[usable].sum())
+    lists, times = Lists.of(groups), times[usable]
+    tally.add_groups(lists, times)
+    tally.remember(lists, times)
+    return GROUPS.reading(tally.counts(), times.sum())
 
 
 def _answers(column: Column) -> Column:

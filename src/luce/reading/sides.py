@@ -173,6 +173,13 @@ def count_meetings(meetings: Meetings, options: SideOptions) -> tuple[Tally, flo
         first, second = tally.numbers(meetings.first), tally.numbers(meetings.second)
         tally.add_pairs(first, second, -(wins1 + wins2))
         tally.add_outcomes(np.r_[first, second], np.r_[wins1, wins2])
+        rows = np.arange(len(first))
+        tally.remember(
+            Lists.singles(np.r_[first, second]),
+            np.r_[wins1, wins2],
+            lambda: Lists.singles(first).beside(Lists.singles(second)),
+            np.r_[rows, rows],
+        )
         return tally, number
     sides = [_members(tally, meetings, side, options) for side in (FIRST, SECOND)]
     for members, wins in zip(sides, (wins1, wins2), strict=True):
@@ -183,8 +190,13 @@ def count_meetings(meetings: Meetings, options: SideOptions) -> tuple[Tally, flo
         everybody = everybody.beside(_added(tally, options.tie_label, everywhere))
         tally.add_outcomes(np.full(len(ties), tally.categories.index[options.tie_label]), ties)
     tally.add_sets(everybody, -(wins1 + wins2 + ties))
-    tally.add_groups(sides[0], wins1)
-    tally.add_groups(sides[1], wins2)
+    rows = np.arange(len(everybody))
+    for members, wins in zip(sides, (wins1, wins2), strict=True):
+        tally.add_groups(members, wins)
+        tally.remember(members, wins, lambda: everybody, rows)
+    if options.ties == "entity":
+        tied = np.full(len(ties), tally.categories.index[options.tie_label])
+        tally.remember(Lists.singles(tied), ties, lambda: everybody, rows)
     return tally, number
 
 

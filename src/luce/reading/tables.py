@@ -89,9 +89,11 @@ def _tally_rows(table: Table, categories: Labels | None) -> Tally:
     totals = np.nansum(table.values, axis=1)
     filled = totals > 0
     at_row, at_column = np.nonzero(table.possible() & filled[:, None])
-    tally.add_outcomes(index[at_column], table.values[at_row, at_column])
+    values = table.values[at_row, at_column]
+    tally.add_outcomes(index[at_column], values)
     sets = Lists(index[at_column], np.r_[0, np.cumsum(np.bincount(at_row, minlength=len(totals)))])
     tally.add_sets(sets.take(filled), -totals[filled])
+    tally.remember(Lists.singles(index[at_column]), values, lambda: sets, at_row)
     return tally
 
 
@@ -100,7 +102,9 @@ def _tally_cells(table: Table, categories: Labels | None) -> Tally:
     at = zip(*np.nonzero(table.possible()), strict=True)
     cells = Column.of([(table.rows[i], table.columns[j]) for i, j in at])
     tally = Tally.over(cells.values, categories)
-    tally.add_outcomes(tally.numbers(cells), table.values[table.possible()])
+    numbers, values = tally.numbers(cells), table.values[table.possible()]
+    tally.add_outcomes(numbers, values)
+    tally.remember(Lists.singles(numbers), values)
     return tally
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import chain
 
 import numpy as np
@@ -13,6 +14,7 @@ from luce.counts.canonical import concatenate
 from luce.counts.counts import ConditionalCounts
 from luce.counts.family import SetFamily
 from luce.counts.labels import Categories, some
+from luce.counts.observations import Entry, Log
 from luce.errors import DataError
 from luce.reading.rows import Column, starts_of
 from luce.reading.values import in_order
@@ -80,7 +82,8 @@ class Lists:
 class Tally:
     """Sums of outcomes and of exponents of sets over some categories.
 
-    Nothing is checked here: readers add only rows that they have checked.
+    Nothing is checked here: readers add only rows that they have checked.  Beside the sums they
+    give the observations, from which ``counts.restrict`` works.
     """
 
     def __init__(self, categories: Categories) -> None:
@@ -90,6 +93,7 @@ class Tally:
         self._families: list[SetFamily] = []
         self._n_outcomes = 0.0
         self._only_pairs = False
+        self._observations: list[Callable[[], Entry]] = []
 
     @staticmethod
     def over(
@@ -170,6 +174,36 @@ class Tally:
             -weights[owner],
         )
         self._families.append(_sorted(family))
+        own = np.arange(len(place)) if below is None else ranked.starts[owner + 1] - 1 - place
+        entry = Entry(ranked.members, weights[owner], family, float(weights @ length), given=own)
+        self._observations.append(lambda: entry)
+
+    def remember(
+        self,
+        outcomes: Lists,
+        counts: FloatArray,
+        sets: Callable[[], Lists] = lambda: Lists.empty(0),
+        given: IntArray | None = None,
+        *,
+        excluded: bool = False,
+    ) -> None:
+        """Remember the set that each outcome was recorded in; nothing is added to the sums.
+
+        Parameters
+        ----------
+        outcomes
+            The category, or the group of categories, of each outcome.
+        counts
+            Number of such outcomes.
+        sets
+            Builds the sets when they are needed: lists of members or, if `excluded`, of all others.
+        given
+            Number of the list of each outcome; -1, as for all unless given, where all categories
+            could occur.
+        """
+        own = np.full(len(counts), -1) if given is None else given
+        n = self.n  # the function that is kept must not hold the tally
+        self._observations.append(lambda: _observation(n, outcomes, counts, sets(), own, excluded))
 
     def counts(self) -> ConditionalCounts:
         """Merge all outcomes and sets into conditional counts."""
@@ -179,8 +213,40 @@ class Tally:
         # Sets of two are merged already; below four categories they are stored by complements.
         merged = self._only_pairs and len(self._families) == 1 and self.n >= 4
         return ConditionalCounts.from_nests(
-            list(self.categories), self._counts, family, self._n_outcomes, merged=merged
+            list(self.categories),
+            self._counts,
+            family,
+            self._n_outcomes,
+            merged=merged,
+            source=partial(_log, self._observations) if self._observations else None,
         )
+
+
+def _log(observations: list[Callable[[], Entry]]) -> Log:
+    """Build the log of all observations."""
+    log: Log = None
+    for build in observations:
+        log = log, build()
+    return log
+
+
+def _observation(
+    n: int, outcomes: Lists, counts: FloatArray, sets: Lists, given: IntArray, excluded: bool
+) -> Entry:
+    """Build the entry of outcomes, single or grouped, each given one of the sets or all."""
+    single = np.flatnonzero((outcomes.lengths == 1) & (counts > 0))
+    grouped = np.flatnonzero((outcomes.lengths > 1) & (counts > 0))
+    order = np.r_[single, grouped]
+    own = np.where(given < 0, len(sets), given)[order]  # after the sets: that of all categories
+    conditioned = np.bincount(own, counts[order], len(sets) + 1).astype(np.float64)
+    families = [
+        _family(n, sets, -conditioned[:-1], excluded),
+        _family(n, Lists.empty(1), -conditioned[-1:], excluded=True),
+        _family(n, outcomes.take(grouped), counts[grouped]),
+    ]
+    members = outcomes.take(single).members
+    total = float(counts[order].sum())
+    return Entry(members, counts[single], concatenate(n, families), total, given=own)
 
 
 def _added_up(codes: IntArray, values: FloatArray, n: int) -> FloatArray:

@@ -113,6 +113,8 @@ def _count_together(states: Categories, moves: FloatArray, closed: BoolArray) ->
     tally.add_outcomes(to, moves[at, to])
     sets = Lists.of([np.flatnonzero(closed[i]).tolist() for i in seen])
     tally.add_sets(sets, -moves[seen].sum(axis=1), excluded=True)
+    given = np.searchsorted(seen, at)
+    tally.remember(Lists.singles(to), moves[at, to], lambda: sets, given, excluded=True)
     return tally.counts()
 
 
@@ -130,7 +132,9 @@ def _count_apart(
     for i, state in enumerate(states):
         allowed = np.flatnonzero(~closed[i])
         tally = Tally(Categories([states[int(j)] for j in allowed]))
-        tally.add_outcomes(np.arange(len(allowed)), moves[i, allowed])
+        every = np.arange(len(allowed))
+        tally.add_outcomes(every, moves[i, allowed])
+        tally.remember(Lists.singles(every), moves[i, allowed])
         counts[state] = tally.counts()
     return counts
 
