@@ -18,14 +18,14 @@ import numpy as np
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "tests"))
 
-from calibration_controls import CONTROLS  # noqa: E402
-from calibration_controls import check as check_control  # noqa: E402
-from calibration_grid import METHODS, OTHERS, SHAPES, cells  # noqa: E402
+from lib.calibration_controls import CONTROLS  # noqa: E402
+from lib.calibration_controls import check as check_control  # noqa: E402
+from lib.calibration_grid import METHODS, OTHERS, SHAPES, cells  # noqa: E402
 
 from luce.answers.rank_uniformity import p_value_of  # noqa: E402
 from luce.plots.canvas import GREY  # noqa: E402
-from luce.plots.picture import Picture  # noqa: E402
-from luce.plots.rank_curves import rank_curves  # noqa: E402
+from luce.plots.checks import rank_curves  # noqa: E402
+from luce.plots.figure import Picture  # noqa: E402
 
 REPLICATIONS, SEED, LEVEL = 1000, 2026, 1e-4
 
@@ -35,7 +35,7 @@ def run(folder: Path) -> None:
         began = time.process_time()
         for method, found in cells(shape, REPLICATIONS, SEED):
             attrs = found.ranks.attrs
-            keep(folder, shape.name, method, found._columns, found.draws, found.quantities,
+            keep(folder, shape.name, method, found.columns, found.draws, found.quantities,
                  found.p_value, time.process_time() - began, attrs["method"],
                  attrs["largest_thin"], attrs["unmixed_replications"])  # fmt: skip
             began = time.process_time()
@@ -63,7 +63,7 @@ def run_controls(folder: Path) -> None:
     for name, (shape, method, _) in CONTROLS.items():
         began = time.process_time()
         found = check_control(name, REPLICATIONS, SEED)
-        keep(folder, name, "control", found._columns, found.draws, found.quantities, found.p_value,
+        keep(folder, name, "control", found.columns, found.draws, found.quantities, found.p_value,
              time.process_time() - began, f"{method}, {shape}")  # fmt: skip
     for name, simulate in OTHERS.items():
         began = time.process_time()

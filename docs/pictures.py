@@ -1,9 +1,9 @@
-"""Make the pictures of pages again, each by the code that its page shows.
+"""Make the pictures of documentation pages again, each by the code that its page shows.
 
     python docs/pictures.py docs/start.md docs/plots.md
 
-A page's Python blocks are run in a folder of their own. Whatever they write that the page shows as
-a picture, by its name, is put where the page looks for it.
+The Python blocks of a page run in a temporary folder. Each SVG that they write and that the page
+shows, by name, is copied to the place where the page looks for it.
 """
 
 import re
@@ -18,7 +18,7 @@ PICTURE = re.compile(r"!\[[^]]*\]\(([^)]+\.svg)\)")
 
 
 def make(page: Path) -> list[Path]:
-    """Run a page; which of its pictures were written."""
+    """Run the code of a page; return the pictures that it wrote."""
     text = page.read_text(encoding="utf-8")
     shown = [page.parent / target for target in PICTURE.findall(text)]
     with tempfile.TemporaryDirectory() as folder:

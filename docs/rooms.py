@@ -1,8 +1,10 @@
-"""Draw the rooms of the house from the real imports: `python docs/rooms.py` writes developers/rooms.svg.
+"""Draw the rooms of the house from the real imports, into docs/developers/rooms.svg.
 
-Each row is a room, from the floor up.  A dot says that the room of the row imports the room of the
-column; since imports go one way, all dots lie below the diagonal.  The numbered line is the way that
-a CSV file takes to a report.
+    python docs/rooms.py
+
+Each row is a room, from the floor up.  A dot says that the room of the row imports the room of
+the column; since imports go one way, all dots lie below the diagonal.  The numbered line is the way
+that a CSV file takes to a report.
 """
 
 from __future__ import annotations
@@ -27,7 +29,9 @@ def rooms() -> list[str]:
     """List the rooms from the floor up, as the contract of import-linter has them."""
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     layers = settings["tool"]["importlinter"]["contracts"][0]["layers"]
-    names = [name.removeprefix("luce.") for layer in reversed(layers) for name in layer.split(" | ")]
+    names = [
+        name.removeprefix("luce.") for layer in reversed(layers) for name in layer.split(" | ")
+    ]
     return [name for name in names if not name.startswith("_")]
 
 

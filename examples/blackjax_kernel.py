@@ -9,7 +9,7 @@ from jax.scipy.special import gammaln
 import luce
 from luce.embed.blackjax import waiting_times
 
-# Where a semi-Markov chain goes next: state t is always left for another one.
+# Transitions of a semi-Markov chain: state t is always left for another state.
 truth = np.array([0.4, 0.3, 0.2, 0.1])
 step = luce.GibbsStep(4, without=[[0], [1], [2], [3]])
 rng = np.random.default_rng(1)
@@ -18,7 +18,7 @@ counts = np.array([rng.multinomial(500, row / row.sum()) for row in inside])
 
 
 def log_density(log_a, log_p):
-    """Log p(log a | p), a ~ Gamma(2, 1): all that NUTS needs."""
+    """Return log p(log a | p) up to a constant, for a ~ Gamma(2, 1)."""
     a = jnp.exp(log_a)
     return 2.0 * log_a - a + gammaln(4 * a) - 4 * gammaln(a) + a * log_p.sum()
 
@@ -27,7 +27,7 @@ gibbs = waiting_times(step)
 
 
 def sweep(carry, key):
-    """NUTS for log a given p, then luce for p given a."""
+    """Draw log a given p by NUTS, then p given a by luce."""
     log_a, state = carry
     first, second = jax.random.split(key)
     nuts = blackjax.nuts(lambda x: log_density(x, state.log_probabilities), 0.5, jnp.ones(1))

@@ -10,7 +10,7 @@ from numpyro.infer import MCMC, NUTS, HMCGibbs
 import luce
 from luce.embed.numpyro import gibbs_fn
 
-# Where a semi-Markov chain goes next: state t is always left for another one.
+# Transitions of a semi-Markov chain: state t is always left for another state.
 truth = np.array([0.4, 0.3, 0.2, 0.1])
 step = luce.GibbsStep(4, without=[[0], [1], [2], [3]])
 rng = np.random.default_rng(1)

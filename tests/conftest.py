@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from lib.processes import listen_to_ctrl_c
 from lib.size import PLAIN_PYTHON
 from lib.streaming_runs import BrokenOff
 
@@ -13,12 +14,19 @@ from luce.runs import disk, journal
 from luce.runs import files as durable
 
 
+def pytest_configure() -> None:
+    """Let tests of Ctrl-C run where the tests were started in the background."""
+    listen_to_ctrl_c()
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Skip tests that need compiled kernels where there are none."""
     skipped = pytest.mark.skip(reason="needs compiled kernels")
     for item in items:
         if PLAIN_PYTHON and item.get_closest_marker("compiled"):
             item.add_marker(skipped)
+        if "browser" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.browser)
         if item.path.name.startswith("test_small_") and not PLAIN_PYTHON:
             item.add_marker(pytest.mark.slow)
 

@@ -49,12 +49,12 @@ if TYPE_CHECKING:
     from luce.reading.tables import from_table as from_table
     from luce.reading.teams import from_teams as from_teams
     from luce.reading.transitions import from_transitions as from_transitions
-    from luce.reports.whole import report as report
+    from luce.reports.run_page import report as report
     from luce.runs.saving import load as load
     from luce.runs.saving import save as save
     from luce.sequences.hdp import HDPTransitions as HDPTransitions
     from luce.version import __version__ as __version__
-    from luce.workflows.many import sample_many as sample_many
+    from luce.workflows.many_posteriors import sample_many as sample_many
     from luce.workflows.resuming import resume as resume
 
 _HOMES = {
@@ -88,9 +88,9 @@ _HOMES = {
     "probability_best": "answers.ranks",
     "rank_probabilities": "answers.ranks",
     "read": "reading.files",
-    "report": "reports.whole",
+    "report": "reports.run_page",
     "resume": "workflows.resuming",
-    "sample_many": "workflows.many",
+    "sample_many": "workflows.many_posteriors",
     "sample_sharded": "cluster.sharded",
     "save": "runs.saving",
     "shares": "answers.scales",

@@ -381,9 +381,7 @@ class Posterior:
 
         self._model.require_number("the evidence")
         settings = Settings(draws=draws, chains=chains, seed=seed, progress=progress)
-        return log_evidence(
-            self._model.shapes, self.concentration, self._model.remainder, settings, method
-        )
+        return log_evidence(self._model, settings, method)
 
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle data and prior alone: everything else is worked out again."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from typing import Any
 
 import mpmath
@@ -12,15 +11,17 @@ import pytest
 import scipy.linalg
 import xarray as xr
 from arviz_stats.base import array_stats
+from lib.bounds import FALSE_ALARM, z_limit
+from lib.bounds import SEED as SWEEP
 from scipy.signal import lfilter
-from scipy.stats import chi2, norm
+from scipy.stats import chi2
 
 import luce
 from luce.answers import diagnostics
 
 Floats = npt.NDArray[np.float64]
 
-SEED = 1000 * int(os.environ.get("LUCE_TEST_SEED", "0"))
+SEED = 1000 * SWEEP
 SHAPES = [(2, 7, 2), (3, 40, 3), (4, 101, 5), (10, 60, 8), (2, 500, 4)]
 
 
@@ -147,7 +148,7 @@ def test_a_shifted_chain_is_caught() -> None:
     than once in ten thousand runs of these 20.  W is uncertain by √(2 / MT), five times which
     is granted.  Half a standard deviation in one of 4 chains adds (5/4) 0.5² / 4 = 0.08.
     """
-    quantile = chi2.isf(1e-4 / 20, 3 * 3)
+    quantile = chi2.isf(FALSE_ALARM / 20, 3 * 3)
     bound = 0.999 + (5 / 4) / (1000 * 3) * quantile * (1 + 5 * np.sqrt(2 / 4000))
     assert bound < 1.02
     for seed in range(20):
@@ -330,7 +331,7 @@ def test_autocorrelation_of_autoregressive_chains(r: float) -> None:
     variance = ((1 + r**2) * (1 - r ** (2 * k)) / (1 - r**2) - 2 * k * r ** (2 * k)) / draws
     bias = ((1 + r) / (1 - r) + 3 * k * abs(r) ** k) / draws
     error = np.abs(found.sel(category=0).mean("chain").values[1:] - r**k)
-    bound = norm.isf(1e-4 / 20 / 2) * np.sqrt(variance / chains)
+    bound = z_limit(20) * np.sqrt(variance / chains)
     assert (error < bound + bias).all()
     # Negative control: one lag off is outside, where lags differ at all.
     if r:
@@ -364,6 +365,19 @@ def test_those_of_arviz(name: str) -> None:
     assert found.dims == ("category",)
     same = getattr(array_stats, name)(x, chain_axis=0, draw_axis=1)
     np.testing.assert_array_equal(found, same)
+
+
+def test_the_tail_has_its_own_effective_sample_size() -> None:
+    x = dirichlet((4, 200, 3), seed=15)
+    for ci_prob, tail in ((0.9, 0.05), (0.5, 0.25)):
+        found = diagnostics.ess(x, "tail", ci_prob)
+        same = array_stats.ess(x, method="tail", prob=(tail, 1 - tail), chain_axis=0, draw_axis=1)
+        np.testing.assert_array_equal(found, same)
+    assert (diagnostics.ess(x, "tail") != diagnostics.ess(x)).all()
+    with pytest.raises(luce.errors.MethodError, match="method = 'median' was given"):
+        diagnostics.ess(x, "median")
+    with pytest.raises(luce.errors.DataError, match="ci_prob = 2"):
+        diagnostics.ess(x, "tail", 2)
 
 
 FUNCTIONS: dict[str, Any] = {

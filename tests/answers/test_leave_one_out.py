@@ -1,16 +1,15 @@
 """Leave-one-out cross-validation, against posteriors that really leave a piece out."""
 
-import os
-
 import arviz_stats
 import numpy as np
 import pytest
+from lib.bounds import SEED
+from lib.size import draws as size
 
 import luce
 from luce import ConditionalCounts, Posterior
 from luce.errors import DataError
 
-SEED = int(os.environ.get("LUCE_TEST_SEED", "0"))
 LABELS = ["a", "b", "c", "d"]
 GAMES = [("a", "b"), ("a", "b"), ("b", "a"), ("b", "c"), ("c", "d"), ("a", "d"), ("d", "c")]
 
@@ -31,8 +30,9 @@ def direct(p: np.ndarray) -> np.ndarray:
     return np.stack([*logs, ballot, 2 * np.log(b + d)], axis=-1)
 
 
+@pytest.mark.filterwarnings("ignore::luce.ConvergenceWarning")
 def test_each_piece_has_its_own_likelihood() -> None:
-    draws = Posterior(sum(pieces())).sample(1000, chains=2, seed=SEED, progress=False)
+    draws = Posterior(sum(pieces())).sample(size(1000, 50), chains=2, seed=SEED, progress=False)
     p = draws.posterior["probabilities"].values
     found = luce.answers.log_likelihood(draws, pieces())
     assert found.dims == ("chain", "draw", "piece")
@@ -42,6 +42,7 @@ def test_each_piece_has_its_own_likelihood() -> None:
     np.testing.assert_allclose(again.values[..., 0], direct(p)[..., 0], rtol=1e-12)
 
 
+@pytest.mark.compiled
 def test_pieces_left_out_are_predicted_as_well_as_is_said() -> None:
     """Against n posteriors, each without one piece; the control leaves the piece in.
 
@@ -68,6 +69,33 @@ def test_pieces_left_out_are_predicted_as_well_as_is_said() -> None:
     assert np.abs(inside.mean(axis=0) - without).max() > bound
 
 
+@pytest.mark.filterwarnings("ignore:The inplace keyword")  # pandas, of arviz-stats
+@pytest.mark.filterwarnings("ignore::luce.ConvergenceWarning")
+def test_arviz_reads_the_log_likelihood_of_a_run() -> None:
+    """Its own `loo` and `compare` work on runs, and say what luce.loo says."""
+    given, models, own = pieces(), {}, {}
+    for name, concentration in (("flat", 1.0), ("strong", 40.0)):
+        posterior = Posterior(sum(given), concentration)
+        run = posterior.sample(size(1000, 100), chains=2, seed=SEED, progress=False)
+        before = run.copy()
+        models[name] = luce.answers.attach_log_likelihood(run, given)
+        assert run.identical(before)
+        assert set(models[name].children) == {*run.children, "log_likelihood"}
+        found, own[name] = arviz_stats.loo(models[name], pointwise=True), luce.loo(run, given)
+        assert float(found.elpd) == pytest.approx(float(own[name].elpd), rel=1e-12)
+        assert float(found.se) == pytest.approx(float(own[name].se), rel=1e-12)
+        np.testing.assert_allclose(found.elpd_i, own[name].elpd_i, rtol=1e-12)
+    bare = luce.loo(run["posterior"]["probabilities"], given)
+    assert float(bare.elpd) == pytest.approx(float(own["strong"].elpd), rel=1e-12)
+    assert float(own["flat"].elpd) != pytest.approx(float(own["strong"].elpd), abs=0.1)
+    ours, theirs = arviz_stats.compare(own), arviz_stats.compare(models)
+    assert ours.index.tolist() == theirs.index.tolist()
+    np.testing.assert_allclose(ours["elpd"], theirs["elpd"], rtol=1e-12)
+    with pytest.raises(DataError, match="a run is the DataTree"):
+        luce.answers.attach_log_likelihood(np.full((1, 2, 4), 0.25), given)  # type: ignore[arg-type]
+
+
+@pytest.mark.compiled
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:The inplace keyword")  # pandas, of arviz-stats
 def test_a_better_description_is_preferred() -> None:
@@ -83,8 +111,8 @@ def test_a_better_description_is_preferred() -> None:
     for first, second, won in games:
         row = {"item1": [first], "item2": [second], "outcome": ["1" if won else "2"]}
         plain.append(luce.from_pairs(row, categories=names))
-        with_home.append(luce.from_pairs(row, home="first", categories=[*names, "home"],
-                                         home_label="home"))  # fmt: skip
+        labels = [*names, "home"]
+        with_home.append(luce.from_pairs(row, home="first", categories=labels, home_label="home"))
     models = {}
     for name, given in (("plain", plain), ("home", with_home)):
         draws = Posterior(sum(given)).sample(1500, seed=SEED + 1, progress=False)
@@ -99,3 +127,15 @@ def test_no_pieces_are_refused() -> None:
         luce.answers.log_likelihood(np.full((1, 2, 3), 1 / 3), [])
     with pytest.raises(DataError, match="piece 0"):
         luce.answers.log_likelihood(np.full((1, 2, 3), 1 / 3), [ConditionalCounts(["x", "y"])])
+
+
+def test_pieces_are_predicted_by_the_others() -> None:
+    """A Dirichlet's predictive probabilities: a fourth piece is a with (1 + 2) / (3 + 3)."""
+    none = ConditionalCounts("abc")
+    pieces = [none.observe({label: 1}) for label in "aaab"]
+    draws = Posterior(sum(pieces)).sample(400, chains=2, seed=1, progress=False)
+    alone = luce.answers.log_likelihood(draws, pieces[:1])  # outcomes without any set
+    np.testing.assert_allclose(alone[..., 0], np.log(draws.posterior["probabilities"][..., 0]))
+    found = luce.loo(draws, pieces)
+    assert float(found.elpd) == pytest.approx(3 * np.log(3 / 6) + np.log(1 / 6), abs=0.5)
+    assert float(found.elpd_i.values[3]) < float(found.elpd_i.values[0])

@@ -115,3 +115,9 @@ def test_exponents_are_refused_exactly_when_no_data_has_them() -> None:
             accepted += 1
             assert data_exists(n, exponents), exponents
     assert min(accepted, refused) >= 60  # both answers were put to the test
+
+
+def test_a_message_names_a_few_of_many_sets() -> None:
+    pairs = dict.fromkeys(itertools.combinations("abcd", 2), -1.0)
+    with pytest.raises(DataError, match="and 3 more sets"):
+        ConditionalCounts.from_exponents("abcd", pairs)

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -28,9 +26,11 @@ from lib.adapter_truths import (  # noqa: E402
     posterior_means,
     prior_means,
     watched,
-)  # fmt: skip
+)
+from lib.bounds import SEED  # noqa: E402
+from lib.concentration_truths import PRIOR  # noqa: E402
+from lib.places import ROOT  # noqa: E402
 from numpyro.infer import MCMC, NUTS, HMCGibbs  # noqa: E402
-from test_concentration import PRIOR  # noqa: E402
 
 from luce import ConditionalCounts, Gamma, GibbsStep, Posterior  # noqa: E402
 from luce.embed import waiting_times_jax  # noqa: E402
@@ -38,7 +38,6 @@ from luce.embed.blackjax import waiting_times  # noqa: E402
 from luce.embed.numpyro import gibbs_fn  # noqa: E402
 
 pytestmark = pytest.mark.filterwarnings("ignore")
-SEED = int(os.environ.get("LUCE_TEST_SEED", "0"))
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -248,6 +247,6 @@ def test_without_terms_it_is_a_dirichlet() -> None:
 @pytest.mark.parametrize("name", ["numpyro_gibbs", "blackjax_kernel"])
 def test_example(name: str) -> None:
     """The script of docs/embedding.md recovers its truth."""
-    script = Path(__file__).parents[2] / "examples" / f"{name}.py"
+    script = ROOT / "examples" / f"{name}.py"
     run = subprocess.run([sys.executable, script], capture_output=True, text=True, check=True)
     assert "within three standard deviations: True" in run.stdout

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -24,13 +22,15 @@ from lib.adapter_truths import (  # noqa: E402
     prior_means,
     watched,
 )
-from test_concentration import PRIOR  # noqa: E402
+from lib.bounds import SEED  # noqa: E402
+from lib.concentration_truths import PRIOR  # noqa: E402
+from lib.places import ROOT  # noqa: E402
 
-from luce import DataError, Gamma  # noqa: E402
+from luce import Gamma  # noqa: E402
 from luce.embed.pymc import WaitingTimes  # noqa: E402
+from luce.errors import DataError  # noqa: E402
 
 pytestmark = pytest.mark.filterwarnings("ignore")
-SEED = int(os.environ.get("LUCE_TEST_SEED", "0"))
 
 
 def run(
@@ -150,6 +150,6 @@ def test_what_cannot_be_drawn_is_put_into_words() -> None:
 
 def test_example() -> None:
     """The script of docs/embedding.md recovers its truth."""
-    script = Path(__file__).parents[2] / "examples" / "pymc_step.py"
+    script = ROOT / "examples" / "pymc_step.py"
     run = subprocess.run([sys.executable, script], capture_output=True, text=True, check=True)
     assert "within three standard deviations: True" in run.stdout

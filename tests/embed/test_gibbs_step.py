@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pytest
+from lib.bounds import SEED
+from lib.oracles import simplex_quadrature
 from lib.sampling_oracles import Case, Moments, assert_agree, chain_moments, quadrature
 
 import luce
@@ -18,7 +19,6 @@ from luce.kernels import KERNELS
 from luce.kernels.problem import Problem, make_problem
 
 Floats = npt.NDArray[np.float64]
-SEED = int(os.environ.get("LUCE_TEST_SEED", "0"))
 
 # Each set lacks one of four; neither prior nor counts are symmetric.
 PRIOR = np.array([0.7, 2.0, 1.1, 0.4])
@@ -54,6 +54,7 @@ def exact(counts: ConditionalCounts, prior: Floats) -> Moments:
     return Moments(value, np.zeros_like(value), np.inf)
 
 
+@pytest.mark.compiled
 def test_quadrature_of_three_categories() -> None:
     picks = (
         (0, 4.0, (0, 1)),
@@ -73,6 +74,35 @@ def test_quadrature_of_three_categories() -> None:
         assert_agree(run(step, start(200, 3), fewer, prior, 400, 100, 1), quadrature(case))
 
 
+def test_a_batch_of_sweeps_is_near_the_truth() -> None:
+    """Sweeps of 40 chains at once, started from the prior; |z| of six means."""
+    step = GibbsStep(3, within=[[0, 1], [1, 2], [0, 2]])
+    counts = ([5.0, 7.0, 4.0], [7.0, 5.0, 4.0])
+    exponents = {frozenset([0]): 5.0, frozenset([1]): 7.0, frozenset([2]): 4.0}
+    exponents |= {frozenset([0, 1]): -7.0, frozenset([1, 2]): -5.0, frozenset([0, 2]): -4.0}
+    prior = np.array([0.8, 1.5, 1.1])
+    rng = np.random.default_rng([SEED, 1])
+    p = rng.dirichlet(prior, 40)
+    log_p = np.log(p)
+    table = [np.broadcast_to(c, (40, 3)) for c in counts]
+    kept, kept_logs = [], []
+    for k in range(40):
+        p = step(rng, p, tuple(table), prior)
+        log_p = step.log_step(rng, log_p, tuple(table), prior)
+        if k >= 10:
+            kept.append(p)
+            kept_logs.append(np.exp(log_p))
+    truth = simplex_quadrature(exponents, prior.tolist()).mean
+    del exponents[frozenset((0, 2))]
+    wrong = simplex_quadrature(exponents, prior.tolist()).mean
+    for draws in (np.array(kept), np.array(kept_logs)):
+        np.testing.assert_allclose(draws.sum(axis=2), 1, rtol=1e-12)
+        means = draws.mean(axis=0)  # a chain each, and chains are independent
+        error = means.std(axis=0, ddof=1) / np.sqrt(40)
+        assert np.abs((means.mean(axis=0) - truth) / error).max() < 6
+        assert np.abs((means.mean(axis=0) - wrong) / error).max() > 6
+
+
 NESTED = (
     ConditionalCounts("abcde")
     .observe({"a": 5, "b": 1})
@@ -82,6 +112,7 @@ NESTED = (
 )
 
 
+@pytest.mark.compiled
 def test_closed_form_where_the_sets_nest() -> None:
     step = GibbsStep.of(NESTED)
     prior = np.array([1.0, 0.5, 2.0, 0.3, 0.8])
@@ -94,6 +125,7 @@ def test_closed_form_where_the_sets_nest() -> None:
         )
 
 
+@pytest.mark.compiled
 def test_terms_that_say_nothing_say_nothing() -> None:
     """Full sets, single categories and sets given twice are what they are elsewhere."""
     step = GibbsStep("abcde", within=["abcde", "e", "cde", "edc"], without=["a", "bcde"])
@@ -158,11 +190,13 @@ def forgetful(rng: Any, p: Floats, counts: tuple[Floats, Floats], prior: Floats)
     return STEP(rng, p, (n, m * [0, 1, 1, 1]), prior)
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("step", [STEP, plain_step()], ids=["luce", "plain"])
 def test_geweke(step: Step) -> None:
     assert_agree(geweke(step), prior_moments())
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize(
     "step", [forgetful, plain_step(frozen=True)], ids=["a term forgotten", "total not redrawn"]
 )
@@ -228,6 +262,7 @@ def test_very_small_concentrations_stay_finite() -> None:
     assert np.isfinite(huge).all()
 
 
+@pytest.mark.compiled
 def test_logarithms_and_numbers_agree_in_law() -> None:
     step = GibbsStep(3, within=[[0, 1], [1, 2]])
     counts, prior = ([4.0, 3.0, 7.0], [5.0, 9.0]), np.array([0.6, 1.5, 2.2])
@@ -239,7 +274,23 @@ def test_logarithms_and_numbers_agree_in_law() -> None:
     assert_agree(run(in_logs, start(100, 3), counts, prior, 300, 50, 9), plain)
 
 
+@pytest.mark.compiled
 def test_no_terms_is_a_dirichlet() -> None:
     step = luce.GibbsStep(4)
     found = run(step, start(200, 4), (PRIOR * 0, []), PRIOR, 200, 0, 11)
     assert_agree(found, prior_moments())
+
+
+def test_sets_of_data_in_every_form() -> None:
+    counts = ConditionalCounts("abcdef").observe_ranking("cabdef").observe({"f": 2}, without="ab")
+    counts = counts.observe({"e": 1, "d": 2}, within="de").observe({"a": 3}, without="f")
+    step = GibbsStep.of(counts)
+    outcomes, waits = step.totals(counts)
+    rng = np.random.default_rng([SEED, 3])
+    for a in (1.0, np.linspace(0.01, 0.3, 6)):
+        given = np.tile(outcomes, (5, 1)), np.tile(waits, (5, 1))
+        p = step(rng, np.full((5, 6), 1 / 6), given, a)
+        np.testing.assert_allclose(p.sum(axis=1), 1, rtol=1e-12)
+        assert len(np.unique(p[:, 0])) == 5
+    with pytest.raises(luce.LuceError, match="group"):
+        GibbsStep.of(counts.observe_group("ab", 9))

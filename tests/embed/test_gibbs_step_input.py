@@ -40,6 +40,21 @@ def test_inputs_of_any_kind_are_read() -> None:
                 np.testing.assert_array_equal(got, wanted)
 
 
+def test_tables_and_totals_are_the_same_step() -> None:
+    step = GibbsStep("abcd", without=[["a"], ["b"], ["c"], ["d"]])
+    table = np.array([[0, 3, 1, 2], [4, 0, 0, 1], [2, 2, 0, 5], [1, 0, 3, 0]])
+    totals = (table.sum(axis=0).astype(float), table.sum(axis=1).astype(float))
+    p = np.full(4, 0.25)
+    one = step(np.random.default_rng(2), p, table, 1.3)
+    other = step(np.random.default_rng(2), p, totals, 1.3)
+    np.testing.assert_array_equal(one, other)
+    small = step.log_step(np.random.default_rng(2), np.log(p), table, 1e-4)
+    assert np.isfinite(small).all()
+    np.testing.assert_allclose(np.exp(small).sum(), 1, rtol=1e-12)
+    with pytest.raises(DataError, match="shape"):
+        step(np.random.default_rng(2), p, np.ones((3, 4)), 1.0)
+
+
 def test_pickled_it_is_the_same() -> None:
     again = pickle.loads(pickle.dumps(STEP))
     np.testing.assert_array_equal(again.arrays, STEP.arrays)

@@ -1,4 +1,4 @@
-"""What the tests of all adapters share: one model, its posterior by quadrature, and how to judge.
+"""One model for the tests of all adapters: its means by quadrature, and the bound on draws.
 
 a ~ Gamma(2, 1.5),  p ~ Dirichlet(a w),  counts given sets | p
 """
@@ -8,8 +8,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from lib.concentration_truths import OVERLAPPING, PRIOR, overlapping_truth
 from scipy.stats import norm
-from test_concentration import OVERLAPPING, PRIOR, overlapping_truth
 
 import luce
 from luce import Gamma, GibbsStep
@@ -38,7 +38,7 @@ def prior_means() -> np.ndarray:
 
 
 def watched(a: Any, p: Any, squares: bool = False) -> np.ndarray:
-    """Shape (chain, draw, number): what `posterior_means` or `prior_means` are the means of."""
+    """Stack the quantities whose means the functions above give; shape (chain, draw, quantity)."""
     a, p = np.asarray(a, np.float64)[..., None], np.asarray(p, np.float64)
     return np.concatenate([np.log(a), a, p] + ([p**2] if squares else []), axis=-1)
 

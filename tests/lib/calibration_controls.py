@@ -7,8 +7,8 @@ from contextlib import contextmanager
 from typing import Any
 from unittest import mock
 
-import calibration_grid as grid
 import numpy as np
+from lib import calibration_grid as grid
 
 from luce import kernels
 from luce.kernels.problem import Problem, gamma_spreads
@@ -93,7 +93,7 @@ def changed_splits(change: Callable[[Any, Any], tuple[Any, Any]]) -> Iterator[No
     def wrong(structure: Any, counts: Any, concentration: Any) -> Any:
         return shapes_of(structure, *change(counts, concentration))
 
-    with mock.patch("luce.calibration.replications.shapes_of", wrong):
+    with mock.patch("luce.model.model.shapes_of", wrong):
         yield
 
 

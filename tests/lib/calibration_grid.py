@@ -10,13 +10,13 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from luce.model.data_and_prior import DataAndPrior
 from scipy.special import xlogy
 
 import luce
 from luce.answers.rank_uniformity import p_value_of, ranks_of
 from luce.calibration.design import log_likelihoods
 from luce.calibration.replications import NearlyIndependent
+from luce.model.model import Model
 
 Counts = luce.ConditionalCounts
 
@@ -156,10 +156,16 @@ SHAPES = (
 def check(shape: Shape, method: str, replications: int, seed: int, draws: int = 31) -> Any:
     """Run one cell of the grid."""
     return luce.calibration.check_calibration(
-        shape.design, shape.concentration, categories=shape.categories, method=method,
-        reduce=not shape.exact or method == "auto", replications=replications, draws=draws,
-        seed=seed, progress=False,
-    )  # fmt: skip
+        shape.design,
+        shape.concentration,
+        categories=shape.categories,
+        method=method,
+        reduce=not shape.exact or method == "auto",
+        replications=replications,
+        draws=draws,
+        seed=seed,
+        progress=False,
+    )
 
 
 # -- samplers that are not methods of `Posterior.sample` ----------------------------------------
@@ -189,7 +195,7 @@ def diffuse_process(replications: int, seed: int, draws: int = 31, wrong: bool =
         log_p = np.log(np.r_[p, rest])
         # The control draws γ as if its prior had half the mean.
         process = luce.DirichletProcess(luce.Gamma(4.0, 4.0) if wrong else prior)
-        values = drawer(DataAndPrior(counts, process), own.spawn(1)[0])[0]
+        values = drawer(Model(counts, process), own.spawn(1)[0])[0]
         known = [log_p[0], log_p[-1], float(log_likelihoods(log_p, counts)), np.log(gamma)]
         chosen = [0, len(names), len(names) + 1, len(names) + 2]
         ranks.append(ranks_of(np.array(known), values[:, chosen], rng))

@@ -12,12 +12,11 @@ import scipy.stats as stats
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from lib.oracles import canonical_form, log_likelihood
+from lib.places import SHARED_DATA as DATA
 
 from luce import ConditionalCounts, Posterior
 from luce.errors import DataError
 from luce.model import density
-
-DATA = Path(__file__).parents[3] / "shared" / "data"
 
 # A sum of k terms is exact within k half-units in the last place; here a few dozen terms.
 ROUNDING = 64 * np.finfo(float).eps

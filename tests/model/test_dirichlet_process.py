@@ -279,12 +279,12 @@ def test_the_integral_for_new_categories(q: float, g: float, m: int) -> None:
     """Against the sum over outcomes, each over how many before it fell on the remainder."""
     from scipy.stats import binom
 
-    from luce.answers.new_categories import _expected
+    from luce.answers.new_categories import expected_number
 
     direct = sum(
         q * (binom.pmf(np.arange(j + 1), j, q) * g / (g + np.arange(j + 1))).sum() for j in range(m)
     )
-    assert _expected(np.array([q]), np.array([g]), m)[0] == pytest.approx(direct, rel=1e-9)
+    assert expected_number(np.array([q]), np.array([g]), m)[0] == pytest.approx(direct, rel=1e-9)
 
 
 def test_new_atoms_are_sticks() -> None:
@@ -383,7 +383,7 @@ def test_what_a_process_cannot_answer_is_said() -> None:
 
 @pytest.mark.parametrize("scale", [1e-6, 1e-3, 0.05, 1.0, 20.0])
 def test_new_categories_are_expected_as_the_sum_says(scale: float) -> None:
-    from luce.answers.new_categories import _expected
+    from luce.answers.new_categories import expected_number
 
     rest = np.array([0.3, 0.9])
     counts = [np.arange(j + 1) for j in range(7)]
@@ -391,5 +391,5 @@ def test_new_categories_are_expected_as_the_sum_says(scale: float) -> None:
         sum(q * (binom.pmf(b, len(b) - 1, q) * scale / (scale + b)).sum() for b in counts)
         for q in rest
     ]
-    found = _expected(rest, np.full(2, scale), 7.0)
+    found = expected_number(rest, np.full(2, scale), 7.0)
     np.testing.assert_allclose(found, by_hand, rtol=1e-10)

@@ -4,7 +4,6 @@ import itertools
 import json
 import math
 import pickle
-from pathlib import Path
 
 import mpmath
 import numpy as np
@@ -13,12 +12,11 @@ import scipy.stats as stats
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from lib.oracles import Family, Moments, overlap, simplex_quadrature, tree_moments
+from lib.places import SHARED_DATA as DATA
 
 from luce import ConditionalCounts, Posterior
 from luce.errors import DataError, NotExactError
 from luce.paper.examples import paper_posterior
-
-DATA = Path(__file__).parents[3] / "shared" / "data"
 
 
 def agree(posterior: Posterior, truth: Moments, rtol: float = 1e-12) -> None:
@@ -166,8 +164,8 @@ def test_random_trees_by_recursion(case: tuple[ConditionalCounts, list[float]]) 
 
 def test_one_category() -> None:
     posterior = Posterior(ConditionalCounts(["only"]).observe({"only": 3}), 2.0)
-    assert posterior.mean().tolist() == [1.0]
-    assert posterior.variance().tolist() == [0.0]
+    assert posterior.mean().values.tolist() == [1.0]
+    assert posterior.variance().values.tolist() == [0.0]
     assert float(posterior.log_evidence()) == 0.0
 
 
@@ -263,12 +261,18 @@ def test_evidence_chains() -> None:
 
 def test_log_evidence_is_a_number_with_a_standard_error() -> None:
     found = Posterior(ConditionalCounts(2).observe({0: 1}), [3.0, 1.0]).log_evidence()
-    assert isinstance(found, float)
-    assert found == pytest.approx(math.log(3 / 4), rel=1e-14)
-    assert (found.value, found.standard_error) == (float(found), 0.0)
-    again = pickle.loads(pickle.dumps(found))
-    assert (type(again), again, again.standard_error) == (type(found), found, 0.0)
-    assert repr(float(found)) in repr(found)
+    assert float(found) == pytest.approx(math.log(3 / 4), rel=1e-14)
+    assert (found.value, found.standard_error, found.method) == (float(found), 0.0, "exact")
+    assert pickle.loads(pickle.dumps(found)) == found
+    assert repr(found) == "-0.2876820725 (exact)"
+
+
+def test_means_and_variances_have_labels() -> None:
+    posterior = Posterior(ConditionalCounts("abc").observe({"b": 2}, without="a"), 2.0)
+    for found, value in ((posterior.mean(), 4 / 9), (posterior.variance(), None)):
+        assert found.dims == ("category",)
+        assert found["category"].values.tolist() == list("abc")
+        assert value is None or float(found.sel(category="b")) == pytest.approx(value)
 
 
 @pytest.mark.parametrize("quantity", ["mean", "variance", "log_evidence"])
@@ -355,7 +359,7 @@ def test_published_data_and_what_is_exact_of_it() -> None:
         else:
             with pytest.raises(NotExactError):
                 posterior.log_evidence(method="exact")
-    assert exact == []  # every one of them has overlapping sets; test_published_evidence.py
+    assert exact == []  # all of them have overlapping sets
 
 
 def test_rounding_of_large_fractions_is_not_data() -> None:

@@ -1,5 +1,3 @@
-import re
-
 """Atoms, cores and the module tree against a comparison of every set with every other."""
 
 import itertools
@@ -387,3 +385,15 @@ def test_the_oracle_itself() -> None:
     assert not overlap(sets[0], sets[2])
     assert overlap(sets[0], sets[1])
     assert cells_of(sets[:2]) == {frozenset([0]), frozenset([1]), frozenset([2])}
+
+
+def test_overlaps_of_many_large_sets() -> None:
+    """Forty sets lack 0, one more and more than the other; those that come between may not."""
+    n = 100
+    counts = ConditionalCounts(n)
+    for k in range(1, 41):
+        counts = counts.observe({n - 1: 1}, without=range(k))
+    check(counts)
+    for lacking in ([50, 51], list(range(41, 79)), list(range(41, 85)), [97]):
+        counts = counts.observe({n - 1: 1}, without=lacking)
+        check(counts)

@@ -13,6 +13,7 @@ from lib.browser import chromium, visit
 
 from luce.errors import DataError, LuceError
 from luce.page.document import Badge, Code, Folded, Link, Name, Number, Page, Panel, Strong
+from luce.page.words import shortened
 
 SVG = (
     '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 60 40" width="60" height="40">'
@@ -189,6 +190,32 @@ def test_numeric_columns_and_row_names() -> None:
     assert {"aria-label": "Table 1"}.items() <= outline.all("div")[0].items()
 
 
+def test_cells_are_sorted_by_their_values() -> None:
+    page = Page("x")
+    rows: list[list[Any]] = [["a", Number("1,000", 1000)], ["b", "-2,000.5"]]
+    rows += [["c", Number("–", float("nan"))], ["d", Number("∞", float("inf"))]]
+    page.table(["team", "points"], rows, numeric=[1], sortable=True)
+    values = re.findall(r'data-value="([^"]*)"', page.to_html())
+    assert values == ["1000.0", "-2000.5", "", "Infinity"]
+
+
+def test_details_fold_what_is_added_within() -> None:
+    page = Page("x")
+    with page.details("More <b>"):
+        page.text("inside")
+    page.text("outside")
+    html = page.to_html()
+    (folded,) = re.findall(r'<details class="more">(.*?)</details>', html, re.S)
+    assert "<summary>More &lt;b&gt;</summary>" in folded
+    assert "<p>inside</p>" in folded
+    assert "outside" not in folded
+
+
+def test_long_text_is_cut_and_put_on_one_line() -> None:
+    assert shortened("a name of many words", 10) == "a name of…"
+    assert shortened("two\nlines") == "two lines"
+
+
 @pytest.mark.parametrize("text", HOSTILE)
 def test_text_stays_text(text: str) -> None:
     outline, tame = (Outline(hostile(t).to_html()) for t in [text, "tame"])
@@ -261,6 +288,8 @@ WRONG: dict[str, Any] = {
     "no panels": lambda p: p.figure([]),
     "facts is empty": lambda p: p.facts({}),
     "section's title is ' '": lambda p: p.section(" "),
+    "opens details is ''": lambda p: p.details("").__enter__(),
+    "give a Number": lambda p: p.table(["a"], [[Code("1")]], numeric=[0], sortable=True),
     "page's title is ''": lambda p: Page(""),
     "kind 'great': choose from good, bad": lambda p: Badge("x", "great"),
     "badge's text": lambda p: Badge("", "good"),

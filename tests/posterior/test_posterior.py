@@ -14,8 +14,6 @@ import luce
 from luce import ConditionalCounts, DirichletProcess, Gamma, Posterior
 from luce.counts.family import describe_set
 from luce.errors import DataError, MethodError
-from luce.kernels.random import new_bits
-from luce.kernels.tables import fill_tables
 
 pytestmark = pytest.mark.filterwarnings("ignore::luce.ConvergenceWarning")
 SEED = int(os.environ.get("LUCE_TEST_SEED", "0"))
@@ -268,17 +266,6 @@ def test_atoms_seen_only_among_themselves_are_refused(weight: float) -> None:
     counts = counts.observe({"x": 2 * weight, "y": weight}, within=["x", "y"])
     with pytest.raises(DataError, match="among themselves"):
         Posterior(counts, DirichletProcess(1.0))
-
-
-@pytest.mark.parametrize(
-    ("n", "a", "log_n"), [(1e7, 3e4, 0.0), (5e4, 2e6, 0.0), (np.inf, 2.0, 900.0)]
-)
-def test_tables_of_very_many_customers(n: float, a: float, log_n: float) -> None:
-    out = np.empty(40)
-    fill_tables(new_bits(np.random.SeedSequence(SEED + 8)), n, log_n, a, out)
-    # a log(1 + n / a) with relative error of order 1 / a, or a log n + O(a) beyond doubles.
-    mean = a * np.log1p(n / a) if np.isfinite(n) else a * (log_n - np.log(a) + 0.27)
-    assert abs(out.mean() - mean) < 6 * np.sqrt(mean / 40) + 0.01 * mean
 
 
 @pytest.mark.parametrize(

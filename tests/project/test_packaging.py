@@ -12,7 +12,7 @@ from lib.environments import INSIDE, PYTHONS, ROOT, build, environment, interpre
 
 import luce
 
-pytestmark = pytest.mark.slow
+slow = pytest.mark.slow
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 EXTRAS = sorted(PROJECT["optional-dependencies"])
@@ -28,12 +28,13 @@ print(luce.__version__, luce.load("run.nc").identical(draws), luce.__file__)
 """
 # What an extra is for, in a line that fails without it.
 NEEDS = {
-    "blackjax": "import luce.adapters.blackjax",
-    "cluster": "import dask.distributed, zarr; from luce import reduce_logs",
+    "all": "import luce.embed.blackjax, luce.embed.pymc, matplotlib, dask.distributed, polars",
+    "blackjax": "import luce.embed.blackjax",
+    "cluster": "import dask.distributed, zarr; from luce.workflows import reduce_logs",
     "files": "import h5netcdf, zarr, polars",
-    "numpyro": "import luce.adapters.numpyro",
+    "numpyro": "import luce.embed.numpyro",
     "plots": "import luce.plots; import matplotlib",
-    "pymc": "import luce.adapters.pymc",
+    "pymc": "import luce.embed.pymc",
 }
 
 
@@ -47,6 +48,14 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Built:
     return Built(*build(tmp_path_factory.mktemp("build")))
 
 
+def test_the_extra_all_covers_the_others() -> None:
+    extras = dict(PROJECT["optional-dependencies"])
+    (everything,) = extras.pop("all")
+    package, covered = everything.removesuffix("]").split("[")
+    assert package == PROJECT["name"]
+    assert sorted(covered.split(",")) == sorted(extras) == sorted(set(NEEDS) - {"all"})
+
+
 def files_of(folder: str) -> set[str]:
     """Files that belong to the project, as git knows them."""
     listed = subprocess.run(
@@ -55,6 +64,7 @@ def files_of(folder: str) -> set[str]:
     return set(listed.stdout.split())
 
 
+@slow
 def test_the_source_distribution_holds_everything(built: Built) -> None:
     with tarfile.open(built.source) as archive:
         held = {name.split("/", 1)[1] for name in archive.getnames() if "/" in name}
@@ -63,9 +73,10 @@ def test_the_source_distribution_holds_everything(built: Built) -> None:
     ours = {name for folder in wanted for name in files_of(folder)}
     assert len(ours) > 300
     assert ours - held == set()
-    assert {"tests/test_packaging.py", "docs/index.md", "docs/start/club_ranks.svg"} <= held
+    assert {"tests/project/test_packaging.py", "docs/index.md", "docs/start/club_ranks.svg"} <= held
 
 
+@slow
 def test_the_wheel_holds_the_package_alone(built: Built) -> None:
     with zipfile.ZipFile(built.wheel) as archive:
         held = set(archive.namelist())
@@ -76,6 +87,7 @@ def test_the_wheel_holds_the_package_alone(built: Built) -> None:
     assert f"{about}licenses/LICENSE" in held
 
 
+@slow
 @pytest.mark.parametrize("version", PYTHONS)
 def test_the_wheel_works_in_a_new_environment(version: str, built: Built, tmp_path: Path) -> None:
     python = environment(interpreter(version), tmp_path / "new", f"{built.wheel}[plots,files]")
@@ -83,10 +95,11 @@ def test_the_wheel_works_in_a_new_environment(version: str, built: Built, tmp_pa
     assert (told, same) == (luce.__version__, "True")
     assert Path(where).is_relative_to(tmp_path / "new")
     shown = run(tmp_path / "new" / INSIDE / "luce", "demo", folder=tmp_path)
-    assert "rhat" in shown
+    assert "r_hat" in shown
     run(python, "-m", "pip", "check", folder=tmp_path)
 
 
+@slow
 @pytest.mark.parametrize("extra", EXTRAS)
 @pytest.mark.parametrize("version", PYTHONS)
 def test_every_extra_resolves(version: str, extra: str, built: Built, tmp_path: Path) -> None:
@@ -99,6 +112,7 @@ def test_every_extra_resolves(version: str, extra: str, built: Built, tmp_path: 
         assert f" {name}-" in would, f"{name} of {extra}"
 
 
+@slow
 @pytest.mark.parametrize("extra", EXTRAS)
 def test_every_extra_brings_what_it_is_for(extra: str, built: Built, tmp_path: Path) -> None:
     python = environment(interpreter("3.11"), tmp_path / "new", str(built.wheel))

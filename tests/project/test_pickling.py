@@ -38,7 +38,7 @@ def as_posterior(posterior: luce.Posterior) -> Any:
 def drawing() -> luce.Posterior:
     """A posterior that has been used: what it keeps must travel too, or be left behind."""
     posterior = luce.Posterior(CORE, 0.7)
-    assert "core" in str(posterior.structure)
+    assert "method: " in str(posterior.structure)
     posterior.mode()
     return posterior
 
@@ -56,7 +56,7 @@ OBJECTS: dict[str, tuple[Callable[[], Any], Callable[[Any], Any]]] = {
     "structure": (lambda: drawing().structure, str),
     "gamma": (lambda: luce.Gamma(2.0, 3.0), repr),
     "process": (lambda: luce.DirichletProcess(luce.Gamma(2.0, 1.0), {"a": 0.5}), repr),
-    "mode": (lambda: POSTERIOR.mode("log-odds"), lambda m: (repr(m), m.scale, m.tolist())),
+    "mode": (lambda: POSTERIOR.mode("log-odds"), lambda m: (repr(m), m.scale, m.values.tolist())),
     "likelihood": (lambda: luce.maximum_likelihood(COUNTS.observe({3: 1, ("Bo", 2): 1})), repr),
     "evidence": (POSTERIOR.log_evidence, lambda e: (float(e), e.standard_error, e.method)),
     "factor": (lambda: luce.bayes_factor(POSTERIOR, luce.Posterior(COUNTS)), repr),

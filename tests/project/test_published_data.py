@@ -1,16 +1,22 @@
 """Published data: every raw file is read as its likelihood, and gives the published estimates."""
 
-import csv
-import json
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
-from functools import cache
+from collections.abc import Iterator, Mapping
 from math import lgamma, log
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from lib.published_data import (
+    BY_NAME,
+    DATA,
+    SETS,
+    Published,
+    brackets_of,
+    from_brackets,
+    load,
+    published,
+    records,
+)
 from scipy.optimize import minimize
 from scipy.stats import chi2
 
@@ -19,169 +25,10 @@ from luce import ConditionalCounts, Posterior
 from luce._types import Label
 from luce.errors import NoMaximumError
 
-DATA = Path(__file__).parents[3] / "shared" / "data"
 pytestmark = pytest.mark.skipif(not DATA.exists(), reason="the published data are not here")
 
-Brackets = list[tuple[list[int], float]]
 Row = dict[str, float]  # counts of the alternatives that were possible
 
-
-@dataclass(frozen=True)
-class Published:
-    """A published data set: where it is, what it is, and how its raw file is read.
-
-    `labels` tells what an item of terms.json is called in the file.
-    """
-
-    name: str
-    what: str
-    read: Callable[[Path], Any]
-    labels: Callable[[str], Label] = str
-    terms: str = "terms.json"
-    computed: tuple[str, ...] = ("computed",)
-
-    def __str__(self) -> str:
-        return self.name if self.terms == "terms.json" else f"{self.name}-{self.computed[-1]}"
-
-    @property
-    def counts(self) -> ConditionalCounts:
-        return read(self)
-
-    @property
-    def truth(self) -> dict[str, Any]:
-        found = load(f"{self.name}/truth.json")
-        for key in self.computed:
-            found = found[key]
-        return found
-
-
-@cache
-def load(path: str) -> Any:
-    return json.loads((DATA / path).read_text())
-
-
-def records(path: Path) -> Iterator[dict[str, str]]:
-    with path.open(newline="") as file:
-        yield from csv.DictReader(file)
-
-
-def brackets_of(path: str) -> tuple[list[str], Brackets]:
-    found = load(path)
-    return found["items"], [(members, float(power)) for members, power in found["brackets"]]
-
-
-@cache
-def read(data: Published) -> ConditionalCounts:
-    """The counts of the raw file, with categories in the order of terms.json."""
-    items, _ = brackets_of(f"{data.name}/{data.terms}")
-    counts: ConditionalCounts = data.read(DATA / data.name)
-    return ConditionalCounts([data.labels(item) for item in items]) + counts
-
-
-def from_brackets(labels: list[Label], brackets: Brackets) -> ConditionalCounts:
-    powers = {tuple(labels[i] for i in members): power for members, power in brackets}
-    return ConditionalCounts.from_exponents(labels, powers)
-
-
-def beans(path: Path) -> ConditionalCounts:
-    """Each farmer orders three varieties, and compares each with the local one."""
-    orders, duels = [], []
-    for farmer in records(path / "beans.csv"):
-        best, worst = farmer["best"].lower(), farmer["worst"].lower()
-        (middle,) = {"a", "b", "c"} - {best, worst}
-        orders.append([farmer[f"variety_{k}"] for k in (best, middle, worst)])
-        for k in "abc":
-            pair = farmer[f"variety_{k}"], "Local"
-            duels.append(pair if farmer[f"var_{k}"] == "Better" else pair[::-1])
-    local = luce.from_pairs(duels)
-    varieties = luce.from_rankings(orders, unranked="absent", categories=local.categories)
-    return varieties + local
-
-
-def toys(path: Path) -> ConditionalCounts:
-    tables = load("dirichlet_toys/toys.json")
-    columns = {x: [tables[t]["counts"].get(x) for t in ("L1", "L2")] for x in "abcd"}
-    return luce.from_table(columns)
-
-
-def tennis_with_ghost(path: Path) -> ConditionalCounts:
-    """Where p1 and p2 play together, an additional G stands by them."""
-    matches: dict[str, list[Any]] = {"side1": [], "side2": [], "wins1": [], "wins2": []}
-    for row in records(path / "tennis.csv"):
-        for side in ("side1", "side2"):
-            players = row[side].split("+")
-            matches[side].append([*players, "G"] if players == ["p1", "p2"] else players)
-        for wins in ("wins1", "wins2"):
-            matches[wins].append(int(row[wins]))
-    return luce.from_teams(matches)
-
-
-def numbered(items: str) -> Callable[[str], Label]:
-    names = items.split(", ")
-    return lambda item: str(names.index(item) + 1)
-
-
-SETS = [
-    Published("chess", "three players, counts of wins of each two in a row",
-              lambda d: luce.read(d / "chess.csv", "table")),
-    Published("icons", "which icon of climate change concerns most, of four shown",
-              lambda d: luce.read(d / "icons.csv", "table")),
-    Published("frogs", "calls that females prefer, two at a time",
-              lambda d: luce.read(d / "frogs.csv", "table")),
-    Published("purum", "marriages between sibs, some of which are forbidden",
-              lambda d: luce.read(d / "purum.csv", "table")),
-    Published("dirichlet_toys", "two samples over three of four categories each", toys),
-    Published("citations", "a square table: the row is cited by the column",
-              lambda d: luce.read(d / "citations.csv", "pairs")),
-    Published("karate", "points of each of two in a bout",
-              lambda d: luce.read(d / "karate.csv")),
-    Published("flatlizards", "winner and loser of a contest",
-              lambda d: luce.read(d / "flatlizards.csv")),
-    Published("pudding_tie_item", "wins and ties of pairs, where a tie is an entity",
-              lambda d: luce.read(d / "pudding.csv", ties="entity")),
-    Published("beans", "orders of three varieties, and each against the local one", beans),
-    Published("salad", "a judge's ranks of four dressings in a row",
-              lambda d: luce.read(d / "salad.csv", "rankings")),
-    Published("netflix138", "PrefLib, complete strict orders of four films",
-              lambda d: luce.read(d / "00004-00000138.soc")),
-    Published("sushi", "PrefLib, complete strict orders of ten kinds of sushi",
-              lambda d: luce.read(d / "00014-00000001.soc")),
-    Published("rowing", "a heat a line, best first, with no header",
-              lambda d: luce.read(d / "rowing.txt", "rankings", unranked="absent")),
-    Published("moto", "riders in rows and races in columns, with those who did not finish",
-              lambda d: luce.read(d / "motoGP_2019.csv", "rankings", ignore=["points"],
-                                  unranked="below")),
-    Published("volvo", "boats in rows and legs in columns, with DNF and DNS",
-              lambda d: luce.read(d / "volvo.csv", "rankings")),
-    Published("eurodance", "points of countries, most are best, no points for oneself",
-              lambda d: luce.read(d / "eurodance.csv", "rankings", layout="items-in-rows",
-                                  best="largest", unranked="below", blank="absent",
-                                  ignore=["Total", "jury"])),
-    Published("carconf", "places in columns, 0 where somebody stopped ranking",
-              lambda d: luce.read(d / "d_carconf.csv", unranked="below"),
-              numbered("price, exterior design, brand, technical equipment, producing country, "
-                       "interior design")),
-    Published("mtc_modechoice", "how people go to work, of what was available to them",
-              lambda d: luce.read(d / "mtc_counts.csv")),
-    Published("modecanada", "how people travel between cities",
-              lambda d: luce.read(d / "modecanada_counts.csv")),
-    Published("tennis", "singles and doubles",
-              lambda d: luce.read(d / "tennis.csv")),
-    Published("tennis", "singles and doubles, with a ghost beside one team", tennis_with_ghost,
-              terms="terms_ghost.json", computed=("computed", "ghost")),
-    Published("paulino", "subjects known to lie in a class or one of two",
-              lambda d: luce.read(d / "paulino.csv")),
-    Published("crimes", "two questions with answers missing",
-              lambda d: luce.read(d / "crimes.csv", "groups", cells=["V1", "V2"]),
-              labels=tuple),
-    Published("mobility_glass", "fathers' and sons' status, without those who stay",
-              lambda d: luce.read(d / "glass.csv", "transitions"), numbered("I, II, III, IV, V")),
-    Published("strata_transitions", "facies that follow each other",
-              lambda d: luce.read(d / "transitions.csv", "transitions")),
-    Published("mvad_transitions", "changes of occupation of school leavers",
-              lambda d: luce.read(d / "mvad_jump_counts.csv", "transitions")),
-]  # fmt: skip
-BY_NAME = {str(data): data for data in SETS}
 NO_MAXIMUM = ["rowing", "karate", "flatlizards"]
 ON_THE_BOUNDARY = ["moto"]  # who never won is at 0
 ALL = pytest.mark.parametrize("data", SETS, ids=str)
@@ -198,14 +45,7 @@ def log_likelihood(counts: ConditionalCounts, p: Any) -> float:
 def estimate(data: Published) -> dict[str, float]:
     """The maximum-likelihood estimate by item."""
     items, _ = brackets_of(f"{data.name}/{data.terms}")
-    return dict(zip(items, luce.maximum_likelihood(data.counts).probabilities, strict=True))
-
-
-def published(name: str, quantity: str) -> Any:
-    """The value of the one published entry that begins like this."""
-    entries = load(f"{name}/truth.json")["published"]
-    (value,) = (e["value"] for e in entries if e["quantity"].startswith(quantity))
-    return value
+    return dict(zip(items, luce.maximum_likelihood(data.counts).values.tolist(), strict=True))
 
 
 @ALL
@@ -230,7 +70,7 @@ def test_the_log_likelihood_of_equal_probabilities(data: Published) -> None:
 def test_the_mode_is_the_reference_estimate(data: Published) -> None:
     assert data.truth.get("mle_is_interior_and_unique", True)
     found = luce.maximum_likelihood(data.counts)
-    assert found.probabilities.at_zero == ()
+    assert found.at_zero == ()
     assert estimate(data) == pytest.approx(data.truth["mle"], abs=1e-6)
     np.testing.assert_allclose(Posterior(data.counts, 1.0).mode(), found.probabilities, atol=1e-9)
     assert found.log_likelihood == pytest.approx(data.truth["loglik_mle"], abs=1e-6)
@@ -357,7 +197,7 @@ def test_published_standard_errors(name: str, base: str, off: float) -> None:
     expected = published(name, "standard errors")
     found = luce.maximum_likelihood(BY_NAME[name].counts)
     errors = found.standard_errors("log-odds", base, among=list(expected))
-    assert errors.tolist() == pytest.approx(list(expected.values()), abs=off)
+    assert errors.values.tolist() == pytest.approx(list(expected.values()), abs=off)
 
 
 def test_deviances_and_the_test_of_equal_strengths() -> None:
@@ -410,7 +250,7 @@ def fit(rows: list[Row], p: Mapping[str, float]) -> list[float]:
 
 
 def best_of(counts: ConditionalCounts) -> dict[str, float]:
-    return dict(zip(counts.categories, Posterior(counts, 1.0).mode().tolist(), strict=True))
+    return dict(zip(counts.categories, Posterior(counts, 1.0).mode().values.tolist(), strict=True))
 
 
 def test_goodness_of_fit_of_tables() -> None:
@@ -525,7 +365,7 @@ def test_samples_of_all_categories_are_dirichlet() -> None:
     integral = np.exp(Posterior(counts, 1.0).log_evidence().value - lgamma(4))
     assert integral == pytest.approx(published("dirichlet_toys", "B(Dirichlet"), abs=1e-12)
     mean = Posterior(luce.from_table(np.array([[0, 1, 2]])), 1.0).mean()
-    assert mean == pytest.approx(published("dirichlet_toys", "mean of Dirichlet"))
+    assert mean.values == pytest.approx(published("dirichlet_toys", "mean of Dirichlet"))
 
 
 def choix(name: str) -> ConditionalCounts:
@@ -583,15 +423,13 @@ def test_likelihoods_of_hyper2(name: str) -> None:
     assert found.log_likelihood == pytest.approx(truth["loglik_max"], abs=1e-6)
     if "hyper2_maxp" in truth:
         assert found.log_likelihood > truth["loglik_at_hyper2_maxp"] - 1e-9
-    assert (found.probabilities.at_zero == ()) is truth["interior_maximum"]
+    assert (found.at_zero == ()) is truth["interior_maximum"]
     if truth["interior_maximum"]:
-        by_item = dict(zip(items, found.probabilities, strict=True))
+        by_item = dict(zip(items, found.values.tolist(), strict=True))
         assert by_item == pytest.approx(truth["mle"], abs=1e-6)
-    for label in found.probabilities.at_zero:  # a little more would be less likely
+    for label in found.at_zero:  # a little more would be less likely
         more = 1e-3 * (np.arange(n) == items.index(label))
-        assert log_likelihood(counts, (1 - 1e-3) * found.probabilities + more) < (
-            found.log_likelihood
-        )
+        assert log_likelihood(counts, (1 - 1e-3) * found.values + more) < (found.log_likelihood)
 
 
 def test_the_boundary_maximum_of_counterstrike() -> None:
@@ -602,8 +440,8 @@ def test_the_boundary_maximum_of_counterstrike() -> None:
     assert uniform == pytest.approx(truth["loglik_uniform"], abs=1e-6)
     best = published("counterstrike", "hyper2 counterstrike_maxp")
     found = luce.maximum_likelihood(counts)
-    assert set(found.probabilities.at_zero) == {x for x, p in best.items() if p < 1e-5}
-    assert dict(zip(items, found.probabilities, strict=True)) == pytest.approx(best, abs=2e-5)
+    assert set(found.at_zero) == {x for x, p in best.items() if p < 1e-5}
+    assert dict(zip(items, found.values.tolist(), strict=True)) == pytest.approx(best, abs=2e-5)
     assert found.log_likelihood == pytest.approx(truth["loglik_supremum_approached"], abs=1e-6)
     p = np.array([best[x] for x in items])
     assert found.log_likelihood > log_likelihood(counts, p / p.sum())

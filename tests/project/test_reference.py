@@ -240,7 +240,7 @@ def test_the_page_names_nothing_that_never_is(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    runs = [make() for make in RUNS.values()]
+    runs = [make() for make in (*RUNS.values(), *TRANSITIONS.values())]
     nodes = [(node.path.strip("/"), node) for run in runs for node in run.subtree]
     assert set(tabled(OUTPUT)) <= {(group, v) for group, node in nodes for v in node.data_vars}
     there = {str(name) for _, node in nodes for name in node.attrs} | {"observed_data"}

@@ -17,6 +17,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from lib.planned import plan_of
 
 import luce
 from luce.runs.journal import _read as read_place
@@ -72,11 +73,13 @@ def test_control_each_danger_is_seen(code: str) -> None:
 # -- out of the folder -----------------------------------------------------------------------------
 
 
+COUNTS = luce.ConditionalCounts("abc").observe({"a": 2, "b": 1}, within="ab")
+
+
 @pytest.fixture(scope="module")
 def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("saved")
-    counts = luce.ConditionalCounts("abc").observe({"a": 2, "b": 1}, within="ab")
-    run = luce.Posterior(counts).sample(6, chains=1, seed=1, progress=False)
+    run = luce.Posterior(COUNTS).sample(6, chains=1, seed=1, progress=False)
     luce.save(run, folder / "run.zarr")
     luce.save(run, folder / "run.nc")
     return folder
@@ -95,12 +98,8 @@ def begun(run: Path) -> None:
     metadata["attributes"]["complete"] = 0
     root.write_text(json.dumps(metadata))
     (run / "journal").mkdir()
-    (run / "journal" / "run.json").write_text(json.dumps({
-        "draws": 6, "chains": 1, "warmup": 0, "seed": 1, "seed_spawn_key": [],
-        "seed_pool_size": 4, "method": "auto", "reduce": True, "initial": "prior",
-        "log_probabilities": False, "proposal_concentration": None, "thin": 1, "kept": None,
-        "quantiles": None, "block": 6,
-    }))  # fmt: skip
+    plan = plan_of(luce.Posterior(COUNTS), draws=6, chains=1, seed=1)
+    (run / "journal" / "run.json").write_text(json.dumps({**plan.to_json(), "block": plan.block}))
 
 
 @pytest.mark.parametrize("link", ["lock", "journal", "block", "array", "group"])

@@ -11,8 +11,8 @@ import sys
 from pathlib import Path
 
 import pytest
+from lib.bounds import SEED
 
-SEED = int(os.environ.get("LUCE_TEST_SEED", "0"))
 HARNESS = Path(__file__).parent / "fuzz" / "harness.py"
 SECONDS = int(os.environ.get("LUCE_FUZZ_SECONDS", "20"))  # each reader
 TARGETS = [

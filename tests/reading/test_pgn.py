@@ -4,9 +4,12 @@ import random
 import tracemalloc
 from collections.abc import Iterator
 from itertools import count
+from typing import Any
 
 import pytest
+from lib.data_files import refusal
 
+import luce
 from luce.errors import Problem
 from luce.reading.pgn import RESULTS, Game, is_pgn, parse_pgn
 
@@ -258,3 +261,18 @@ def test_mutations_raise_nothing(seed: int) -> None:
             else:
                 problems += 1
     assert min(games, problems) > 100
+
+
+PGN = (
+    '[White "Ann"]\n[Black "Bo"]\n[Result "1-0"]\n\n1. e4 1-0\n\n'
+    '[White "Bo"]\n[Black "Ann"]\n[Result "0-1"]\n\n*\n\n'.replace("\n*\n", "\n1. d4 0-1\n")
+    + '[White "Ann"]\n[Black "Cy"]\n[Result "*"]\n\n*\n'
+)
+
+
+def test_chess_games_with_the_advantage_of_the_first(write: Any) -> None:
+    games = {"item1": ["Ann", "Bo"], "item2": ["Bo", "Ann"], "outcome": ["Ann", "Ann"]}
+    path = write("games.pgn", PGN)
+    assert luce.read(path, home="first") == luce.from_pairs(games, home="first")
+    assert luce.read(path).categories == ("Ann", "Bo")  # an unfinished game says nothing
+    assert "pairs" in refusal(path, kind="rankings")

@@ -1,14 +1,16 @@
 """PrefLib files: what is read of them, and what is said about bad ones."""
 
 import random
-from pathlib import Path
+import tracemalloc
+from typing import Any
 
 import pytest
+from lib.data_files import LABELS, OLD_NAMES, preflib, refusal
+from lib.places import SHARED_DATA
 
+import luce
 from luce.errors import DataError, Problem
 from luce.reading.preflib import Edge, Order, PrefLib, is_preflib, parse_preflib
-
-DATA = Path(__file__).parents[3] / "shared" / "data"
 
 NEW_SOC = """\
 # FILE NAME: 00099-00000001.soc
@@ -104,9 +106,9 @@ def test_edges_count_from_1_today_and_from_0_before(text: str, suffix: str) -> N
     [("netflix138/00004-00000138.soc", 588, 24, 4), ("sushi/00014-00000001.soc", 5000, 4926, 10)],
 )
 def test_published_files(path: str, voters: int, orders: int, names: int) -> None:
-    if not (DATA / path).exists():
+    if not (SHARED_DATA / path).exists():
         pytest.skip("no published data here")
-    text = (DATA / path).read_text(encoding="utf-8")
+    text = (SHARED_DATA / path).read_text(encoding="utf-8")
     assert is_preflib(text[:4096], "soc")
     read = parse(text)
     assert sum(order.count for order in read.orders) == voters
@@ -358,3 +360,64 @@ def test_mutations_raise_nothing_but_data_errors(seed: int) -> None:
         assert all(0 <= x < n for edge in out.edges for x in edge[1:3])
         assert all(1 <= problem.place <= len(text.splitlines()) for problem in out.problems)
     assert min(read, refused) > 100
+
+
+STRICT = {("Bo, B", "Ann", "Cy"): 4, ("Cy", "Ann", "Bo, B"): 3}
+
+
+PARTIAL = {("Bo, B",): 4, ("Cy", "Ann"): 3}
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "orders", "options"),
+    [
+        ("v.soc", preflib("soc", "4: 2,1,3\n3: 3,1,2\n"), STRICT, {}),
+        ("v.soi", preflib("soi", "4: 2\n3: 3,1\n"), PARTIAL, {"unranked": "below"}),
+        ("v.soi", preflib("soi", "4: 2\n3: 3,1\n"), PARTIAL, {"unranked": "absent"}),
+        ("v.toc", preflib("toc", "4: 2,{1,3}\n"), {("Bo, B", frozenset(["Ann", "Cy"])): 4},
+         {"ties": "last"}),
+        ("v.toi", preflib("toi", "4: 2,{1,3}\n3: 3,1\n"),
+         {("Bo, B", frozenset(["Ann", "Cy"])): 4, ("Cy", "Ann"): 3},
+         {"ties": "half", "unranked": "absent"}),
+        ("v.soc", f"3\n{OLD_NAMES}7,7,2\n4,2,1,3\n3,3,1,2\n", STRICT, {}),
+        ("v.soi", f"3\n{OLD_NAMES}7,7,2\n4,2\n3,3,1\n", PARTIAL, {"unranked": "below"}),
+        ("v.toc", f"3\n{OLD_NAMES}4,4,1\n4,2,{{1,3}}\n",
+         {("Bo, B", frozenset(["Ann", "Cy"])): 4}, {"ties": "last"}),
+        ("v.toi", f"3\n{OLD_NAMES}7,7,2\n4,2,{{1,3}}\n3,3,1\n",
+         {("Bo, B", frozenset(["Ann", "Cy"])): 4, ("Cy", "Ann"): 3},
+         {"ties": "half", "unranked": "absent"}),
+    ],
+)  # fmt: skip
+@pytest.mark.filterwarnings("ignore::luce.errors.HalfWinsWarning")
+def test_preflib_orders_new_and_old(
+    write: Any, name: str, text: str, orders: dict[Any, int], options: dict[str, Any]
+) -> None:
+    counts = luce.read(write(name, text), **options)
+    assert counts == luce.from_rankings(orders, categories=LABELS, **options)
+    assert counts.categories == tuple(LABELS)
+
+
+def test_preflib_graphs_need_a_meaning(write: Any) -> None:
+    expected = luce.from_pairs([("Ann", "Bo, B", 2), ("Cy", "Ann", 1.5)], categories=LABELS)
+    new = write("new.wmd", preflib("wmd", "1,2,2.0\n3,1,1.5\n", "# NUMBER EDGES: 2\n"))
+    old = write("old.wmd", f"3,2\n{OLD_NAMES}0,1,2\n2,0,1.5\n")
+    for path in (new, old):
+        assert "kind='pairs'" in refusal(path)
+        assert luce.read(path, "pairs") == expected
+
+
+def test_a_header_may_claim_anything_and_takes_no_memory(write: Any) -> None:
+    new = preflib("soc", "1: 1,2,3\n").replace("ALTERNATIVES: 3", f"ALTERNATIVES: {10**12}")
+    claims = [
+        write("new.soc", new),
+        write("old.soc", f"{10**12}\n{OLD_NAMES}1,1,1\n1,1,2,3\n"),
+        write("graph.wmd", f"{10**12},{10**12}\n{OLD_NAMES}0,1,1\n"),
+        write("huge.soc", preflib("soc", "1: 1,2,3\n") + "9" * 30 + ": 1,2,3\n"),
+    ]  # fmt: skip
+    tracemalloc.start()
+    try:
+        for path in claims:
+            assert refusal(path, kind="pairs" if path.suffix == ".wmd" else None)
+        assert tracemalloc.get_traced_memory()[1] < 2_000_000
+    finally:
+        tracemalloc.stop()

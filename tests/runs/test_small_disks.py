@@ -16,18 +16,18 @@ import numpy as np
 import pytest
 import xarray as xr
 from lib.streaming_runs import BrokenOff, league, nested, same_numbers
+from luce.runs.stored_form import original_form, stored_form
 
 import luce
 from luce import DirichletProcess, Gamma, LuceError, Posterior
 from luce.errors import DataError, DiskFullError
-from luce.kernels.running import add_moments, add_quantiles
+from luce.kernels.running_moments import add_moments, add_quantiles
 from luce.runs import blocks as layout
 from luce.runs import disk, formats, journal
 from luce.runs import files as durable
 from luce.runs.blocks import StreamedArray, check_arrays, padded, read_block
 from luce.runs.moments import Running, read_quantiles, summarised
 from luce.runs.seal import check_folder
-from luce.runs.stored_form import original_form, stored_form
 from luce.runs.stream import Stream, new_stream
 from luce.sampling.chains import Chain
 from luce.sampling.settings import Settings

@@ -15,11 +15,11 @@ from typing import Any
 import numpy as np
 import pytest
 import xarray as xr
+from luce.runs.stored_form import stored_form
 
 import luce
 from luce.runs import formats
 from luce.runs.seal import seal_file, seal_folder
-from luce.runs.stored_form import stored_form
 from luce.runs.typed_json import from_text, to_text
 
 SUFFIXES = [".nc", ".zarr"]

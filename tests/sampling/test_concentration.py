@@ -3,10 +3,18 @@
 import os
 import warnings
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pytest
+from lib.concentration_truths import (
+    LOG_A,
+    OVERLAPPING,
+    PRIOR,
+    Truth,
+    overlapping_truth,
+    weighted,
+)
 from scipy.special import gammaln
 from scipy.stats import norm
 
@@ -24,26 +32,6 @@ NESTED = (
     .observe({"c": 3, "b": 2}, without="a")
     .observe_group("cd", 2, without="a")
 )
-# Sets that overlap: no closed form, so the simplex of three is summed up point by point.
-OVERLAPPING = ConditionalCounts("abc").observe({"a": 6, "b": 1}, within="ab").observe(
-    {"b": 2, "c": 7}, within="bc"
-)  # fmt: skip
-PRIOR = Gamma(2.0, 1.5)
-LOG_A = np.linspace(-14.0, 6.0, 301)
-
-
-class Truth(NamedTuple):
-    """Means of log a, a and the probabilities, in that order."""
-
-    means: np.ndarray
-
-
-def weighted(log_evidence: np.ndarray, means: np.ndarray, prior: Gamma) -> Truth:
-    a = np.exp(LOG_A)
-    log_weight = log_evidence + prior.shape * LOG_A - prior.rate * a
-    weight = np.exp(log_weight - log_weight.max())
-    weight /= weight.sum()
-    return Truth(weight @ np.column_stack([LOG_A, a, means]))
 
 
 def nested_truth(prior: Gamma = PRIOR) -> Truth:
@@ -51,25 +39,6 @@ def nested_truth(prior: Gamma = PRIOR) -> Truth:
     posteriors = [Posterior(NESTED, float(np.exp(x))) for x in LOG_A]
     evidence = np.array([float(p.log_evidence()) for p in posteriors])
     return weighted(evidence, np.array([p.mean() for p in posteriors]), prior)
-
-
-def overlapping_truth(prior: Gamma = PRIOR) -> Truth:
-    """A sum over the simplex in logit coordinates, where the density is smooth, and over a."""
-    x = np.linspace(-40.0, 40.0, 321)
-    u, v = np.meshgrid(x, x)
-    logs = np.stack([u, v, np.zeros_like(u)])
-    logs -= np.logaddexp.reduce(logs, axis=0)
-    ab, bc = (np.logaddexp(logs[i], logs[i + 1]) for i in (0, 1))
-    data = 6 * logs[0] + 3 * logs[1] + 7 * logs[2] - 7 * ab - 9 * bc
-    evidence, means = np.empty(len(LOG_A)), np.empty((len(LOG_A), 3))
-    for k, a in enumerate(np.exp(LOG_A)):
-        # The Jacobian of the logit coordinates is the product of the probabilities.
-        log_density = data + a * logs.sum(axis=0) + gammaln(3 * a) - 3 * gammaln(a)
-        top = log_density.max()
-        density = np.exp(log_density - top)
-        evidence[k] = top + np.log(density.sum())
-        means[k] = (np.exp(logs) * density).sum(axis=(1, 2)) / density.sum()
-    return weighted(evidence, means, prior)
 
 
 def agrees(run: Any, truth: Truth) -> None:
@@ -212,7 +181,7 @@ def test_sensitivity_equals_separate_runs() -> None:
     closed = Posterior(NESTED, 3.0).mean()
     np.testing.assert_allclose(table["mean"].sel(concentration=3.0), closed, atol=0.05)
     wide, narrow = (
-        luce.workflows.sensitivity(NESTED, [1.0], 500, seed=2, interval=x, progress=False)
+        luce.workflows.sensitivity(NESTED, [1.0], 500, seed=2, ci_prob=x, progress=False)
         for x in (0.99, 0.5)
     )
     assert (wide["upper"] > narrow["upper"]).all()

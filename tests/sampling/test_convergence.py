@@ -1,4 +1,4 @@
-"""The quick convergence check and the summary, against arviz-stats."""
+"""The quick convergence check, against arviz-stats."""
 
 from __future__ import annotations
 
@@ -8,14 +8,12 @@ import warnings
 import numpy as np
 import numpy.typing as npt
 import pytest
-import xarray as xr
 from arviz_stats.base import array_stats
 from lib.toy_plans import check_draws
 from scipy.signal import lfilter
 from scipy.stats import rankdata
 
 import luce
-from luce.answers.summaries import Summary
 from luce.sampling.convergence import worst_rhat_and_ess
 
 Floats = npt.NDArray[np.float64]
@@ -162,88 +160,3 @@ def test_at_most_two_thousand_draws_and_a_hundred_categories_are_looked_at() -> 
     x[:, ::10] = autoregressive(0.995, seed=14, chains=2, draws=2000)
     with pytest.warns(luce.ConvergenceWarning, match="every 10th draw"):
         check_draws(x)
-
-
-# -- summary ----------------------------------------------------------------------------
-
-COLUMNS = [
-    "mean",
-    "sd",
-    "5%",
-    "95%",
-    "p_best",
-    "rank",
-    "rank_5%",
-    "rank_95%",
-    "ess",
-    "rhat",
-    "mcse",
-]
-
-
-@pytest.fixture(scope="module")
-def draws() -> xr.DataTree:
-    counts = luce.ConditionalCounts(["a", "bb", "ccc", "d"])
-    counts = counts.observe({"a": 4, "bb": 1}, without=["d"]).observe({"ccc": 3}, without=["a"])
-    return luce.Posterior(counts, [0.5, 1.0, 2.0, 1.5]).sample(1000, seed=SEED + 1, progress=False)
-
-
-def test_summary_columns_are_those_of_arviz(draws: xr.DataTree) -> None:
-    p = draws["posterior"]["probabilities"].values
-    table = luce.summary(draws)
-    assert isinstance(table, Summary)
-    assert list(table.categories) == ["a", "bb", "ccc", "d"]
-    assert list(table.columns) == COLUMNS
-    np.testing.assert_array_equal(table["ess"], array_stats.ess(p, **AXES))
-    np.testing.assert_array_equal(table["rhat"], array_stats.rhat(p, **AXES))
-    np.testing.assert_array_equal(table["mcse"], array_stats.mcse(p, **AXES))
-    flat = p.reshape(-1, 4)
-    np.testing.assert_allclose(table["mean"], flat.mean(axis=0))
-    np.testing.assert_allclose(table["sd"], flat.std(axis=0))
-    np.testing.assert_allclose(table["5%"], np.quantile(flat, 0.05, axis=0))
-    np.testing.assert_allclose(table["95%"], np.quantile(flat, 0.95, axis=0))
-
-
-def test_summary_accepts_any_order_of_dimensions(draws: xr.DataTree) -> None:
-    variable = draws["posterior"]["probabilities"].transpose("category", "draw", "chain")
-    turned = xr.DataTree.from_dict({"/posterior": xr.Dataset({"probabilities": variable})})
-    np.testing.assert_array_equal(luce.summary(turned)["ess"], luce.summary(draws)["ess"])
-
-
-def test_summary_as_text(draws: xr.DataTree) -> None:
-    lines = str(luce.summary(draws)).splitlines()
-    assert lines[0].split() == ["category", *COLUMNS]
-    assert [line.split()[0] for line in lines[1:]] == ["a", "bb", "ccc", "d"]
-    assert len({len(line) for line in lines}) == 1  # columns line up
-    row = dict(zip(lines[0].split()[1:], lines[2].split()[1:], strict=True))
-    table = luce.summary(draws)
-    assert float(row["mean"]) == pytest.approx(table["mean"][1], rel=1e-3)
-    assert float(row["ess"].replace(",", "")) == pytest.approx(table["ess"][1], abs=0.51)
-    assert row["rhat"] == f"{table['rhat'][1]:.3f}"
-
-
-def test_summary_of_many_categories_is_cut() -> None:
-    columns = {"mean": np.linspace(0, 1, 1234)}
-    table = Summary(list(range(1234)), columns)
-    assert len(str(table).splitlines()) == 42
-    assert str(table).endswith("... and 1,194 more categories")
-    assert len(table.to_text(most=2000).splitlines()) == 1235
-
-
-@pytest.mark.parametrize(
-    "thing",
-    [
-        xr.DataTree(),
-        xr.DataTree.from_dict({"/posterior": xr.Dataset({"x": ("chain", [1.0])})}),
-        xr.DataTree.from_dict({"/posterior": xr.Dataset({"probabilities": ("draw", [1.0])})}),
-        {"prior": 1},
-        {"posterior": {"probabilities": [1.0]}},
-        np.ones((100, 2)),
-        [1.0],
-        None,
-    ],
-    ids=["empty tree", "other names", "other dimensions", "dict", "dicts", "array", "list", "None"],
-)
-def test_summary_of_anything_else_is_refused(thing: object) -> None:
-    with pytest.raises(luce.errors.DataError, match="not draws"):
-        luce.summary(thing)  # type: ignore[arg-type]

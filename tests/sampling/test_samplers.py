@@ -12,15 +12,10 @@ import numpy.typing as npt
 import pytest
 from lib.oracles import simplex_quadrature
 from scipy import stats
-from scipy.special import digamma, polygamma
 
 import luce
 from luce import ConditionalCounts, DirichletProcess, Gamma, Posterior
 from luce.errors import MethodError
-from luce.kernels.binomial import binomial_draw
-from luce.kernels.jit import compiled
-from luce.kernels.random import fill, new_bits
-from luce.kernels.tables import fill_tables
 
 pytestmark = pytest.mark.filterwarnings("ignore::luce.ConvergenceWarning")
 
@@ -177,55 +172,3 @@ def test_what_a_method_cannot_do_is_said() -> None:
             draw(Posterior(counts), 5, method=method)
     with pytest.raises(MethodError, match="reduce=False"):
         draw(Posterior(NESTED), 5, method="exact", reduce=False)
-
-
-# -- variates -------------------------------------------------------------------------------------
-
-
-@compiled
-def many_binomial(bits: np.ndarray, n: float, p: float, out: np.ndarray) -> None:
-    for k in range(len(out)):
-        out[k] = binomial_draw(bits, n, p)
-
-
-VARIATES: dict[str, tuple[int, float, Any]] = {
-    "uniform": (0, 0.0, stats.uniform()),
-    "normal": (1, 0.0, stats.norm()),
-    "exponential": (2, 0.0, stats.expon()),
-    **{f"gamma {a:g}": (3, a, stats.gamma(a)) for a in (0.3, 1.0, 40.0)},
-    **{f"log gamma {a:g}": (4, a, stats.loggamma(a)) for a in (0.05, 3.0)},
-    **{f"Poisson {m:g}": (5, m, stats.poisson(m)) for m in (0.4, 30.0, 1e5, 2e12)},
-}
-
-
-def moments_agree(out: Floats, law: Any) -> None:
-    z = (out.mean() - law.mean()) / (law.std() / np.sqrt(len(out)))
-    assert abs(z) < BOUND, z
-
-
-@pytest.mark.parametrize("name", VARIATES)
-def test_variates_have_their_mean(name: str) -> None:
-    which, parameter, law = VARIATES[name]
-    out = np.empty(3000)
-    fill(new_bits(np.random.SeedSequence(SEED + 5)), which, parameter, out)
-    moments_agree(out, law)
-    with pytest.raises(AssertionError):
-        moments_agree(out + 0.2 * law.std(), law)
-
-
-@pytest.mark.parametrize(("n", "p"), [(1, 0.3), (30, 0.9), (1000, 0.004), (5000, 0.6), (1e9, 0.2)])
-def test_binomials_have_their_mean(n: float, p: float) -> None:
-    out = np.empty(400)
-    many_binomial(new_bits(np.random.SeedSequence(SEED + 6)), n, p, out)
-    assert (out == np.rint(out)).all()
-    moments_agree(out, stats.binom(n, p))
-
-
-@pytest.mark.parametrize(("n", "a"), [(1, 2.0), (40, 0.5), (3e4, 2.0), (1e12, 1.5)])
-def test_tables_have_their_mean(n: float, a: float) -> None:
-    """n customers sit at Σ_{k < n} a / (a + k) tables on average."""
-    out = np.empty(60)
-    fill_tables(new_bits(np.random.SeedSequence(SEED + 7)), n, np.log(n), a, out)
-    mean = a * (digamma(a + n) - digamma(a))
-    sd = np.sqrt(max(mean + a * a * (polygamma(1, a + n) - polygamma(1, a)), 0.0))
-    assert abs(out.mean() - mean) <= BOUND * sd / np.sqrt(60) + 1e-12

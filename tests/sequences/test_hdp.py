@@ -20,14 +20,11 @@ from lib.hdp_oracles import (
     quadrature,
     simulate_counts,
 )
-from scipy.special import digamma, polygamma
-from scipy.stats import chi2, norm
+from scipy.stats import norm
 
 import luce
 from luce import Gamma, HDPTransitions
 from luce.errors import DataError
-from luce.kernels.random import new_bits
-from luce.kernels.tables import fill_tables
 from luce.sequences import HDPState
 
 pytestmark = pytest.mark.compiled
@@ -65,77 +62,6 @@ def against(truth: Truth, base: Floats, rows: Floats) -> Floats:
     values = np.concatenate(watched, axis=2)
     error = luce.answers.diagnostics.mcse(values).to_numpy()
     return np.abs(values.mean(axis=(0, 1)) - np.concatenate(expected)) / error
-
-
-# -- tables ---------------------------------------------------------------------------------
-
-
-def table_law(n: int, a: float) -> Floats:
-    """P(T = 1..n), adding customers one by one."""
-    law = np.zeros(n + 1)
-    law[0] = 1.0
-    for k in range(n):
-        new = a / (a + k)
-        law = law * (1 - new) + np.r_[0.0, law[:-1]] * new
-    return law[1:]
-
-
-def table_fit(drawn: Floats, law: Floats) -> float:
-    """p-value of Pearson's chi square, rare values taken together."""
-    seen = np.bincount(drawn.astype(int), minlength=len(law) + 1)[1:]
-    common = law * len(drawn) >= 10
-    seen = np.r_[seen[common], seen[~common].sum()]
-    expected = np.r_[law[common], law[~common].sum()] * len(drawn)
-    if expected[-1] < 10:
-        seen, expected = seen[:-1], expected[:-1]
-    return float(chi2.sf(((seen - expected) ** 2 / expected).sum(), max(len(seen) - 1, 1)))
-
-
-def drawn_tables(n: float, a: float, size: int, log_n: float = 0.0) -> Floats:
-    out = np.empty(size)
-    fill_tables(new_bits(np.random.SeedSequence([SEED, int(a * 1e6)])), n, log_n, a, out)
-    return out
-
-
-@pytest.mark.parametrize(
-    ("n", "a"),
-    [(1, 0.3), (2, 0.4), (3, 2.5), (9, 1e-3), (40, 0.8), (40, 1.0), (60, 7.3), (300, 30)],
-)
-def test_tables_follow_their_law(n: int, a: float) -> None:
-    drawn = drawn_tables(n, a, 40_000)
-    assert table_fit(drawn, table_law(n, a)) > 1e-4 / 8
-    if n > 9:
-        assert table_fit(drawn, table_law(n, 1.1 * a)) < 1e-4 / 8
-        assert table_fit(drawn, table_law(n + n // 2, a)) < 1e-4 / 8
-
-
-@pytest.mark.parametrize(
-    ("n", "a", "size"),
-    [
-        (1e9, 0.7, 20_000),
-        (1e17, 3.0, 20_000),
-        (4e6, 2e6, 2000),
-        (1e8, 3e6, 2000),
-        (1e7, 2e4, 20_000),
-    ],
-)
-def test_tables_of_very_many_customers(n: float, a: float, size: int) -> None:
-    mean = a * (digamma(a + n) - digamma(a))
-    variance = mean + a**2 * (polygamma(1, a + n) - polygamma(1, a))
-    drawn = drawn_tables(n, a, size)
-    assert abs(drawn.mean() - mean) < allowed(8) * np.sqrt(variance / size)
-    # The fourth moment of a sum of Bernoullis is below that of a Poisson variate.
-    spread = np.sqrt((2 + 1 / variance) / size)
-    assert abs(drawn.var() / variance - 1) < allowed(8) * spread
-    assert abs(drawn.mean() - mean * (1 + 20 / np.sqrt(size * mean))) > allowed(8) * np.sqrt(
-        variance / size
-    )
-
-
-def test_customers_beyond_doubles() -> None:
-    drawn = drawn_tables(np.inf, 0.5, 20_000, log_n=2000.0)
-    mean = 0.5 * (2000.0 - digamma(0.5))  # digamma(a + n) is log n
-    assert abs(drawn.mean() - mean) < allowed(1) * np.sqrt(mean / len(drawn))
 
 
 # -- against quadrature ---------------------------------------------------------------------

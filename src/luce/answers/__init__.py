@@ -1,4 +1,4 @@
-"""Questions put to draws: ranks, shares, predictions, diagnostics, summaries."""
+"""Answer questions from draws: ranks, shares, predictions, diagnostics, summaries."""
 
 from typing import TYPE_CHECKING
 
@@ -9,10 +9,14 @@ if TYPE_CHECKING:
     from luce.answers.comparisons import beats as beats
     from luce.answers.comparisons import win_matrix as win_matrix
     from luce.answers.held_out import reliability as reliability
+    from luce.answers.leave_one_out import attach_log_likelihood as attach_log_likelihood
     from luce.answers.leave_one_out import log_likelihood as log_likelihood
     from luce.answers.leave_one_out import loo as loo
     from luce.answers.new_categories import draw_new_atoms as draw_new_atoms
     from luce.answers.new_categories import expected_new as expected_new
+    from luce.answers.prediction import (
+        attach_posterior_predictive as attach_posterior_predictive,
+    )
     from luce.answers.prediction import log_predictive as log_predictive
     from luce.answers.prediction import posterior_predictive as posterior_predictive
     from luce.answers.ranks import expected_order as expected_order
@@ -26,8 +30,12 @@ if TYPE_CHECKING:
     from luce.answers.scales import shares as shares
     from luce.answers.summaries import summary as summary
     from luce.answers.transitions import transition_matrix as transition_matrix
+    from luce.answers.view import DrawsView as DrawsView
 
 _HOMES = {
+    "DrawsView": "view",
+    "attach_log_likelihood": "leave_one_out",
+    "attach_posterior_predictive": "prediction",
     "beats": "comparisons",
     "draw_new_atoms": "new_categories",
     "elo": "scales",

@@ -1,4 +1,4 @@
-"""One category against another: how often each would be chosen over the other."""
+"""Compare categories in pairs: how often each would be chosen over the other."""
 
 from __future__ import annotations
 
@@ -7,25 +7,25 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from luce._types import FloatArray, Label, Labels
-from luce.answers.view import read_labelled
+from luce.answers.view import DrawsView
 from luce.errors import DataError
 
 if TYPE_CHECKING:
     from xarray import DataArray
 
-    from luce.answers.given import DrawsLike
+    from luce.answers.view import DrawsLike
 
-# Ratios of numbers at least this large are right to the last digits.
+# Strengths above this, relative to the largest, have ratios right to the last digits.
 _SMALLEST = 1e-290
 
 
 def beats(draws: DrawsLike, a: Label, b: Label) -> DataArray:
-    """Probability that a is chosen when a and b are on offer: p_a / (p_a + p_b), draw by draw.
+    """Compute the probability that a is chosen over b, p_a / (p_a + p_b), draw by draw.
 
     Parameters
     ----------
     draws
-        What `Posterior.sample` returned, or an array of shape (chain, draw, category).
+        A run of `Posterior.sample`, or an array of shape (chain, draw, category).
     a, b
         Two labels.
 
@@ -40,7 +40,7 @@ def beats(draws: DrawsLike, a: Label, b: Label) -> DataArray:
     >>> luce.beats([[[0.6, 0.2, 0.2], [0.4, 0.4, 0.2]]], 0, 1).values
     array([[0.75, 0.5 ]])
     """
-    x = read_labelled(draws)
+    x = DrawsView.of(draws)
     pair = np.array([x.number(a, "a"), x.number(b, "b")])
     if pair[0] == pair[1]:
         raise DataError(f"a and b are both {a!r}; name two categories.")
@@ -51,9 +51,10 @@ def beats(draws: DrawsLike, a: Label, b: Label) -> DataArray:
 
 
 def win_matrix(draws: DrawsLike, among: Labels | None = None) -> DataArray:
-    """Posterior mean of p_i / (p_i + p_j) for all pairs, dimensions (category, opponent).
+    """Compute posterior means of p_i / (p_i + p_j) for all pairs, dimensions (category, opponent).
 
-    How often i will be chosen over j.  Opposite entries add up to 1; the diagonal is 1/2.
+    Row i, column j is the probability that i is chosen over j.  Opposite entries add up to 1; the
+    diagonal is 1/2.
 
     Parameters
     ----------
@@ -70,10 +71,10 @@ def win_matrix(draws: DrawsLike, among: Labels | None = None) -> DataArray:
            [0.375, 0.5  , 0.583],
            [0.292, 0.417, 0.5  ]])
     """
-    x = read_labelled(draws, among)
+    x = DrawsView.of(draws, among)
     n = x.n_categories
     sums = np.zeros((n, n))
-    # Blocks small enough for a processor's cache: each is read n times.
+    # Each block is read n times: small ones stay in a processor's cache.
     for chain, rows in x.blocks(16 * n):
         logs = x.logs(chain, rows)
         logs -= logs.max(axis=1, keepdims=True)
@@ -101,7 +102,7 @@ def _add_wins(sums: FloatArray, strengths: FloatArray) -> None:
 
 
 def _add_wide_wins(sums: FloatArray, logs: FloatArray) -> None:
-    """Add the same where strengths lie too far apart for doubles: 1 / (1 + p_j / p_i)."""
+    """Add p_i / (p_i + p_j) from logarithms, where strengths lie too far apart for doubles."""
     from scipy.special import expit
 
     for i in range(logs.shape[1] - 1):

@@ -1,36 +1,52 @@
-"""Whether chains have met, and how far apart their draws are: arrays in, named arrays out.
+"""Diagnose Markov chains: R-hat, effective sample size, MPSRF, autocorrelation.
 
-Every function takes `draws`: a DataTree with ``posterior["probabilities"]``, as `Posterior.sample`
-returns it, or an array of shape (chain, draw, category).  Below, x_jt is the t-th of T draws of the
-j-th of M chains: a vector of n probabilities.
+Every function takes `draws`: a run of `Posterior.sample`, an array of shape (chain, draw, category)
+or a `DrawsView`.  Below, x_jt is the t-th of T draws of the j-th of M chains: a vector of n
+probabilities.
 
 R-hat, effective sample size and Monte Carlo standard error come from arviz-stats (Vehtari, Gelman,
 Simpson, Carpenter, Bürkner 2021).
+
+Moments over many windows come from one scan of the draws, which are cut into pieces wherever a
+window starts or ends.  Each piece gives its mean and its scatter about that mean; a window adds
+those of its pieces, and the scatter of their means (Chan, Golub, LeVeque 1983).  Nothing large is
+ever subtracted, so no digits cancel.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 from numpy.typing import ArrayLike
 
 from luce._types import FloatArray, IntArray
-from luce.answers.given import read_draws
-from luce.answers.windows import means_and_variances, variance_ratios
-from luce.errors import DataError
+from luce.answers.view import DrawsView, tail_of
+from luce.errors import DataError, MethodError
 
 if TYPE_CHECKING:
     from xarray import DataArray, Dataset
 
-    from luce.answers.given import DrawsLike
+    from luce.answers.view import DrawsLike
 
-# Draws add up to 1 within this; single precision does.
+# Largest error of a draw's sum, which should be 1; single precision stays below it.
 _SUM_TOLERANCE = 1e-6
+# Variances below this fraction of the largest are treated as rounding error.
+_ROUNDING = 1e-12
+
+
+class Mixing(NamedTuple):
+    """Diagnostics of each category, named as in ArviZ's summary; each of shape (category,)."""
+
+    ess_bulk: FloatArray
+    ess_tail: FloatArray
+    r_hat: FloatArray
+    mcse_mean: FloatArray
 
 
 def autocorrelation(draws: DrawsLike, lags: int = 100) -> DataArray:
-    """Autocorrelation of each chain and category, dimensions (chain, lag, category).
+    """Compute autocorrelations of each chain and category, dimensions (chain, lag, category).
 
         r_k = Σ_t (x_t - m)(x_{t+k} - m) / Σ_t (x_t - m)²,     k = 0, ..., lags,
 
@@ -39,7 +55,7 @@ def autocorrelation(draws: DrawsLike, lags: int = 100) -> DataArray:
     Parameters
     ----------
     draws
-        A DataTree, or an array of shape (chain, draw, category).
+        A run, or an array of shape (chain, draw, category).
     lags
         The largest lag, below the number of draws.
 
@@ -50,27 +66,26 @@ def autocorrelation(draws: DrawsLike, lags: int = 100) -> DataArray:
     >>> luce.answers.diagnostics.autocorrelation(to_and_fro, lags=2).sel(category=0).values.round(2)
     array([[ 1.  , -0.75,  0.5 ]])
     """
-    import xarray as xr
     from scipy.fft import irfft, next_fast_len, rfft
 
-    x = read_draws(draws)
-    count = x.sizes["draw"]
+    x = DrawsView.of(draws)
+    p = x.probabilities
+    count = p.shape[1]
     _check("lags", lags, 0, count - 1, count)
-    p = x.to_numpy()
     centred = p - p.mean(axis=1, keepdims=True)
-    centred /= _one_for_zero(np.abs(centred).max(axis=1, keepdims=True))  # tiny squares vanish
+    # In these units squares of tiny numbers do not vanish.
+    centred /= _one_for_zero(np.abs(centred).max(axis=1, keepdims=True))
     padded = next_fast_len(count + lags, real=True)  # zeros, so that the ends do not meet
     power = np.abs(rfft(centred, padded, axis=1)) ** 2
     sums = irfft(power, padded, axis=1)[:, : lags + 1]
     moved = (p != p[:, :1]).any(axis=1, keepdims=True)
     values = np.where(moved, sums / _one_for_zero(sums[:, :1]), np.nan)
-    index = {"chain": x["chain"].to_numpy(), "lag": np.arange(lags + 1)}
-    index["category"] = x["category"].to_numpy()
-    return xr.DataArray(values, index, ("chain", "lag", "category"), "autocorrelation")
+    dims = ("chain", "lag", "category")
+    return x.labelled(values, dims, "autocorrelation", lag=np.arange(lags + 1))
 
 
 def mpsrf(draws: DrawsLike) -> float:
-    """Multivariate potential scale reduction factor: R of all the draws (Brooks & Gelman 1998).
+    """Compute the multivariate potential scale reduction factor R (Brooks & Gelman 1998).
 
         W   = 1 / (M (T-1)) Σ_jt (x_jt - x̄_j)(x_jt - x̄_j)'
         B/T = 1 / (M-1) Σ_j (x̄_j - x̄)(x̄_j - x̄)'
@@ -80,18 +95,18 @@ def mpsrf(draws: DrawsLike) -> float:
     the chains agree in every linear combination of categories.
 
     Draws add up to 1, so W is taken on the (n-1)-dimensional tangent space of the simplex.  R is
-    the same in all its coordinates.  Here these are all categories but the largest, each in units
-    of its own variance: so small probabilities keep their digits.
+    the same in all coordinates of this space.  Coordinates here are all categories but the largest,
+    each in units of its own variance, so that small probabilities keep their digits.
 
     - A category that never varies, over all chains and draws, is left out.  Where none is left
-      there is nothing to disagree about, and R is 1.
+      the chains agree, and R is 1.
     - Where W is singular and V is not, R is inf, its supremum: chains that never moved, or so few
       draws that M (T-1) < n-1.
 
     Parameters
     ----------
     draws
-        A DataTree, or an array of shape (chain, draw, category): at least 2 chains of 2 draws, each
+        A run, or an array of shape (chain, draw, category): at least 2 chains of 2 draws, each
         draw adding up to 1 within 1e-6.
 
     Examples
@@ -101,12 +116,12 @@ def mpsrf(draws: DrawsLike) -> float:
     >>> round(luce.answers.diagnostics.mpsrf([one, other]), 6)  # 1/2 + (3/2) (0.02 / 0.02)
     2.0
     """
-    x = read_draws(draws)
-    return float(_ratios(x, np.array([0]), np.array([x.sizes["draw"]]))[0])
+    p = DrawsView.of(draws).probabilities
+    return float(_ratios(p, np.array([0]), np.array([p.shape[1]]))[0])
 
 
 def mpsrf_convergence(draws: DrawsLike, points: int = 25) -> DataArray:
-    """R of `mpsrf` as the chains grow, dimension (draw): how many draws there were by then.
+    """Compute the `mpsrf` as the chains grow, dimension (draw): the number of draws so far.
 
     At t draws the first ⌊t/2⌋ are discarded; t takes `points` equally spaced values, the last being
     all draws.  Each draw is read once, so all points together cost about as much as one.
@@ -116,7 +131,7 @@ def mpsrf_convergence(draws: DrawsLike, points: int = 25) -> DataArray:
     draws
         As for `mpsrf`, with at least 3 draws for each point.
     points
-        How many values of t.
+        Number of values of t.
 
     Examples
     --------
@@ -130,15 +145,15 @@ def mpsrf_convergence(draws: DrawsLike, points: int = 25) -> DataArray:
     """
     import xarray as xr
 
-    x = read_draws(draws)
-    ends = _ends(x.sizes["draw"], points, 3)
-    return xr.DataArray(_ratios(x, ends // 2, ends), {"draw": ends}, ("draw",), "mpsrf")
+    p = DrawsView.of(draws).probabilities
+    ends = _ends(p.shape[1], points, 3)
+    return xr.DataArray(_ratios(p, ends // 2, ends), {"draw": ends}, ("draw",), "mpsrf")
 
 
 def statistic_convergence(
     draws: DrawsLike, points: int = 25, truth: tuple[ArrayLike, ArrayLike] | None = None
 ) -> Dataset:
-    """How far each chain's mean and variance are from the truth as it grows.
+    """Compute errors of each chain's mean and variance as it grows.
 
         mean_error = ‖ m_jt - μ ‖₂,     variance_error = ‖ v_jt - σ² ‖₂     (over categories)
 
@@ -148,9 +163,9 @@ def statistic_convergence(
     Parameters
     ----------
     draws
-        A DataTree, or an array of shape (chain, draw, category).
+        A run, or an array of shape (chain, draw, category).
     points
-        How many values of t, at most the number of draws.
+        Number of values of t, at most the number of draws.
     truth
         The means μ and variances σ², each of shape (category,); `pooled_moments` if not given.
 
@@ -161,44 +176,47 @@ def statistic_convergence(
 
     Examples
     --------
-    >>> import luce
+    >>> from luce.answers import diagnostics
     >>> x = [[[0.1, 0.9], [0.3, 0.7]], [[0.3, 0.7], [0.5, 0.5]]]
-    >>> errors = luce.answers.diagnostics.statistic_convergence(x, points=1, truth=([0.3, 0.7], [0, 0]))
+    >>> errors = diagnostics.statistic_convergence(x, points=1, truth=([0.3, 0.7], [0, 0]))
     >>> errors["mean_error"].values.ravel()
     array([0.        , 0.28284271])
     """
     import xarray as xr
 
-    x = read_draws(draws)
-    ends = _ends(x.sizes["draw"], points, 1)
-    mean, variance = pooled_moments(x) if truth is None else _read_truth(truth, x.shape[2])
-    means, variances = means_and_variances(x.to_numpy(), ends // 2, ends)
+    x = DrawsView.of(draws)
+    p = x.probabilities
+    ends = _ends(p.shape[1], points, 1)
+    mean, variance = pooled_moments(x) if truth is None else _read_truth(truth, p.shape[2])
+    means, variances = _means_and_variances(p, ends // 2, ends)
     errors = {
         "mean_error": (("chain", "draw"), np.linalg.norm(means - mean, axis=2)),
         "variance_error": (("chain", "draw"), np.linalg.norm(variances - variance, axis=2)),
     }
-    return xr.Dataset(errors, {"chain": x["chain"].to_numpy(), "draw": ends})
+    return xr.Dataset(errors, {"chain": x.index["chain"], "draw": ends})
 
 
 def pooled_moments(draws: DrawsLike) -> tuple[FloatArray, FloatArray]:
-    """Mean and variance of the second halves of all chains together, each of shape (category,).
+    """Compute mean and variance of the second halves of all chains, each of shape (category,).
 
     The first ⌊T/2⌋ draws of each chain are left out; the variance's divisor is the number of draws.
 
     Examples
     --------
-    >>> import luce
-    >>> mean, variance = luce.answers.diagnostics.pooled_moments([[[1.0, 0.0], [0.2, 0.8], [0.4, 0.6]]])
+    >>> from luce.answers import diagnostics
+    >>> mean, variance = diagnostics.pooled_moments([[[1.0, 0.0], [0.2, 0.8], [0.4, 0.6]]])
     >>> mean.round(2), variance.round(2)
     (array([0.3, 0.7]), array([0.01, 0.01]))
     """
-    p = read_draws(draws).to_numpy()
+    p = DrawsView.of(draws).probabilities
     half = p[:, p.shape[1] // 2 :]
     return half.mean(axis=(0, 1)), half.var(axis=(0, 1))
 
 
 def rhat(draws: DrawsLike) -> DataArray:
-    """Rank-normalised split R-hat by category; nan for one chain, below 4 draws, or no variation.
+    """Compute the rank-normalised split R-hat of each category.
+
+    It is nan for one chain, below 4 draws, or where nothing varies.
 
     Examples
     --------
@@ -210,8 +228,17 @@ def rhat(draws: DrawsLike) -> DataArray:
     return _by_category("rhat", draws)
 
 
-def ess(draws: DrawsLike) -> DataArray:
-    """Bulk effective sample size by category; nan below 4 draws.
+def ess(draws: DrawsLike, method: str = "bulk", ci_prob: float = 0.9) -> DataArray:
+    """Compute the effective sample size of each category; nan below 4 draws.
+
+    Parameters
+    ----------
+    draws
+        A run, or an array of shape (chain, draw, category).
+    method
+        "bulk", for means; or "tail", for the ends of a central interval: the smaller of both.
+    ci_prob
+        Probability of that interval.
 
     Examples
     --------
@@ -219,12 +246,18 @@ def ess(draws: DrawsLike) -> DataArray:
     >>> x = np.random.default_rng(1).dirichlet([1, 2, 3], size=(4, 1000))
     >>> bool((luce.answers.diagnostics.ess(x) > 3500).all())
     True
+    >>> bool((luce.answers.diagnostics.ess(x, "tail") > 3000).all())
+    True
     """
-    return _by_category("ess", draws)
+    tail = tail_of(ci_prob)
+    if method not in ("bulk", "tail"):
+        raise MethodError(f"method = {method!r} was given; 'bulk' and 'tail' are possible.")
+    options = {} if method == "bulk" else {"prob": (tail, 1 - tail)}
+    return _by_category("ess", draws, method=method, **options)
 
 
 def mcse(draws: DrawsLike) -> DataArray:
-    """Monte Carlo standard error of the mean by category; nan below 4 draws.
+    """Compute the Monte Carlo standard error of the mean of each category; nan below 4 draws.
 
     Examples
     --------
@@ -236,23 +269,63 @@ def mcse(draws: DrawsLike) -> DataArray:
     return _by_category("mcse", draws)
 
 
-def _by_category(name: str, draws: DrawsLike) -> DataArray:
-    import xarray as xr
+def mixing_of(x: FloatArray, ends: FloatArray) -> Mixing:
+    """Compute ESS, R-hat and standard error of variables, ranking their draws once for all.
+
+    Parameters
+    ----------
+    x
+        Shape (variable, chain, draw).
+    ends
+        Ends of a central interval of each variable, shape (2, variable), for `ess_tail`.
+    """
+    half = x.shape[2] // 2
+    # arviz-stats splits chains in halves and ignores the middle one of an odd number of draws.
+    even = x if x.shape[2] == 2 * half else np.delete(x, half, axis=2)
+    scores = _normal_scores(even)
+    folded = _normal_scores(np.abs(even - np.median(even, axis=(1, 2), keepdims=True)))
+    bulk, spread = (_arviz("rhat", z, method="split") for z in (scores, folded))
+    low, high = (_arviz("ess", even <= end[:, None, None], method="mean") for end in ends)
+    return Mixing(
+        ess_bulk=_arviz("ess", scores, method="mean"),
+        ess_tail=np.where(high < low, high, low),
+        r_hat=np.where(spread > bulk, spread, bulk),
+        mcse_mean=_arviz("mcse", x, method="mean"),
+    )
+
+
+def _normal_scores(x: FloatArray) -> FloatArray:
+    """Replace each variable's draws by normal quantiles of their ranks (Blom 1958)."""
+    from scipy.special import ndtri
+    from scipy.stats import rankdata
+
+    ranks = rankdata(x.reshape(len(x), -1), axis=1).reshape(x.shape)
+    c = 3 / 8
+    return np.asarray(ndtri((ranks - c) / (x[0].size - 2 * c + 1)))
+
+
+def _by_category(name: str, draws: DrawsLike, **options: Any) -> DataArray:
+    x = DrawsView.of(draws)
+    values = _arviz(name, np.moveaxis(x.probabilities, 2, 0), **options)
+    return x.labelled(values, ("category",), name)
+
+
+def _arviz(name: str, x: npt.NDArray[Any], **options: Any) -> FloatArray:
+    """Apply a diagnostic of arviz-stats to each variable of (variable, chain, draw)."""
     from arviz_stats.base import array_stats  # type: ignore[attr-defined]
 
-    x = read_draws(draws)
-    # Categories or chains that never move divide by 0: nan or inf says so.
+    # Variables or chains that never move divide by 0: nan or inf says so.
     with np.errstate(divide="ignore", invalid="ignore"):
-        values = getattr(array_stats, name)(x.to_numpy(), chain_axis=0, draw_axis=1)
-    return xr.DataArray(values, {"category": x["category"].to_numpy()}, ("category",), name)
+        return np.asarray(getattr(array_stats, name)(x, **options))
 
 
 def _one_for_zero(x: FloatArray) -> FloatArray:
+    """Replace zeros by ones, to divide by them."""
     return np.where(x == 0, 1.0, x)
 
 
 def _check(name: str, given: object, least: int, most: int, draws: int) -> None:
-    """Refuse what is not a whole number in a range that follows from the draws."""
+    """Refuse anything but a whole number in the range that the draws allow."""
     if not isinstance(given, (int, np.integer)) or isinstance(given, bool):
         raise DataError(f"{name} = {given!r} was given; a whole number is needed.")
     if not least <= given <= most:
@@ -263,12 +336,13 @@ def _check(name: str, given: object, least: int, most: int, draws: int) -> None:
 
 
 def _ends(draws: int, points: int, least: int) -> IntArray:
-    """Equally spaced numbers of draws, the last being all; the first is `least` or more."""
+    """Space numbers of draws equally, the last being all; the first is `least` or more."""
     _check("points", points, 1, draws // least, draws)
     return np.arange(1, points + 1) * draws // points
 
 
 def _read_truth(truth: tuple[ArrayLike, ArrayLike], n: int) -> tuple[FloatArray, FloatArray]:
+    """Read means and variances of n categories."""
     try:
         mean, variance = (np.asarray(x, np.float64) for x in truth)
     except (TypeError, ValueError):
@@ -281,14 +355,14 @@ def _read_truth(truth: tuple[ArrayLike, ArrayLike], n: int) -> tuple[FloatArray,
     return mean, variance
 
 
-def _ratios(x: DataArray, starts: IntArray, ends: IntArray) -> FloatArray:
-    chains, draws, _ = x.shape
+def _ratios(p: FloatArray, starts: IntArray, ends: IntArray) -> FloatArray:
+    """Compute the `mpsrf` in each window, once the draws are known to allow it."""
+    chains, draws, _ = p.shape
     if chains < 2 or draws < 2:
         raise DataError(
             f"{chains} chain(s) of {draws} draw(s) were given; the mpsrf compares at least 2 "
             "chains of 2 draws. Take more, or look at autocorrelation and ess."
         )
-    p = x.to_numpy()
     sums = p.sum(axis=2)
     if np.abs(sums - 1).max() > _SUM_TOLERANCE:
         worst = sums.flat[np.abs(sums - 1).argmax()]
@@ -296,4 +370,137 @@ def _ratios(x: DataArray, starts: IntArray, ends: IntArray) -> FloatArray:
             f"each draw must add up to 1 within {_SUM_TOLERANCE:g}; one adds up to {worst:.10g}. "
             "Give all categories, and divide by their sum."
         )
-    return variance_ratios(p, starts, ends)
+    return _variance_ratios(p, starts, ends)
+
+
+# -- moments over windows ---------------------------------------------------------------
+
+
+def _means_and_variances(
+    p: FloatArray, starts: IntArray, ends: IntArray
+) -> tuple[FloatArray, FloatArray]:
+    """Compute mean and variance of each chain in each window: draws start to end - 1.
+
+    Parameters
+    ----------
+    p
+        Shape (chain, draw, category).
+    starts, ends
+        Shape (window,).
+
+    Returns
+    -------
+    tuple
+        Means and variances, each of shape (chain, window, category).
+    """
+    edges = np.unique(np.r_[starts, ends])
+    lengths = np.diff(edges)
+    chains, _, n = p.shape
+    piece_means, piece_variances = np.empty((2, chains, len(lengths), n))
+    for b, length in enumerate(lengths):
+        first, offset, centred = _centre(p[:, edges[b] : edges[b] + length])
+        piece_means[:, b] = first + offset
+        piece_variances[:, b] = np.einsum("jti,jti->ji", centred, centred) / length
+    means, variances = np.empty((2, chains, len(starts), n))
+    for k, window in enumerate(_windows(edges, starts, ends)):
+        means[:, k], apart = _merge(piece_means[:, window], lengths[window])
+        share = lengths[window] / lengths[window].sum()
+        variances[:, k] = np.einsum("b,jbi->ji", share, piece_variances[:, window] + apart**2)
+    return means, variances
+
+
+def _variance_ratios(p: FloatArray, starts: IntArray, ends: IntArray) -> FloatArray:
+    """Compute the largest ratio of total to within-chain variance in each window (see `mpsrf`).
+
+    Parameters
+    ----------
+    p
+        Shape (chain, draw, category): at least two chains, each draw adding up to 1.
+    starts, ends
+        Shape (window,): draws start to end - 1, at least two.
+    """
+    spread = np.ptp(p, axis=(0, 1))
+    varies = spread > 0
+    if not varies.any():
+        return np.ones(len(starts))
+    scale = spread[varies]  # in these units no square of a small probability vanishes
+    edges = np.unique(np.r_[starts, ends])
+    lengths = np.diff(edges)
+    chains, n = len(p), len(scale)
+    piece_means = np.empty((chains, len(lengths), n))
+    scatter = np.empty((len(lengths), n, n))
+    for b, length in enumerate(lengths):
+        first, offset, centred = _centre(p[:, edges[b] : edges[b] + length][:, :, varies], scale)
+        piece_means[:, b] = first / scale + offset
+        flat = centred.reshape(-1, n)
+        scatter[b] = flat.T @ flat
+    ratios = np.empty(len(starts))
+    for k, window in enumerate(_windows(edges, starts, ends)):
+        draws = int(lengths[window].sum())
+        means, apart = _merge(piece_means[:, window], lengths[window])
+        flat = (apart * np.sqrt(lengths[window])[:, None]).reshape(-1, n)
+        within = (scatter[window].sum(axis=0) + flat.T @ flat) / (chains * (draws - 1))
+        size = means.mean(axis=0) * scale
+        means -= means[0].copy()  # so that equal means differ by 0, not by rounding
+        means -= means.mean(axis=0)
+        between = means.T @ means / (chains - 1)
+        total = (draws - 1) / draws * within + (1 + 1 / chains) * between
+        ratios[k] = _largest_ratio(total, within, size)
+    return ratios
+
+
+def _centre(
+    x: FloatArray, scale: FloatArray | float = 1.0
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Split draws into the first, the mean's distance from it, and the scatter about the mean.
+
+    The latter two are in units of `scale`.  Distances are taken from the first draw, so that a
+    chain that stands still has scatter 0, not rounding error.
+    """
+    first = x[:, 0]
+    centred = x - first[:, None]
+    centred /= scale
+    offset = centred.mean(axis=1)
+    centred -= offset[:, None]
+    return first, offset, centred
+
+
+def _windows(edges: IntArray, starts: IntArray, ends: IntArray) -> list[slice]:
+    """List the pieces that each window is made of."""
+    low, high = np.searchsorted(edges, starts), np.searchsorted(edges, ends)
+    return [slice(int(a), int(b)) for a, b in zip(low, high, strict=True)]
+
+
+def _merge(means: FloatArray, lengths: IntArray) -> tuple[FloatArray, FloatArray]:
+    """Compute the mean of pieces together, (chain, category), and each piece's distance from it."""
+    apart = means - means[:, :1]
+    offset = np.einsum("b,jbi->ji", lengths / lengths.sum(), apart)
+    apart -= offset[:, None]
+    return means[:, 0] + offset, apart
+
+
+def _largest_ratio(total: FloatArray, within: FloatArray, size: FloatArray) -> float:
+    """Compute the largest a'Va / a'Wa over a in the tangent space of the simplex.
+
+    The space is {a : Σ_i a_i = 0} up to a choice of coordinates, which does not change the ratio.
+    The largest category is left out, because its rounding error, 1 minus the others, would swamp
+    the small ones.  In units of each category's own variance the problem is well-conditioned for
+    probabilities of any size.
+    """
+    varying = np.flatnonzero(total.diagonal() > 0)
+    if len(varying) < 2:
+        return 1.0
+    if (within.diagonal()[varying] == 0).any():
+        return float("inf")
+    rest = np.delete(varying, np.argmax(size[varying]))
+    unit = np.sqrt(within.diagonal()[rest])
+    v, w = (m[np.ix_(rest, rest)] / unit / unit[:, None] for m in (total, within))
+    sizes, axes = np.linalg.eigh(w)
+    v = axes.T @ v @ axes
+    still = sizes <= _ROUNDING * sizes[-1]  # directions in which no chain moves
+    if still.any():
+        left = np.linalg.eigvalsh(v[np.ix_(still, still)])[-1]
+        if left > _ROUNDING * np.abs(v).max():
+            return float("inf")
+    root = np.sqrt(sizes[~still])
+    return float(np.linalg.eigvalsh(v[np.ix_(~still, ~still)] / root / root[:, None])[-1])

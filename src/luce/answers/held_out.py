@@ -1,4 +1,4 @@
-"""Whether predictions come true: shares predicted and observed in data that was held out."""
+"""Check predictions on held-out data: predicted against observed shares, and scores."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from luce._types import FloatArray, IntArray, Label, Labels
-from luce.answers.view import LabelledDraws, read_labelled
+from luce.answers.view import DrawsView
 from luce.counts.labels import describe, read_count, some
 from luce.errors import DataError
 
 if TYPE_CHECKING:
     from xarray import Dataset
 
-    from luce.answers.given import DrawsLike
+    from luce.answers.view import DrawsLike
 
 
 def reliability(
@@ -23,19 +23,19 @@ def reliability(
 ) -> Dataset:
     """Compare predicted with observed shares of held-out outcomes.
 
-    Every set that outcomes were recorded in, and each category i in it, is a cell: with the
+    Each set S that outcomes were recorded in and each category i in S make a cell, with the
     predicted probability q_Si, the posterior mean of p_i / p(S), and the observed share.  Cells are
     then put into bins by their prediction.
 
     Parameters
     ----------
     draws
-        What `Posterior.sample` returned, or an array of shape (chain, draw, category).
+        A run of `Posterior.sample`, or an array of shape (chain, draw, category).
     outcomes
         Triples (label, within, count): `count` outcomes `label`, given that they lay in `within`,
         a list of labels, or None for all.  Equal sets are put together.
     bins
-        How many bins of equal width between 0 and 1.
+        Number of bins of equal width between 0 and 1.
 
     Returns
     -------
@@ -66,7 +66,7 @@ def reliability(
 
     if not isinstance(bins, (int, np.integer)) or isinstance(bins, bool) or bins < 1:
         raise DataError(f"bins = {bins!r} was given; a whole number from 1 on is needed.")
-    x = read_labelled(draws)
+    x = DrawsView.of(draws)
     sets = _read_outcomes(x, outcomes)
     predicted = [_mean_shares(x, members) for members, _ in sets]
     counts = [counted for _, counted in sets]
@@ -126,7 +126,7 @@ def _scores(q: FloatArray, k: FloatArray, number: FloatArray, total: float) -> d
     return {"log_score": log_score, "brier_score": float(brier)}
 
 
-def _mean_shares(x: LabelledDraws, members: IntArray) -> FloatArray:
+def _mean_shares(x: DrawsView, members: IntArray) -> FloatArray:
     total = np.zeros(len(members))
     for chain, rows in x.blocks(len(members)):
         total += x.shares(chain, rows, members).sum(axis=0)
@@ -134,7 +134,7 @@ def _mean_shares(x: LabelledDraws, members: IntArray) -> FloatArray:
 
 
 def _read_outcomes(
-    x: LabelledDraws, outcomes: Iterable[tuple[Label, Labels | None, float]]
+    x: DrawsView, outcomes: Iterable[tuple[Label, Labels | None, float]]
 ) -> list[tuple[IntArray, FloatArray]]:
     """Members of each set in stored order, and how often each was the outcome."""
     found: dict[bytes, tuple[IntArray, FloatArray]] = {}
@@ -156,5 +156,5 @@ def _read_outcomes(
         counts[np.searchsorted(members, number)] += read_count(count, label)
     kept = [(members, counts) for members, counts in found.values() if counts.any()]
     if not kept:
-        raise DataError("no outcomes were given; calibration needs one at least.")
+        raise DataError("no outcomes were given; reliability needs one at least.")
     return kept

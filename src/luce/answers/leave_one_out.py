@@ -1,7 +1,7 @@
-"""How well each piece of data is predicted by all the others: leave-one-out cross-validation.
+"""Leave-one-out cross-validation: predict each piece of data from all the others.
 
-A piece is what would be left out as one: a match, a ballot, a shopping trip.  Counts do not say
-which outcomes came together, so pieces are given one by one, each as counts of its own.
+A piece is left out as a whole: a match, a ballot, a shopping trip.  Counts do not say which
+outcomes came together, so pieces are given one by one, each as counts of its own.
 """
 
 from __future__ import annotations
@@ -11,26 +11,27 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from luce.answers.prediction import aligned, set_logarithms
-from luce.answers.view import read_labelled
+from luce.answers.prediction import aligned, set_logarithms, with_group
+from luce.answers.view import DrawsView
 from luce.counts.canonical import concatenate
 from luce.counts.counts import ConditionalCounts
 from luce.errors import DataError
+from luce.model.contents import require_run
 
 if TYPE_CHECKING:
     from arviz_stats import ELPDData
-    from xarray import DataArray
+    from xarray import DataArray, DataTree
 
-    from luce.answers.given import DrawsLike
+    from luce.answers.view import DrawsLike
 
 
 def log_likelihood(draws: DrawsLike, pieces: Iterable[ConditionalCounts]) -> DataArray:
-    """Log likelihood of each piece of data under each draw, without multinomial coefficients.
+    """Compute log likelihoods of pieces of data under each draw, without multinomial coefficients.
 
     Parameters
     ----------
     draws
-        What `Posterior.sample` returned, or an array of shape (chain, draw, category).
+        A run of `Posterior.sample`, or an array of shape (chain, draw, category).
     pieces
         The data piece by piece, each over the draws' categories, in any order.
 
@@ -46,13 +47,13 @@ def log_likelihood(draws: DrawsLike, pieces: Iterable[ConditionalCounts]) -> Dat
     >>> luce.answers.log_likelihood([[[0.25, 0.25, 0.5]]], [match, match + match]).values.round(3)
     array([[[-0.693, -1.386]]])
     """
-    x = read_labelled(draws)
+    x = DrawsView.of(draws)
     given = [aligned(x, piece, f"piece {k}") for k, piece in enumerate(pieces)]
     if not given:
         raise DataError("no pieces of data were given; one is needed at least.")
     family = concatenate(x.n_categories, [sets for _, sets in given])
     counts = np.array([single for single, _ in given])
-    # The sets of all pieces in a row: where those of each begin.
+    # Sets of all pieces stand in a row; `begin` is where those of each piece begin.
     n_sets = np.array([sets.n_sets for _, sets in given])
     begin = np.r_[0, np.cumsum(n_sets)[:-1]][n_sets > 0]
     seen = np.flatnonzero(counts.any(axis=0))
@@ -66,17 +67,46 @@ def log_likelihood(draws: DrawsLike, pieces: Iterable[ConditionalCounts]) -> Dat
     return x.labelled(out, ("chain", "draw", "piece"), "outcomes", piece=np.arange(len(given)))
 
 
+def attach_log_likelihood(run: DataTree, pieces: Iterable[ConditionalCounts]) -> DataTree:
+    """Add a group `log_likelihood` to a run, which ArviZ's `loo` and `compare` read.
+
+    Parameters
+    ----------
+    run
+        A run of `Posterior.sample` for all pieces together; it is not changed.
+    pieces
+        As for `log_likelihood`.
+
+    Returns
+    -------
+    DataTree
+        The run with the new group: `outcomes`, dimensions (chain, draw, piece).
+
+    Examples
+    --------
+    >>> import arviz_stats, luce
+    >>> won = [("a", "b"), ("a", "b"), ("b", "c"), ("c", "a")]
+    >>> pieces = [luce.from_pairs([match], categories="abc") for match in won]
+    >>> run = luce.Posterior(sum(pieces)).sample(seed=1)
+    >>> run = luce.answers.attach_log_likelihood(run, pieces)
+    >>> round(float(arviz_stats.loo(run).elpd), 1)
+    -4.0
+    """
+    require_run(run)
+    return with_group(run, "log_likelihood", log_likelihood(run, pieces))
+
+
 def loo(draws: DrawsLike, pieces: Iterable[ConditionalCounts]) -> ELPDData:
     """Estimate how well each piece of data would be predicted by the others (PSIS-LOO).
 
-    Made by arviz-stats, whose `compare` puts several such results side by side.  The larger the
+    arviz-stats makes the estimate, and its `compare` puts several side by side.  The larger the
     `elpd`, the better the model predicts; the pieces must be the same ones, described as each model
     describes them.
 
     Parameters
     ----------
     draws
-        What `Posterior.sample` returned for all pieces together.
+        A run of `Posterior.sample` for all pieces together.
     pieces
         As for `log_likelihood`.
 
@@ -92,13 +122,13 @@ def loo(draws: DrawsLike, pieces: Iterable[ConditionalCounts]) -> ELPDData:
     import xarray as xr
     from arviz_stats import loo as psis_loo  # type: ignore[attr-defined]
 
-    values = log_likelihood(draws, pieces)
-    # arviz-stats asks for a group of draws, to know how many there are.
-    tree = xr.DataTree.from_dict(
-        {
-            "/posterior": xr.Dataset({"outcomes": values.isel(piece=0, drop=True)}),
-            "/log_likelihood": xr.Dataset({"outcomes": values}),
-        }
+    if isinstance(draws, xr.DataTree):
+        run = draws
+    else:  # arviz-stats takes the effective sample size from a group of draws
+        draws = view = DrawsView.of(draws)
+        p = view.labelled(view.probabilities, ("chain", "draw", "category"), "probabilities")
+        run = xr.DataTree.from_dict({"/posterior": p.to_dataset()})
+    found: ELPDData = psis_loo(
+        with_group(run, "log_likelihood", log_likelihood(draws, pieces)), pointwise=True
     )
-    found: ELPDData = psis_loo(tree, pointwise=True)
     return found

@@ -1,4 +1,4 @@
-"""Categories that no one has seen yet: their masses, and how many are to be expected."""
+"""Categories not seen yet, under a Dirichlet process: their masses and expected number."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from luce.sampling.settings import check_whole
 if TYPE_CHECKING:
     from xarray import DataArray, Dataset, DataTree
 
-_STEP = 0.2  # of the trapezoidal rule: its error is about exp(-2 π² / 0.2)
-_CHUNK = 2_000_000  # numbers at a time
+_STEP = 0.2  # step of the trapezoidal rule: its error is about exp(-2 π² / 0.2)
+_CHUNK = 2_000_000  # numbers worked on at once
 
 
 def draw_new_atoms(run: DataTree, n: int, seed: SeedLike = None) -> Dataset:
@@ -22,15 +22,15 @@ def draw_new_atoms(run: DataTree, n: int, seed: SeedLike = None) -> Dataset:
 
         V_k ~ Beta(1, γ (1 - Σ H)),     p_k = V_k p_rest,     p_rest becomes (1 - V_k) p_rest
 
-    Exact for any n, and without a truncation level: what the sticks leave is the new remainder.
+    Exact for any n, without a truncation level: the mass left by the sticks is the new remainder.
     Atoms come in the order in which outcomes would first meet them.
 
     Parameters
     ----------
     run
-        What `Posterior.sample` returned under a `DirichletProcess`.
+        A run of `Posterior.sample` under a `DirichletProcess`.
     n
-        How many.
+        Number of new categories.
     seed
         The same seed gives the same atoms.
 
@@ -69,7 +69,7 @@ def draw_new_atoms(run: DataTree, n: int, seed: SeedLike = None) -> Dataset:
 
 
 def expected_new(run: DataTree, m: int) -> DataArray:
-    """Expected number of new categories among the next m outcomes, given each draw.
+    """Compute the expected number of new categories among the next m outcomes, for each draw.
 
     With q the remainder's mass and g = γ (1 - Σ H), outcome j + 1 is new with probability
     q E[g / (g + B)], B ~ Binomial(j, q) of those before it being in the remainder.  Summed over j,
@@ -81,9 +81,9 @@ def expected_new(run: DataTree, m: int) -> DataArray:
     Parameters
     ----------
     run
-        What `Posterior.sample` returned under a `DirichletProcess`.
+        A run of `Posterior.sample` under a `DirichletProcess`.
     m
-        How many outcomes, each free to be anything.
+        Number of outcomes, each free to be any category.
 
     Returns
     -------
@@ -103,16 +103,23 @@ def expected_new(run: DataTree, m: int) -> DataArray:
     """
     check_whole("m", m, 1)
     rest, scale = _rest_and_scale(run)
-    values = _expected(rest.to_numpy().ravel(), scale.to_numpy().ravel(), float(m))
+    values = expected_number(rest.to_numpy().ravel(), scale.to_numpy().ravel(), float(m))
     return rest.copy(data=values.reshape(rest.shape)).drop_vars("category").rename("expected_new")
 
 
-def _expected(q: FloatArray, g: FloatArray, m: float) -> FloatArray:
-    """The integral, by the trapezoidal rule in y = log(s / (1 - s)).
+def expected_number(q: FloatArray, g: FloatArray, m: float) -> FloatArray:
+    """Compute the integral of `expected_new` by the trapezoidal rule in y = log(s / (1 - s)).
 
-    Since ds = s (1 - s) dy it is g ∫ (1 - s)^g (1 - (1 - q s)^m) dy, which is analytic.  Beyond
-    y = 40 it is g exp(-g y) times a constant to all digits: that part is done by hand, and the end
-    of the rule corrected by its first Euler-Maclaurin term.
+    Since ds = s (1 - s) dy the integral is g ∫ (1 - s)^g (1 - (1 - q s)^m) dy, whose integrand is
+    analytic.  Beyond y = 40 the integrand is g exp(-g y) times a constant to all digits: that part
+    has a closed form, and the end of the rule is corrected by its first Euler-Maclaurin term.
+
+    Parameters
+    ----------
+    q, g
+        Mass of the remainder, and γ times the diffuse mass of the base; shape (draw,).
+    m
+        Number of outcomes.
     """
     y = np.arange(-(np.log(m) + 37.0) // _STEP, 40.0 / _STEP + 0.5) * _STEP
     log_not = -np.logaddexp(0.0, y)  # log(1 - s)
@@ -130,7 +137,7 @@ def _expected(q: FloatArray, g: FloatArray, m: float) -> FloatArray:
 
 
 def _rest_and_scale(run: DataTree) -> tuple[DataArray, DataArray]:
-    """Mass of the remainder, and γ times the diffuse mass of the base; (chain, draw)."""
+    """Read the mass of the remainder, and γ times the diffuse mass of the base; (chain, draw)."""
     import xarray as xr
 
     place = run.attrs.get("process_remainder", -1)

@@ -1,4 +1,4 @@
-"""What the draws say about outcomes not seen yet: their density, and replicates of them."""
+"""Predict data from draws: densities of new data, and replicates of a design."""
 
 from __future__ import annotations
 
@@ -7,66 +7,31 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from luce._types import FloatArray, IntArray, SeedLike
-from luce.answers.view import LabelledDraws, read_labelled
+from luce.answers.view import DrawsView
 from luce.counts.comparability import unconditional
 from luce.counts.counts import ConditionalCounts
 from luce.counts.family import SetFamily, describe_set
 from luce.counts.labels import plural, some
 from luce.counts.likelihood import set_probabilities
 from luce.errors import DataError
+from luce.estimates.estimate import Estimate
+from luce.model.contents import model_of, require_run
 
 if TYPE_CHECKING:
-    from xarray import DataArray
+    from xarray import DataArray, DataTree
 
-    from luce.answers.given import DrawsLike
+    from luce.answers.view import DrawsLike
 
-# Sums of probabilities above this have all their digits; below, logarithms are added.
+# Smallest probability of a set that a sum of doubles has with all its digits.
 _SMALLEST = 1e-290
-# Draws add up to 1 within this; single precision does.
+# Largest error of a draw's sum, which should be 1; single precision stays below it.
 _SUM_TOLERANCE = 1e-6
-# Whole numbers up to here are exact as doubles.
+# Largest number of outcomes: whole numbers up to this one are exact as doubles.
 _LARGEST = 2.0**53
 
 
-class LogPredictive(float):
-    """A log predictive density that knows its own error.
-
-    Attributes
-    ----------
-    standard_error
-        Monte Carlo standard error, by the delta method; nan for fewer than 4 draws a chain.
-    effective_draws
-        (Σ w)² / Σ w² of the likelihoods w of the draws: on how many draws the estimate rests.  Do
-        not trust the error when these are few.
-    """
-
-    standard_error: float
-    effective_draws: float
-
-    def __new__(cls, value: float, standard_error: float, effective_draws: float) -> LogPredictive:
-        """Make one."""
-        new = super().__new__(cls, value)
-        new.standard_error = standard_error
-        new.effective_draws = effective_draws
-        return new
-
-    @property
-    def value(self) -> float:
-        """The number itself."""
-        return float(self)
-
-    def __repr__(self) -> str:
-        return (
-            f"LogPredictive({float(self)!r}, standard_error={self.standard_error!r}, "
-            f"effective_draws={self.effective_draws!r})"
-        )
-
-    def __getnewargs__(self) -> tuple[float, float, float]:  # type: ignore[override]
-        return float(self), self.standard_error, self.effective_draws
-
-
-def log_predictive(draws: DrawsLike, new_counts: ConditionalCounts) -> LogPredictive:
-    """Log posterior predictive density of new data, taken as a whole.
+def log_predictive(draws: DrawsLike, new_counts: ConditionalCounts) -> Estimate:
+    """Compute the log posterior predictive density of new data, taken as a whole.
 
         log 1/D Σ_d Π_i p_di^(n_i) Π_S p_d(S)^(e_S),        d = 1..D all draws,
 
@@ -75,14 +40,17 @@ def log_predictive(draws: DrawsLike, new_counts: ConditionalCounts) -> LogPredic
     Parameters
     ----------
     draws
-        What `Posterior.sample` returned, or an array of shape (chain, draw, category).
+        A run of `Posterior.sample`, or an array of shape (chain, draw, category).
     new_counts
         Counts over the same categories, in any order.
 
     Returns
     -------
-    LogPredictive
-        The number, with its Monte Carlo error as `standard_error`.
+    Estimate
+        The number, with its Monte Carlo standard error by the delta method: nan for fewer than 4
+        draws a chain.  ``details["effective_draws"]`` is (Σ w)² / Σ w² of the likelihoods w of the
+        draws, the number of draws that the estimate rests on.  Do not trust the error where these
+        are few.
 
     Examples
     --------
@@ -92,40 +60,42 @@ def log_predictive(draws: DrawsLike, new_counts: ConditionalCounts) -> LogPredic
     >>> once = luce.ConditionalCounts(2).observe({0: 1})
     >>> draws = luce.Posterior(once).sample(20_000, seed=1, progress=False)
     >>> found = luce.log_predictive(draws, once)
-    >>> round(float(np.exp(found)), 2), found.standard_error < 0.01
+    >>> round(float(np.exp(found.value)), 2), found.standard_error < 0.01
     (0.67, True)
     """
-    x = read_labelled(draws)
+    x = DrawsView.of(draws)
     counts, family = aligned(x, new_counts, "new_counts")
     logs = np.empty(x.values.shape[:2])
     for chain, rows in x.blocks(x.n_categories + len(family.members) + family.n_sets):
         logs[chain, rows] = _log_likelihoods(x, x.logs(chain, rows), counts, family)
     top = logs.max()
     if top == -np.inf:
-        return LogPredictive(-np.inf, float("nan"), 0.0)
+        return Estimate(-np.inf, float("nan"), "draws", {"effective_draws": 0.0})
     weights = np.exp(logs - top)
-    return LogPredictive(
-        float(top + np.log(weights.mean())),
-        _relative_error(weights),
-        float(weights.sum() ** 2 / (weights**2).sum()),
+    effective = float(weights.sum() ** 2 / (weights**2).sum())
+    return Estimate(
+        value=float(top + np.log(weights.mean())),
+        standard_error=_relative_error(weights),
+        method="draws",
+        details={"effective_draws": effective},
     )
 
 
 def posterior_predictive(
     draws: DrawsLike, design: ConditionalCounts, seed: SeedLike = None
 ) -> DataArray:
-    """Replicate data: for each draw, what a design might record.
+    """Draw replicates of a design, one for each draw of the probabilities.
 
-    For each set S of the design and the m outcomes that were recorded in it, m outcomes are drawn
-    with probabilities p_i / p(S), given the draw.
+    For each set S of the design with its m outcomes, m outcomes are drawn with probabilities
+    p_i / p(S).
 
     Parameters
     ----------
     draws
         As for `log_predictive`.
     design
-        Its sets and how many outcomes each has; which outcomes they were does not matter, but all
-        must be single categories.  The data itself, for a posterior predictive check.
+        Counts whose sets and numbers of outcomes are replicated; all outcomes must be single
+        categories.  Give the data itself for a posterior predictive check.
     seed
         The same seed gives the same replicates.
 
@@ -134,7 +104,7 @@ def posterior_predictive(
     DataArray
         Whole numbers, dimensions (chain, draw, outcome).  Along `outcome` lie the coordinates
         `set` (its place in ``design.sets``, -1 for all categories), `given` (the set in words),
-        `category` (the label) and `total` (m).  Takes the sets' expanded size for each draw.
+        `category` (the label) and `total` (m).  Its length is the sum of the sets' sizes.
 
     Examples
     --------
@@ -146,7 +116,7 @@ def posterior_predictive(
     >>> replicates.groupby("set").sum("outcome").values.tolist()
     [[[2, 4]]]
     """
-    x = read_labelled(draws)
+    x = DrawsView.of(draws)
     _, family = aligned(x, design, "design")
     sets = _planned(x, design, family)
     if not sets:
@@ -170,8 +140,48 @@ def posterior_predictive(
     return bare.assign_coords({name: ("outcome", values) for name, values in along.items()})
 
 
-def aligned(x: LabelledDraws, counts: ConditionalCounts, what: str) -> tuple[FloatArray, SetFamily]:
-    """Counts and sets with the draws' category numbers."""
+def attach_posterior_predictive(
+    run: DataTree, design: ConditionalCounts | None = None, seed: SeedLike = None
+) -> DataTree:
+    """Add a group `posterior_predictive` with replicates of a design to a run.
+
+    Parameters
+    ----------
+    run
+        A run of `Posterior.sample`; it is not changed.
+    design
+        As for `posterior_predictive`; the run's own data unless given.
+    seed
+        The same seed gives the same replicates.
+
+    Returns
+    -------
+    DataTree
+        The run with the new group: `counts`, dimensions (chain, draw, outcome).
+
+    Examples
+    --------
+    >>> import luce
+    >>> counts = luce.ConditionalCounts("abc").observe({"a": 4, "b": 1}, within="ab")
+    >>> run = luce.Posterior(counts).sample(100, seed=1)
+    >>> run = luce.answers.attach_posterior_predictive(run, seed=2)
+    >>> run["posterior_predictive"]["counts"].sum("outcome").values.max()
+    np.int64(5)
+    """
+    require_run(run)
+    design = model_of(run).counts if design is None else design
+    return with_group(run, "posterior_predictive", posterior_predictive(run, design, seed))
+
+
+def with_group(run: DataTree, group: str, values: DataArray) -> DataTree:
+    """Copy a run, data shared, and add a group with one variable."""
+    import xarray as xr
+
+    return run.assign({group: xr.DataTree(values.to_dataset())})
+
+
+def aligned(x: DrawsView, counts: ConditionalCounts, what: str) -> tuple[FloatArray, SetFamily]:
+    """Renumber counts and sets by the draws' categories."""
     if not isinstance(counts, ConditionalCounts):
         raise DataError(f"{what} must be ConditionalCounts; {type(counts).__name__} was given.")
     place = x.categories.index
@@ -189,9 +199,9 @@ def aligned(x: LabelledDraws, counts: ConditionalCounts, what: str) -> tuple[Flo
 
 
 def _log_likelihoods(
-    x: LabelledDraws, logs: FloatArray, counts: FloatArray, family: SetFamily
+    x: DrawsView, logs: FloatArray, counts: FloatArray, family: SetFamily
 ) -> FloatArray:
-    """Log likelihood of each draw, shape (draw,), from logs of shape (draw, category)."""
+    """Compute log likelihoods, shape (draw,), from log probabilities of shape (draw, category)."""
     p = np.exp(logs)
     off = np.abs(p.sum(axis=1) - 1)
     if off.max() > _SUM_TOLERANCE:
@@ -206,8 +216,8 @@ def _log_likelihoods(
     return np.asarray(out)
 
 
-def set_logarithms(x: LabelledDraws, logs: FloatArray, family: SetFamily) -> FloatArray:
-    """Log probability of each set, shape (draw, set), from logs of shape (draw, category)."""
+def set_logarithms(x: DrawsView, logs: FloatArray, family: SetFamily) -> FloatArray:
+    """Compute log probabilities of sets, shape (draw, set), from those of categories."""
     sums = set_probabilities(np.exp(logs), family)
     tiny = sums < _SMALLEST
     with np.errstate(divide="ignore"):
@@ -221,7 +231,7 @@ def set_logarithms(x: LabelledDraws, logs: FloatArray, family: SetFamily) -> Flo
 
 
 def _relative_error(weights: FloatArray) -> float:
-    """Standard error of the mean of correlated weights, as a part of that mean."""
+    """Compute the standard error of the mean of correlated weights, relative to that mean."""
     from arviz_stats.base import array_stats  # type: ignore[attr-defined]
 
     if weights.shape[1] < 4:
@@ -233,9 +243,9 @@ def _relative_error(weights: FloatArray) -> float:
 
 
 def _planned(
-    x: LabelledDraws, design: ConditionalCounts, family: SetFamily
+    x: DrawsView, design: ConditionalCounts, family: SetFamily
 ) -> list[tuple[int, IntArray, int, str]]:
-    """Sets of a design: place, members, number of outcomes, and the set in words."""
+    """List the sets of a design: place, members, number of outcomes, and the set in words."""
     grouped = np.flatnonzero(family.exponent > 0)
     if len(grouped):
         words = describe_set(x.categories.labels, family, int(grouped[0]))

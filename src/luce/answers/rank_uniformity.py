@@ -1,15 +1,15 @@
-"""Are ranks uniform?  An exact test of their distribution function, and its band.
+"""Test whether ranks are uniform: an exact test of their distribution function, and its band.
 
-Of N ranks, each uniform on 0..L if all is well, C_k are at most k: a binomial number with
+Of N ranks, each uniform on 0..L under the hypothesis, C_k are at most k: a binomial number with
 probability (k + 1) / (L + 1).  The statistic is the smallest of their tail probabilities,
 
-    g  =  min over k < L of  min(P(C <= C_k), P(C >= C_k)),
+    g  =  min over k < L of  min(P(C <= C_k), P(C >= C_k)).
 
-and its p-value the probability that a uniform sample has a g as small: that the path C_0, C_1, ...,
-C_(L-1) leaves the band in which all tails are above g.  The numbers of ranks 0, 1, ..., L are
-independent Poisson variables with mean N / (L + 1), given that they add up to N: the probability of
-staying in the band is a sequence of convolutions, cut off at the band's edges, and is exact.  The
-statistic and its band are those of Säilynoja, Bürkner and Vehtari (2022).
+Its p-value is the probability that a uniform sample has a g as small, which means that the path
+C_0, C_1, ..., C_(L-1) leaves the band in which all tails are above g.  The numbers of ranks 0, 1,
+..., L are independent Poisson variables with mean N / (L + 1), given that they add up to N.  The
+probability of staying in the band is therefore a sequence of convolutions, cut off at the band's
+edges, and exact.  The statistic and its band are those of Säilynoja, Bürkner and Vehtari (2022).
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ import numpy as np
 
 from luce._types import FloatArray, IntArray
 
-# Below this, 1 minus the probability of staying inside has no digits left, and the sum of the
-# tails at all places, which is never below the p-value, takes its place.
+# Smallest p-value that 1 minus the probability of staying inside has digits for.  Below it the sum
+# of the tails at all places is used, which is never below the p-value.
 _NO_DIGITS = 1e-11
 
-# Tails that are equal, as those at two sides of the middle are, may differ by rounding.
+# Relative rounding error of tails: those at two sides of the middle are equal but for rounding.
 _ROUNDING = 1e-9
 
 
 def ranks_of(truth: FloatArray, draws: FloatArray, rng: np.random.Generator) -> IntArray:
-    """Rank of each truth among its draws, equal values in random order.
+    """Rank each truth among its draws, equal values in random order.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ def ranks_of(truth: FloatArray, draws: FloatArray, rng: np.random.Generator) -> 
     draws
         Shape (draw, quantity).
     rng
-        Breaks ties: with them the rank is still uniform.
+        Generator that breaks ties, so that ranks are uniform in spite of them.
 
     Examples
     --------
@@ -50,14 +50,14 @@ def ranks_of(truth: FloatArray, draws: FloatArray, rng: np.random.Generator) -> 
 
 
 def p_value_of(ranks: IntArray, draws: int) -> float:
-    """Probability that uniform ranks stray as far as these.
+    """Compute the p-value: the probability that uniform ranks stray as far as these.
 
     Parameters
     ----------
     ranks
         Shape (replication,), from 0 to `draws`.
     draws
-        L, that each truth was ranked among.
+        L, the number of draws that each truth was ranked among.
 
     Examples
     --------
@@ -75,26 +75,27 @@ def p_value_of(ranks: IntArray, draws: int) -> float:
 
 @lru_cache(maxsize=16)
 def band_of(replications: int, draws: int, level: float) -> tuple[IntArray, IntArray]:
-    """Numbers of ranks at most 0, 1, ..., draws - 1 that are left with probability `level`.
+    """Compute the band that cumulative numbers of ranks leave with probability `level` at most.
 
     Returns
     -------
     least, most
-        Shape (draws,): the widest such band but for the jumps of a discrete distribution.
+        Bounds of the numbers of ranks at most 0, 1, ..., draws - 1, shape (draws,).  The band is
+        the narrowest that the jumps of a discrete distribution allow.
     """
     low, high = np.log(level / (2 * draws + 2)), np.log(min(level, 0.5))
     for _ in range(25):  # the logarithm of g to seven digits
         middle = (low + high) / 2
-        low, high = (
-            (middle, high) if _leaving(replications, draws, np.exp(middle)) <= level
-            else (low, middle)
-        )  # fmt: skip
+        if _leaving(replications, draws, np.exp(middle)) <= level:
+            low = middle
+        else:
+            high = middle
     return _band(replications, draws, float(np.exp(low)))
 
 
 @lru_cache(maxsize=16)
 def _tails(replications: int, draws: int) -> tuple[FloatArray, FloatArray]:
-    """P(C <= c) and P(C >= c), shape (draws, replications + 1)."""
+    """Compute P(C <= c) and P(C >= c), each of shape (draws, replications + 1)."""
     from scipy.stats import binom
 
     share = (np.arange(1, draws + 1) / (draws + 1))[:, None]
@@ -106,14 +107,14 @@ def _tails(replications: int, draws: int) -> tuple[FloatArray, FloatArray]:
 
 
 def _band(replications: int, draws: int, tail: float) -> tuple[IntArray, IntArray]:
-    """Smallest and largest numbers whose tails are both above `tail`."""
+    """Find the smallest and largest numbers whose tails are both above `tail`."""
     at_most, at_least = _tails(replications, draws)
     tail *= 1 + _ROUNDING
     return (at_most <= tail).sum(axis=1), (at_least > tail).sum(axis=1) - 1
 
 
 def _leaving(replications: int, draws: int, tail: float) -> float:
-    """Probability that some tail of uniform ranks is at most `tail`."""
+    """Compute the probability that some tail of uniform ranks is at most `tail`."""
     from scipy.stats import poisson
 
     least, most = _band(replications, draws, tail)

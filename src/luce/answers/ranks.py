@@ -1,4 +1,4 @@
-"""Who is best, and who comes where: ranks of the categories, draw by draw.
+"""Rank categories draw by draw: probabilities of ranks, of being best, and of ties.
 
 Rank 1 is the largest probability.  Categories whose probabilities are equal in a draw, as may
 happen when both were stored as 0, share the ranks they take: each has each of them with the same
@@ -12,33 +12,37 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from luce._types import FloatArray, IntArray, Label, Labels
-from luce.answers.view import BLOCK, LabelledDraws, read_labelled, tails
+from luce.answers.view import DrawsView, tail_of
 from luce.errors import DataError
 
 if TYPE_CHECKING:
     from xarray import DataArray, Dataset
 
-    from luce.answers.given import DrawsLike
+    from luce.answers.view import DrawsLike
 
 
 class RankMoments(NamedTuple):
-    """Mean, standard deviation and interval of the ranks, each of shape (category,)."""
+    """Moments of the ranks of each category, each of shape (category,).
+
+    `lower` and `upper` are the ends of an interval, `best` the probability of rank 1.
+    """
 
     mean: FloatArray
     sd: FloatArray
     lower: IntArray
     upper: IntArray
+    best: FloatArray
 
 
 def rank_probabilities(draws: DrawsLike, among: Labels | None = None) -> DataArray:
-    """Probability of each category to have each rank, dimensions (category, rank).
+    """Compute the probability of each category to have each rank, dimensions (category, rank).
 
     Every row and every column adds up to 1.  Takes a table of n² numbers besides the draws.
 
     Parameters
     ----------
     draws
-        What `Posterior.sample` returned, or an array of shape (chain, draw, category).
+        A run of `Posterior.sample`, or an array of shape (chain, draw, category).
     among
         Rank these only, as if the others did not take part: without ties and home advantage, say.
 
@@ -50,11 +54,11 @@ def rank_probabilities(draws: DrawsLike, among: Labels | None = None) -> DataArr
            [0.  , 0.75, 0.25],
            [0.  , 0.25, 0.75]])
     """
-    x = read_labelled(draws, among)
+    x = DrawsView.of(draws, among)
     n = x.n_categories
     alone = np.zeros(n * n, np.int64)
-    # A tie over ranks s+1..e is 1/(e-s) from s on, and minus that from e on: sums of these along
-    # the ranks give its weights, at the cost of two entries however long it is.
+    # A tie over ranks s+1..e is stored as a step of 1/(e-s) at s and of -1/(e-s) at e: cumulative
+    # sums along the ranks give its weights, at the cost of two entries for a tie of any length.
     steps = np.zeros(n * (n + 1))
     tied = np.zeros(n * (n + 1), np.int64)
     for chain, rows in x.blocks(n):
@@ -70,23 +74,23 @@ def rank_probabilities(draws: DrawsLike, among: Labels | None = None) -> DataArr
                 steps += np.bincount(cells, sign / (end - begin), n * (n + 1))
                 tied += sign * np.bincount(cells, minlength=n * (n + 1))
     weights = steps.reshape(n, n + 1).cumsum(axis=1)[:, :n]
-    taken = tied.reshape(n, n + 1).cumsum(axis=1)[:, :n] > 0  # elsewhere rounding is all there is
+    taken = tied.reshape(n, n + 1).cumsum(axis=1)[:, :n] > 0  # elsewhere is rounding error only
     table = (alone.reshape(n, n) + np.where(taken, weights, 0.0)) / x.n_draws
     ranks = np.arange(1, n + 1)
     return x.labelled(table, ("category", "rank"), "rank_probability", rank=ranks)
 
 
 def probability_best(draws: DrawsLike, k: int = 1, among: Labels | None = None) -> DataArray:
-    """Probability of each category to be among the best k, dimension (category).
+    """Compute the probability of each category to be among the best k, dimension (category).
 
-    They add up to k.
+    These probabilities add up to k.
 
     Parameters
     ----------
     draws
         As for `rank_probabilities`.
     k
-        How many are the best: 1 to the number of categories.
+        Number of places: 1 to the number of categories.
     among
         As for `rank_probabilities`.
 
@@ -96,25 +100,25 @@ def probability_best(draws: DrawsLike, k: int = 1, among: Labels | None = None) 
     >>> luce.probability_best([[[0.5, 0.3, 0.2], [0.6, 0.2, 0.2]]], k=2).values
     array([1.  , 0.75, 0.25])
     """
-    x = read_labelled(draws, among)
+    x = DrawsView.of(draws, among)
     n = x.n_categories
     if not isinstance(k, (int, np.integer)) or isinstance(k, bool) or not 1 <= k <= n:
         raise DataError(f"k = {k!r} was given; a whole number from 1 to {n} is needed.")
     return x.labelled(best(x, int(k)), ("category",), "probability_best")
 
 
-def expected_ranks(draws: DrawsLike, interval: float = 0.9, among: Labels | None = None) -> Dataset:
-    """Mean rank of each category, its standard deviation and a central interval.
+def expected_ranks(draws: DrawsLike, ci_prob: float = 0.9, among: Labels | None = None) -> Dataset:
+    """Compute the mean rank of each category, its standard deviation and a central interval.
 
-    The interval's ends are ranks.  At most (1 - interval)/2 of the draws lie below `lower`, at
+    The interval's ends are ranks.  At most (1 - ci_prob)/2 of the draws lie below `lower`, at
     most as many above `upper`; a tie counts by its best rank below and by its worst above.
 
     Parameters
     ----------
     draws
         As for `rank_probabilities`.
-    interval
-        How much the interval holds at least.
+    ci_prob
+        Probability that the interval holds at least.
     among
         As for `rank_probabilities`.
 
@@ -132,11 +136,14 @@ def expected_ranks(draws: DrawsLike, interval: float = 0.9, among: Labels | None
     """
     import xarray as xr
 
-    tail = tails(interval)
-    x = read_labelled(draws, among)
-    found = rank_moments(x, tail)._asdict()
-    columns = {name: x.labelled(values, ("category",), name) for name, values in found.items()}
-    return xr.Dataset(columns, attrs={"interval": float(interval)})
+    tail = tail_of(ci_prob)
+    x = DrawsView.of(draws, among)
+    found = rank_moments(x, tail)
+    columns = {
+        name: x.labelled(getattr(found, name), ("category",), name)
+        for name in ("mean", "sd", "lower", "upper")
+    }
+    return xr.Dataset(columns, attrs={"ci_prob": float(ci_prob)})
 
 
 def expected_order(draws: DrawsLike, among: Labels | None = None) -> list[Label]:
@@ -158,22 +165,22 @@ def expected_order(draws: DrawsLike, among: Labels | None = None) -> list[Label]
     >>> luce.answers.expected_order([[[0.2, 0.3, 0.5], [0.2, 0.2, 0.6]]], among=[0, 1])
     [1, 0]
     """
-    x = read_labelled(draws, among)
+    x = DrawsView.of(draws, among)
     return [x.categories[int(i)] for i in _order(x)]
 
 
 def tie_groups(
     draws: DrawsLike, probability: float = 0.95, among: Labels | None = None
 ) -> list[list[Label]]:
-    """Group neighbours in the order that the draws cannot tell from the first of their group.
+    """Group neighbours in the expected order that cannot be told from their group's leader.
 
     Walk down `expected_order`.  The first category leads the first group.  Each next category c
     is compared with the leader l of the current group: where
 
         P(p_l > p_c) + P(p_l = p_c) / 2  >=  probability,
 
-    c is told apart, and leads a new group; otherwise it joins.  So within a group nobody is told
-    apart from its leader, and each leader is told apart from the one before; members of
+    c is told apart, and leads a new group; otherwise c joins.  Within a group nobody is told apart
+    from its leader, and each leader is told apart from the leader before; other members of
     neighbouring groups need not be.
 
     Parameters
@@ -181,7 +188,7 @@ def tie_groups(
     draws
         As for `rank_probabilities`.
     probability
-        How sure to be that the leader is the larger, above 1/2 and at most 1.
+        Probability required that the leader is the larger, above 1/2 and at most 1.
     among
         As for `rank_probabilities`.
 
@@ -198,7 +205,7 @@ def tie_groups(
         raise DataError(
             f"probability = {probability!r} was given; a number above 0.5 and at most 1 is needed."
         )
-    x = read_labelled(draws, among)
+    x = DrawsView.of(draws, among)
     groups: list[list[Label]] = []
     leading = np.empty(0)
     for i in _order(x):
@@ -211,8 +218,8 @@ def tie_groups(
     return groups
 
 
-def best(x: LabelledDraws, k: int) -> FloatArray:
-    """Probability of each category to be among the best k."""
+def best(x: DrawsView, k: int) -> FloatArray:
+    """Compute the probability of each category to be among the best k."""
     n = x.n_categories
     total = np.zeros(n)
     for chain, rows in x.blocks(n):
@@ -225,8 +232,11 @@ def best(x: LabelledDraws, k: int) -> FloatArray:
     return total / x.n_draws
 
 
-def best_in_draws(x: LabelledDraws, k: int, i: int) -> FloatArray:
-    """Whether category i is among the best k, (chain, draw); a tie for the last is drawn by lot."""
+def best_in_draws(x: DrawsView, k: int, i: int) -> FloatArray:
+    """Compute the probability that category i is among the best k in each draw, (chain, draw).
+
+    It is 0 or 1 but for ties for the last place, which is then given by lot.
+    """
     out = np.empty(x.values.shape[:2])
     for chain, rows in x.blocks(x.n_categories):
         values = x.values[chain, rows]
@@ -236,15 +246,23 @@ def best_in_draws(x: LabelledDraws, k: int, i: int) -> FloatArray:
     return out
 
 
-def rank_moments(x: LabelledDraws, tail: float) -> RankMoments:
-    """Mean, standard deviation and interval of the ranks, at a quarter of the draws' memory."""
+def rank_moments(x: DrawsView, tail: float) -> RankMoments:
+    """Compute moments of the ranks; needs a quarter of the draws' memory.
+
+    Parameters
+    ----------
+    x
+        The draws.
+    tail
+        Probability that may lie beyond each end of the interval.
+    """
     n, total = x.n_categories, x.n_draws
     kind = np.uint16 if n < 1 << 16 else np.uint32
     bests = np.empty((total, n), kind)
     worsts = bests  # the same table until there is a tie
-    sums, squares = np.zeros(n), np.zeros(n)
+    sums, squares, first_places = np.zeros((3, n))
     start = 0
-    for chain, rows in x.blocks(n):
+    for chain, rows in x.blocks(8 * n):  # eight arrays of a block's size at once
         order, first, last = _sorted(x.values[chain, rows])
         here = slice(start, start + len(order))
         start += len(order)
@@ -254,24 +272,32 @@ def rank_moments(x: LabelledDraws, tail: float) -> RankMoments:
         if worsts is not bests:
             np.put_along_axis(worsts[here], order, (last + 1).astype(kind), axis=1)
         low, high = bests[here].astype(np.float64), worsts[here].astype(np.float64)
-        middle = (low + high) / 2
+        middle, level = (low + high) / 2, high - low + 1
         sums += middle.sum(axis=0)
-        # The variance of a rank that is any of low..high.
-        squares += (middle**2 + ((high - low + 1) ** 2 - 1) / 12).sum(axis=0)
+        # A tie over `level` ranks has the variance (level² - 1) / 12 of a uniform rank.
+        squares += (middle**2 + (level**2 - 1) / 12).sum(axis=0)
+        first_places += ((low == 1) / level).sum(axis=0)
     mean = sums / total
     sd = np.sqrt(np.maximum(squares / total - mean**2, 0.0))
+    lower, upper = _rank_interval(x, bests, worsts, tail)
+    return RankMoments(mean, sd, lower, upper, first_places / total)
+
+
+def _rank_interval(
+    x: DrawsView, bests: IntArray, worsts: IntArray, tail: float
+) -> tuple[IntArray, IntArray]:
+    """Find the innermost ranks with at most `tail` of the draws beyond each."""
+    n, total = x.n_categories, x.n_draws
     beyond = min(int(tail * total + 1e-9), (total - 1) // 2)
-    lower, upper = np.empty(n, np.int64), np.empty(n, np.int64)
-    step = max(1, BLOCK // total)
-    for begin in range(0, n, step):
-        some = slice(begin, begin + step)
+    lower, upper = np.empty((2, n), np.int64)
+    for some in x.category_blocks():
         lower[some] = np.partition(bests[:, some].T, beyond, axis=1)[:, beyond]
         upper[some] = np.partition(worsts[:, some].T, total - 1 - beyond, axis=1)[:, -1 - beyond]
-    return RankMoments(mean, sd, lower, upper)
+    return lower, upper
 
 
-def _order(x: LabelledDraws) -> IntArray:
-    """Categories by their expected rank."""
+def _order(x: DrawsView) -> IntArray:
+    """Sort category numbers by expected rank, best first."""
     sums = np.zeros(x.n_categories)
     for chain, rows in x.blocks(x.n_categories):
         order, first, last = _sorted(x.values[chain, rows])
@@ -282,7 +308,7 @@ def _order(x: LabelledDraws) -> IntArray:
 
 
 def _sorted(values: FloatArray) -> tuple[IntArray, IntArray, IntArray]:
-    """Categories from the largest value down, and the first and last place (from 0) of each tie."""
+    """Sort categories, largest value first; give the first and last place (from 0) of ties."""
     order = np.argsort(-values, axis=1)
     ordered = np.take_along_axis(values, order, axis=1)
     n = values.shape[1]

@@ -1,6 +1,6 @@
-"""The same draws on the scales people ask for: shares, log odds, Elo; and their intervals.
+"""Put draws on other scales: shares, log odds, Elo; and summarise them by intervals.
 
-Everything is computed from logarithms where the draws have them, so probabilities too small for a
+All are computed from logarithms where the draws have them, so that probabilities too small for a
 double are no trouble.
 """
 
@@ -12,18 +12,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from luce._types import FloatArray, IntArray, Label, Labels
-from luce.answers.given import read_draws
-from luce.answers.view import LabelledDraws, read_labelled, tails
-from luce.counts.labels import as_mapping, some
+from luce.answers.view import DrawsView, tail_of
+from luce.counts.labels import as_mapping, label_array, some
 from luce.errors import DataError
 
 if TYPE_CHECKING:
     from xarray import DataArray, Dataset, DataTree
 
-    from luce.answers.given import DrawsLike
+    from luce.answers.view import DrawsLike
 
 _SAMPLE = ("chain", "draw")
-# A factor of 10 in odds is worth 400 points of Elo.
+# Elo points by which odds grow e-fold: 400 points are odds of 10 to 1.
 _ELO = 400 / np.log(10)
 
 
@@ -32,16 +31,16 @@ def shares(
     among: Labels | None = None,
     groups: Mapping[str, Labels] | None = None,
 ) -> DataArray:
-    """Shares of choice when only some categories are on offer: p_i / p(among), draw by draw.
+    """Compute shares of choice among the categories on offer, p_i / p(among), draw by draw.
 
     Parameters
     ----------
     draws
-        What `Posterior.sample` returned, or an array of shape (chain, draw, category).
+        A run of `Posterior.sample`, or an array of shape (chain, draw, category).
     among
         The labels on offer; all unless given.
     groups
-        Maps names to labels among them: then the shares of each group, added up.
+        Maps names of groups to labels on offer: the shares within each group are then added up.
 
     Returns
     -------
@@ -59,7 +58,7 @@ def shares(
     array([[[0.7, 0.3],
             [0.4, 0.6]]])
     """
-    x = read_labelled(draws)
+    x = DrawsView.of(draws)
     offered = x.numbers(among, "among")
     values = np.empty((*x.values.shape[:2], len(offered)))
     for chain, rows in x.blocks(len(offered)):
@@ -71,17 +70,19 @@ def shares(
     return x.labelled(values @ weights, (*_SAMPLE, "group"), "shares", group=names)
 
 
-def log_odds(draws: DrawsLike, reference: Label = "mean", among: Labels | None = None) -> DataArray:
-    """Log odds of each category against one of them: log(p_i / p_reference), draw by draw.
+def log_odds(
+    draws: DrawsLike, reference: Label | None = None, among: Labels | None = None
+) -> DataArray:
+    """Compute log odds of each category against a reference, log(p_i / p_ref), draw by draw.
 
     Parameters
     ----------
     draws
         As for `shares`.
     reference
-        A label; or "mean", unless that is a label: then the mean of all log p_i is subtracted.
+        A label; or None to subtract the mean of all log p_i.
     among
-        These categories only, the mean being theirs: without ties and home advantage, say.
+        Keep these categories only, the mean being theirs: without ties and home advantage, say.
 
     Returns
     -------
@@ -94,17 +95,17 @@ def log_odds(draws: DrawsLike, reference: Label = "mean", among: Labels | None =
     >>> luce.log_odds([[[0.25, 0.25, 0.5]]], reference=0).values.round(3)
     array([[[0.   , 0.   , 0.693]]])
     """
-    x = read_labelled(draws, among)
+    x = DrawsView.of(draws, among)
     return x.labelled(_log_odds(x, reference), (*_SAMPLE, "category"), "log_odds")
 
 
 def elo(
     draws: DrawsLike,
-    reference: Label = "mean",
+    reference: Label | None = None,
     at: float = 1500.0,
     among: Labels | None = None,
 ) -> DataArray:
-    """Elo ratings: at + 400 / ln(10) · log(p_i / p_reference), draw by draw.
+    """Compute Elo ratings, at + 400 / ln(10) · log(p_i / p_ref), draw by draw.
 
     A difference of 400 points is odds of 10 to 1.
 
@@ -132,20 +133,20 @@ def elo(
     """
     if not isinstance(at, (int, float, np.number)) or not np.isfinite(at):
         raise DataError(f"at = {at!r} was given; a finite number is needed.")
-    x = read_labelled(draws, among)
+    x = DrawsView.of(draws, among)
     return x.labelled(float(at) + _ELO * _log_odds(x, reference), (*_SAMPLE, "category"), "elo")
 
 
-def intervals(array: DataArray | DataTree, interval: float = 0.9) -> Dataset:
-    """Mean, standard deviation and central interval over all chains and draws.
+def intervals(array: DataArray | DataTree | DrawsView, ci_prob: float = 0.9) -> Dataset:
+    """Compute mean, standard deviation and central interval over all chains and draws.
 
     Parameters
     ----------
     array
-        A named array with dimensions chain and draw, among any others: what `shares`, `elo` and
-        the like return; or draws themselves.
-    interval
-        The probability of the interval, between 0 and 1.
+        A DataArray with dimensions chain and draw, among any others, such as `shares` and `elo`
+        return; or draws themselves.
+    ci_prob
+        Probability of the interval, between 0 and 1.
 
     Returns
     -------
@@ -163,9 +164,10 @@ def intervals(array: DataArray | DataTree, interval: float = 0.9) -> Dataset:
     """
     import xarray as xr
 
-    tail = tails(interval)
-    if isinstance(array, xr.DataTree):
-        array = read_draws(array)
+    tail = tail_of(ci_prob)
+    if isinstance(array, (xr.DataTree, DrawsView)):
+        view = DrawsView.of(array)
+        array = view.labelled(view.probabilities, (*_SAMPLE, "category"), "probabilities")
     if not isinstance(array, xr.DataArray) or not set(_SAMPLE) <= set(array.dims):
         given = getattr(array, "dims", type(array).__name__)
         raise DataError(f"a DataArray with dimensions chain and draw is needed; {given} was given.")
@@ -182,14 +184,13 @@ def intervals(array: DataArray | DataTree, interval: float = 0.9) -> Dataset:
     }
     coords = {k: v for k, v in array.coords.items() if not set(v.dims) & set(_SAMPLE)}
     return xr.Dataset(
-        {name: (rest, v) for name, v in found.items()}, coords, {"interval": float(interval)}
+        {name: (rest, v) for name, v in found.items()}, coords, {"ci_prob": float(ci_prob)}
     )
 
 
-def _log_odds(x: LabelledDraws, reference: Label) -> FloatArray:
-    number = None  # the mean of all, unless that is a label
-    if not isinstance(reference, str) or reference != "mean" or "mean" in x.categories.index:
-        number = x.number(reference, "reference")
+def _log_odds(x: DrawsView, reference: Label | None) -> FloatArray:
+    """Subtract the reference's log probability, or the mean one, from all; (chain, draw, i)."""
+    number = None if reference is None else x.number(reference, "reference")
     out = np.empty(x.values.shape)
     for chain, rows in x.blocks(x.n_categories):
         logs = x.logs(chain, rows)
@@ -201,9 +202,9 @@ def _log_odds(x: LabelledDraws, reference: Label) -> FloatArray:
 
 
 def _read_groups(
-    x: LabelledDraws, offered: IntArray, groups: Mapping[str, Labels]
+    x: DrawsView, offered: IntArray, groups: Mapping[str, Labels]
 ) -> tuple[Any, FloatArray]:
-    """Names of the groups, and which of the offered categories each holds."""
+    """Read names of groups, and a 0/1 matrix of the offered categories that each holds."""
     groups = as_mapping(groups)
     if not isinstance(groups, Mapping) or not groups:
         raise DataError(f"groups must map names to labels; {groups!r} was given.")
@@ -219,6 +220,4 @@ def _read_groups(
                 f"{stranger!r} in groups[{name!r}] is not on offer; `among` holds {on_offer}."
             )
         weights[place[numbers], g] = 1.0
-    names = np.empty(len(groups), object)
-    names[:] = list(groups)
-    return (names.astype(str) if all(isinstance(k, str) for k in groups) else names), weights
+    return label_array(list(groups)), weights

@@ -1,7 +1,8 @@
-"""What the draws say, category by category, as a table."""
+"""Summarise draws in a table: one row per category, and one per parameter."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -9,22 +10,33 @@ import numpy as np
 import numpy.typing as npt
 
 from luce._types import BoolArray, Label, Labels
-from luce.answers.diagnostics import ess, mcse, rhat
-from luce.answers.given import read_draws
-from luce.answers.ranks import best, rank_moments
-from luce.answers.view import read_labelled, tails
+from luce.answers.diagnostics import Mixing, mixing_of
+from luce.answers.ranks import rank_moments
+from luce.answers.view import DrawsView, tail_of
 from luce.counts.comparability import prior_only
 from luce.counts.labels import some
-from luce.errors import DataError, MethodError
+from luce.errors import DataError
 from luce.page.words import escaped
 
 if TYPE_CHECKING:
-    from luce.answers.given import DrawsLike
+    from luce.answers.view import DrawsLike
     from luce.counts.counts import ConditionalCounts
 
+Columns = dict[str, npt.NDArray[Any]]
 
-_BACKENDS = ("pandas", "polars")
-_FORMATS = {"ess": ",.0f", "rhat": ".3f", "p_best": ".3f", "rank": ".2f"}
+# Arrays of the size of the draws that diagnostics hold at once.
+_COPIES = 8
+
+# How columns are printed; others have four digits.
+_FORMATS = {
+    "ess_bulk": ",.0f",
+    "ess_tail": ",.0f",
+    "r_hat": ".3f",
+    "p_best": ".3f",
+    "rank": ".2f",
+    "rank_lb": ".0f",
+    "rank_ub": ".0f",
+}
 
 
 class Summary:
@@ -38,11 +50,22 @@ class Summary:
         The labels.
     columns
         Maps a column's name to its values, shape (n_categories,).
+    parameters
+        The same of the parameters beside the probabilities, such as a drawn concentration: their
+        names stand in place of categories, and there are no ranks.  None if there are none.
     """
 
-    def __init__(self, categories: list[Label], columns: dict[str, npt.NDArray[Any]]) -> None:
+    def __init__(
+        self,
+        categories: list[Label],
+        columns: Columns,
+        parameters: Summary | None = None,
+        heading: str = "category",
+    ) -> None:
         self.categories = categories
         self.columns = columns
+        self.parameters = parameters
+        self._heading = heading
 
     def __getitem__(self, column: str) -> npt.NDArray[Any]:
         return self.columns[column]
@@ -56,23 +79,16 @@ class Summary:
         return self.to_html()
 
     def to_text(self, most: int = 40) -> str:
-        """Lay the table out as text, at most `most` rows of it."""
-        head, rows = self._cells(most)
-        widths = [max(len(r[j]) for r in [head, *rows]) for j in range(len(head))]
-        lines = [
-            "  ".join(
-                [
-                    r[0].ljust(widths[0]),
-                    *(x.rjust(w) for x, w in zip(r[1:], widths[1:], strict=True)),
-                ]
-            )
-            for r in [head, *rows]
-        ]
-        return "\n".join([*lines, *self._closing(most)])
+        """Lay the table out as text, at most `most` rows of categories."""
+        head, *rows = table = self._cells(most)
+        widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+        lines = [_line(row, widths) for row in (head, *rows)]
+        below = ["", self.parameters.to_text(most)] if self.parameters else []
+        return "\n".join([*lines, *self._closing(most), *below])
 
     def to_html(self, most: int = 40) -> str:
-        """Lay the table out as HTML, at most `most` rows of it; labels are only ever text."""
-        head, rows = self._cells(most)
+        """Lay the table out as HTML, at most `most` rows of categories; labels are escaped."""
+        head, *rows = self._cells(most)
         names = "".join(f'<th scope="col">{escaped(name)}</th>' for name in head)
         body = "\n".join(
             f'<tr><th scope="row">{escaped(r[0])}</th>'
@@ -81,50 +97,66 @@ class Summary:
             for r in rows
         )
         table = f"<table>\n<thead><tr>{names}</tr></thead>\n<tbody>\n{body}\n</tbody>\n</table>"
-        return "\n".join([table, *(f"<p>{escaped(line)}</p>" for line in self._closing(most))])
+        closing = [f"<p>{escaped(line)}</p>" for line in self._closing(most)]
+        below = [self.parameters.to_html(most)] if self.parameters else []
+        return "\n".join([table, *closing, *below])
 
-    def to_frame(self, backend: str = "pandas") -> Any:
-        """Turn the table into a data frame, all rows of it.
+    def to_pandas(self) -> Any:
+        """Make a pandas data frame of all rows, the labels as index.
 
-        Parameters
-        ----------
-        backend
-            "pandas", with the labels as index, or "polars", with a column `category`.
+        Where there are parameters they follow the categories, without ranks, and a column `role`
+        tells which is which.
 
         Examples
         --------
-        >>> frame = Summary(["a", "b"], {"mean": np.array([0.25, 0.75])}).to_frame()
+        >>> frame = Summary(["a", "b"], {"mean": np.array([0.25, 0.75])}).to_pandas()
         >>> float(frame.loc["b", "mean"])
         0.75
         """
-        if backend not in _BACKENDS:
-            raise MethodError(f"backend = {backend!r} was given; {some(_BACKENDS)} are possible.")
-        try:
-            frames = import_module(backend)
-        except ModuleNotFoundError:
-            raise ModuleNotFoundError(
-                f"{backend} is not installed; `pip install {backend}`, or take the columns as "
-                "arrays: summary.columns."
-            ) from None
-        if backend == "pandas":
-            labels = np.empty(len(self.categories), object)
-            labels[:] = self.categories
-            # Labels that are tuples stay labels; else pandas would make levels of them.
-            index = frames.Index(labels, tupleize_cols=False, name="category")
-            return frames.DataFrame(self.columns, index=index)
-        kinds = {type(label) for label in self.categories}
-        plain = len(kinds) == 1 and kinds <= {str, int, float, bool}
-        kind = None if plain else frames.Object
-        category = frames.Series("category", self.categories, dtype=kind)
-        return frames.DataFrame([category, *(frames.Series(k, v) for k, v in self.columns.items())])
+        pandas = _module("pandas")
+        labels, columns = self._rows()
+        objects = np.empty(len(labels), object)
+        objects[:] = labels
+        # Labels that are tuples stay labels; otherwise pandas would make levels of them.
+        index = pandas.Index(objects, tupleize_cols=False, name="category")
+        return pandas.DataFrame(columns, index=index)
 
-    def _cells(self, most: int) -> tuple[list[str], list[list[str]]]:
-        head = ["category", *self.columns]
-        rows = [
+    def to_polars(self) -> Any:
+        """Make a polars data frame of all rows, the labels in a column `category`.
+
+        Parameters come as in `to_pandas`.
+
+        Examples
+        --------
+        >>> frame = Summary(["a", "b"], {"mean": np.array([0.25, 0.75])}).to_polars()
+        >>> frame.columns
+        ['category', 'mean']
+        """
+        polars = _module("polars")
+        labels, columns = self._rows()
+        kinds = {type(label) for label in labels}
+        plain = len(kinds) == 1 and kinds <= {str, int, float, bool}
+        category = polars.Series("category", labels, dtype=None if plain else polars.Object)
+        return polars.DataFrame([category, *(polars.Series(k, v) for k, v in columns.items())])
+
+    def _rows(self) -> tuple[list[Label], Columns]:
+        """Put categories and parameters together, with nan where parameters have no entry."""
+        if self.parameters is None:
+            return self.categories, self.columns
+        below, n = self.parameters, len(self.parameters.categories)
+        columns: Columns = {
+            name: np.concatenate([values, below.columns.get(name, _missing(values, n))])
+            for name, values in self.columns.items()
+        }
+        columns["role"] = np.repeat(["competitor", "parameter"], [len(self.categories), n])
+        return [*self.categories, *below.categories], columns
+
+    def _cells(self, most: int) -> list[list[str]]:
+        head = [self._heading, *self.columns]
+        return [head] + [
             [str(label), *(_word(name, values[i]) for name, values in self.columns.items())]
             for i, label in enumerate(self.categories[:most])
         ]
-        return head, rows
 
     def _closing(self, most: int) -> list[str]:
         left = len(self.categories) - most
@@ -133,28 +165,30 @@ class Summary:
 
 def summary(
     draws: DrawsLike,
-    interval: float = 0.9,
+    ci_prob: float = 0.9,
     *,
     counts: ConditionalCounts | None = None,
     among: Labels | None = None,
     sort: bool = False,
 ) -> Summary:
-    """Summarise draws category by category.
+    """Summarise draws category by category, and parameters below.
+
+    Columns are named as in ArviZ's summary; [Output](../output.md#summary) has them in a table.
 
     Parameters
     ----------
     draws
-        What `Posterior.sample` returned, or anything else `luce.answers.diagnostics` reads: a DataTree
-        with ``posterior["probabilities"]``, or an array of shape (chain, draw, category).
-    interval
-        The probability of the intervals, between 0 and 1.
+        A run of `Posterior.sample` or `HDPTransitions.fit`, or an array of shape
+        (chain, draw, category).  Each variable is read once.
+    ci_prob
+        Probability of the central intervals, between 0 and 1.
     counts
-        The data.  If given, a column `prior_only` marks the categories it says nothing about.
+        The data.  If given, a column `prior_only` marks categories without data.
     among
-        These categories only, ranked as if the others did not take part; probabilities stay what
-        they are among all.
+        Keep these categories only, ranked as if the others did not take part; probabilities stay
+        those among all.
     sort
-        Largest mean first?  Otherwise rows stay in stored order.
+        Put the largest mean first; otherwise rows stay in stored order.
 
     Examples
     --------
@@ -164,40 +198,52 @@ def summary(
     >>> table["mean"].round(1)
     array([0.3, 0.4, 0.2])
     """
-    tail = tails(interval)
-    x = read_labelled(draws, among)
-    labels = list(x.categories)
-    variable = read_draws(draws)
-    if among is not None:
-        known = variable["category"].to_numpy().tolist()
-        variable = variable[:, :, [known.index(label) for label in labels]]
-    p = variable.to_numpy()
-    low, high = np.quantile(p, [tail, 1 - tail], axis=(0, 1))
-    below, above = (f"{round(100 * x, 10):.12g}%" for x in (tail, 1 - tail))
-    ranks = rank_moments(x, tail)
-    columns: dict[str, npt.NDArray[Any]] = {
-        "mean": p.mean(axis=(0, 1)),
-        "sd": p.std(axis=(0, 1)),
-        below: low,
-        above: high,
-        "p_best": best(x, 1),
+    tail = tail_of(ci_prob)
+    view = DrawsView.of(draws, among)
+    moments, mixing = _moments(view, ci_prob, tail)
+    ranks = rank_moments(view, tail)
+    columns = {
+        **moments,
+        "p_best": ranks.best,
         "rank": ranks.mean,
-        f"rank_{below}": ranks.lower,
-        f"rank_{above}": ranks.upper,
-        "ess": ess(variable).to_numpy(),
-        "rhat": rhat(variable).to_numpy(),
-        "mcse": mcse(variable).to_numpy(),
+        "rank_lb": ranks.lower,
+        "rank_ub": ranks.upper,
+        **mixing,
     }
+    labels = list(view.categories)
     if counts is not None:
         columns["prior_only"] = _marks(labels, counts)
     if sort:
-        order = np.argsort(-p.mean(axis=(0, 1)), kind="stable")
+        order = np.argsort(-columns["mean"], kind="stable")
         labels = [labels[int(i)] for i in order]
         columns = {name: values[order] for name, values in columns.items()}
-    return Summary(labels, columns)
+    return Summary(labels, columns, _parameters(view, ci_prob, tail))
+
+
+def _parameters(view: DrawsView, ci_prob: float, tail: float) -> Summary | None:
+    if view.parameters is None:
+        return None
+    moments, mixing = _moments(view.parameters, ci_prob, tail)
+    return Summary(list(view.parameters.categories), moments | mixing, None, "parameter")
+
+
+def _moments(view: DrawsView, ci_prob: float, tail: float) -> tuple[Columns, Columns]:
+    """Compute mean, standard deviation, interval and diagnostics in blocks of categories."""
+    p = view.probabilities
+    ends = np.empty((2, view.n_categories))
+    mixing = Mixing(*np.empty((4, view.n_categories)))
+    for here in view.category_blocks(_COPIES):
+        x = np.ascontiguousarray(np.moveaxis(p[:, :, here], 2, 0))
+        ends[:, here] = np.quantile(x.reshape(len(x), -1), [tail, 1 - tail], axis=1)
+        for column, values in zip(mixing, mixing_of(x, ends[:, here]), strict=True):
+            column[here] = values
+    name = f"eti{round(100 * ci_prob, 10):g}"
+    moments = {"mean": p.mean(axis=(0, 1)), "sd": p.std(axis=(0, 1))}
+    return {**moments, f"{name}_lb": ends[0], f"{name}_ub": ends[1]}, mixing._asdict()
 
 
 def _marks(labels: list[Label], counts: ConditionalCounts) -> BoolArray:
+    """Mark categories that the data says nothing about."""
     unknown = set(prior_only(counts))
     if not set(labels) <= set(counts.categories):
         raise DataError(
@@ -207,9 +253,30 @@ def _marks(labels: list[Label], counts: ConditionalCounts) -> BoolArray:
     return np.array([label in unknown for label in labels], np.bool_)
 
 
+def _missing(like: npt.NDArray[Any], n: int) -> npt.NDArray[Any]:
+    """Make n missing entries: False for marks, nan for numbers."""
+    return np.zeros(n, np.bool_) if like.dtype == np.bool_ else np.full(n, np.nan)
+
+
+def _module(name: str) -> Any:
+    """Import a package of data frames, or say how to get it."""
+    try:
+        return import_module(name)
+    except ModuleNotFoundError:
+        raise ModuleNotFoundError(
+            f"{name} is not installed; `pip install {name}`, or take the columns as arrays: "
+            "summary.columns."
+        ) from None
+
+
+def _line(row: Sequence[str], widths: Sequence[int]) -> str:
+    """Align a row: its label to the left, numbers to the right."""
+    cells = [cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True)]
+    return "  ".join([row[0].ljust(widths[0]), *cells])
+
+
 def _word(column: str, value: Any) -> str:
+    """Print an entry as its column wants it."""
     if isinstance(value, (bool, np.bool_)):
         return "yes" if value else "no"
-    if column.startswith("rank_"):
-        return f"{value:.0f}"
     return f"{value:{_FORMATS.get(column, '.4g')}}"

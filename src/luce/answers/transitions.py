@@ -1,4 +1,4 @@
-"""Rows of a transition matrix, drawn one by one, put together."""
+"""Put rows of a transition matrix together that were drawn one by one."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from luce._types import Label
-from luce.answers.given import read_draws
-from luce.counts.labels import some
+from luce.answers.view import DrawsView
+from luce.counts.labels import label_array, some
 from luce.errors import DataError
 
 if TYPE_CHECKING:
     from xarray import DataArray
 
-    from luce.answers.given import DrawsLike
+    from luce.answers.view import DrawsLike
 
 
 def transition_matrix(runs: Mapping[Label, DrawsLike]) -> DataArray:
@@ -60,24 +60,21 @@ def transition_matrix(runs: Mapping[Label, DrawsLike]) -> DataArray:
             "some rows were drawn with the same seed, so that they depend on each other; give each "
             "a seed of its own."
         )
-    drawn = [read_draws(run) for run in runs.values()]
-    shapes = {row.shape[:2] for row in drawn}
+    drawn = [DrawsView.of(run) for run in runs.values()]
+    shapes = {row.probabilities.shape[:2] for row in drawn}
     if len(shapes) > 1:
         raise DataError(f"the rows differ in chains and draws: {sorted(shapes)}.")
     labels = dict.fromkeys(states)
     for row in drawn:
-        labels.update(dict.fromkeys(row["category"].to_numpy().tolist()))
+        labels.update(dict.fromkeys(row.categories))
     targets = list(labels)
     unknown = [label for label in targets if label not in runs]
     if unknown:
         raise DataError(f"some rows lead to {some(unknown)}, for which there are no draws.")
     place = {label: j for j, label in enumerate(targets)}
-    matrix = np.zeros((*drawn[0].shape[:2], len(states), len(targets)))
+    matrix = np.zeros((*shapes.pop(), len(states), len(targets)))
     for i, row in enumerate(drawn):
-        matrix[:, :, i, [place[x] for x in row["category"].to_numpy().tolist()]] = row.to_numpy()
-    names = np.empty(len(states), object)
-    names[:] = states
-    if all(isinstance(state, str) for state in states):
-        names = names.astype(str)
+        matrix[:, :, i, [place[label] for label in row.categories]] = row.probabilities
+    names = label_array(states)
     coords = {"source": ("source", names), "target": ("target", names)}
     return xr.DataArray(matrix, coords, ("chain", "draw", "source", "target"), "transitions")

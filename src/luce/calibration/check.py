@@ -1,10 +1,10 @@
-"""Simulation-based calibration: is the posterior that is drawn the posterior of this design?
+"""Simulation-based calibration: a test that draws have the posterior distribution of a design.
 
 If p is drawn from the prior, data from p, and draws from the posterior of these data, then the
-rank of p among the draws is uniform, whatever the design (Cook, Gelman and Rubin 2006; Talts,
-Betancourt, Simpson, Vehtari and Gelman 2018).  So is that of any function of p and the data.  The
-log likelihood is ranked too, because ranks of p alone cannot see some errors: draws of the prior
-pass (Modrák, Moon, Kim, Bürkner, Huurre, Faltejsková, Gelman and Vehtari 2023).
+rank of p among the draws is uniform for every design (Cook, Gelman and Rubin 2006; Talts,
+Betancourt, Simpson, Vehtari and Gelman 2018), and so is the rank of any function of p and the
+data.  The log likelihood is ranked too, because ranks of p alone cannot see some errors: draws of
+the prior pass (Modrák, Moon, Kim, Bürkner, Huurre, Faltejsková, Gelman and Vehtari 2023).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import numpy as np
 from luce._types import FloatArray, IntArray, Labels, SeedLike
 from luce.answers.rank_uniformity import p_value_of
 from luce.calibration.design import Design, Prior, Recorder, quantity_names
-from luce.calibration.replications import Replication, Replicator
+from luce.calibration.replications import NearlyIndependent, Replication, Replicator
 from luce.counts.counts import ConditionalCounts
 from luce.counts.labels import label_array, plural
 from luce.errors import ConvergenceWarning, MethodError, warn_user
@@ -32,13 +32,13 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from xarray import Dataset
 
-# A share of replications whose chains did not mix, above which ranks say nothing about a sampler.
+# Share of replications with chains that did not mix, above which a warning is given.
 _FEW = 0.01
 
 
 @dataclass(frozen=True, eq=False)
 class CalibrationCheck:
-    """Ranks of truths among draws, and whether they are uniform.
+    """Ranks of truths among draws, and the test that they are uniform.
 
     Attributes
     ----------
@@ -47,9 +47,9 @@ class CalibrationCheck:
         "log_likelihood" (replication) and, where it is drawn, "concentration" (replication).  Its
         attributes hold version, seed, method, prior and design.
     draws
-        How many nearly independent draws each truth was ranked among.
+        Number of nearly independent draws that each truth was ranked among.
     level
-        The check passes unless uniform ranks would stray as far with a probability below this.
+        The check is rejected where uniform ranks stray as far with a probability below this.
     """
 
     ranks: Dataset
@@ -58,12 +58,12 @@ class CalibrationCheck:
 
     @property
     def replications(self) -> int:
-        """How many truths were ranked."""
+        """Number of truths that were ranked."""
         return int(self.ranks.sizes["replication"])
 
     @cached_property
     def p_values(self) -> Dataset:
-        """For each quantity: the probability that uniform ranks stray as far."""
+        """Probability, for each quantity, that uniform ranks stray as far."""
 
         def of_columns(ranks: IntArray, axis: int) -> FloatArray:
             return np.apply_along_axis(p_value_of, axis, ranks, self.draws)
@@ -77,12 +77,12 @@ class CalibrationCheck:
 
     @property
     def passed(self) -> bool:
-        """Are the ranks as uniform as chance would have them?"""
+        """Is the p-value at least the level?"""
         return self.p_value >= self.level
 
     @property
     def quantities(self) -> list[str]:
-        """What was ranked, in words."""
+        """Names of the ranked quantities, in words."""
         return quantity_names(
             tuple(self.ranks["category"].values.tolist()), "concentration" in self.ranks
         )
@@ -117,16 +117,16 @@ class CalibrationCheck:
         return f"<table>\n<caption>{escaped(head)}</caption>\n<tbody>\n{body}\n</tbody>\n</table>"
 
     def plot(self, *, ax: Axes | None = None) -> Axes:
-        """Draw how far the ranks of each quantity stray, and the band they may stray in.
+        """Draw the deviation of each quantity's ranks from uniform ones, and the band allowed.
 
-        A line leaves the band if, and only if, its quantity is what the check is rejected for.
+        A line leaves the band if, and only if, the check is rejected because of its quantity.
         """
-        from luce.plots.rank_curves import rank_curves
+        from luce.plots.checks import rank_curves
 
-        return rank_curves(self._columns, self.quantities, self.draws, self.level, ax=ax)
+        return rank_curves(self.columns, self.quantities, self.draws, self.level, ax=ax)
 
     @cached_property
-    def _columns(self) -> IntArray:
+    def columns(self) -> IntArray:
         """All ranks, shape (replication, quantity), in the order of `quantities`."""
         parts = [self.ranks["probabilities"].values, self.ranks["log_likelihood"].values[:, None]]
         if "concentration" in self.ranks:
@@ -151,6 +151,8 @@ def check_calibration(
     reduce: bool = True,
     level: float = 0.01,
     categories: int | Labels | None = None,
+    warmup: int = 500,
+    most_thin: int = 512,
     seed: SeedLike = None,
     progress: bool = True,
 ) -> CalibrationCheck:
@@ -162,25 +164,31 @@ def check_calibration(
     Parameters
     ----------
     design
-        What you plan to observe, or have observed: counts whose sets and totals are kept, while
-        their outcomes are drawn anew.  Or a function of a NumPy generator and a dict from labels
-        to probabilities that returns counts: for grouped outcomes, for rankings, whose sets
-        depend on who was first, for anything.
+        Counts that were or will be observed: their sets and totals are kept, while their outcomes
+        are drawn anew.  Or a function of a NumPy generator and a dict from labels to
+        probabilities that returns counts: for grouped outcomes, for rankings, whose sets depend on
+        who was first, or for any other way to record data.
     concentration
         The prior, as in `Posterior`: a number, one for each category, a `Gamma`, or a
         `DirichletProcess` whose base has all the labels.
     replications
-        How many; with more, smaller errors show.
+        Number of replications; more of them show smaller errors.
     draws
-        To rank each truth among.  Of Markov chains they are spaced until nearly independent.
+        Draws that each truth is ranked among.  Those of Markov chains are spaced until they are
+        nearly independent.
     method, reduce
         As in `Posterior.sample`.
     level
-        Probability of rejecting a sampler that is right, at most.
+        Largest probability of rejecting a right sampler.
     categories
         The labels, where the design is a function.
+    warmup
+        Sweeps that each Markov chain discards first; as many as `Posterior.sample` discards before
+        1,000 draws.
+    most_thin
+        Sweeps between draws beyond which a chain counts as not mixing.
     seed
-        The same seed gives the same ranks.
+        Equal seeds give equal ranks.
     progress
         Show a bar for anything longer than two seconds?
 
@@ -192,8 +200,8 @@ def check_calibration(
     Warns
     -----
     ConvergenceWarning
-        Where chains did not mix in more than 1% of the replications: then a rejection tells of
-        slow chains, not of wrong ones.
+        Where chains did not mix in more than 1 % of the replications: a rejection then means that
+        chains are slow, not that they are wrong.
 
     Examples
     --------
@@ -205,11 +213,13 @@ def check_calibration(
     """
     check_whole("replications", replications, 1)
     check_whole("draws", draws, 1)
+    check_whole("warmup", warmup, 0)
+    check_whole("most_thin", most_thin, 1)
     if not isinstance(level, (float, int)) or not 0 < level < 1:
         raise MethodError(f"level = {level!r}; a number between 0 and 1 is needed.")
-    plan = Design(design, categories, concentration)
+    given = Design(design, categories, concentration)
     entropy = Settings(draws=draws, chains=1, seed=seed).seed_sequence()
-    replicate = Replicator(plan, draws, method, reduce)
+    replicate = Replicator(given, NearlyIndependent(draws, method, reduce, warmup, most_thin))
     announce_compilation()
     found: list[Replication] = []
     with ProgressBar(replications, progress) as bar:
@@ -218,25 +228,26 @@ def check_calibration(
             bar.update(len(found), "calibrating")
     stuck = sum(not each.mixed for each in found)
     if stuck > _FEW * replications:
-        warn_user(ConvergenceWarning(
+        message = (
             f"in {stuck:,} of {replications:,} replications the chains did not mix, so their ranks "
             "need not be uniform even if the sampler is right. Leave method='auto', or take "
             "another one."
-        ))  # fmt: skip
-    return CalibrationCheck(_dataset(plan, found, entropy), draws, float(level))
+        )
+        warn_user(ConvergenceWarning(message))
+    return CalibrationCheck(_dataset(given, found, entropy), draws, float(level))
 
 
-def _dataset(plan: Design, found: list[Replication], seed: np.random.SeedSequence) -> Dataset:
-    """Ranks with their labels, and where they come from."""
+def _dataset(design: Design, found: list[Replication], seed: np.random.SeedSequence) -> Dataset:
+    """Return the ranks with their labels, and their origin as attributes."""
     import xarray as xr
 
     ranks = np.array([each.ranks for each in found])
-    n = len(plan.labels)
+    n = len(design.labels)
     variables: dict[str, Any] = {
         "probabilities": (("replication", "category"), ranks[:, :n]),
         "log_likelihood": ("replication", ranks[:, n]),
     }
-    if plan.prior.hyperprior is not None:
+    if design.prior.hyperprior is not None:
         variables["concentration"] = ("replication", ranks[:, n + 1])
     used = Counter(each.method for each in found).most_common()
     attributes = {
@@ -246,12 +257,12 @@ def _dataset(plan: Design, found: list[Replication], seed: np.random.SeedSequenc
             name if len(used) == 1 else f"{name} ({times:,})" for name, times in used
         ),
         "seed": str(seed.entropy),
-        "prior": plan.prior_words,
-        "design": plan.words,
+        "prior": design.prior_words,
+        "design": design.words,
         "largest_thin": max(each.thin for each in found),
         "unmixed_replications": sum(not each.mixed for each in found),
     }
     if seed.spawn_key:
         attributes["seed_spawn_key"] = list(seed.spawn_key)
-    index = {"category": label_array(plan.prior.counts.categories)}
+    index = {"category": label_array(design.prior.counts.categories)}
     return xr.Dataset(variables, index, attributes)

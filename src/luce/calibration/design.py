@@ -1,4 +1,4 @@
-"""Truths of the prior, and the data that a design would record of them."""
+"""Designs: they draw truths from the prior and simulate the data recorded of them."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from luce.counts.comparability import unconditional
 from luce.counts.counts import ConditionalCounts
 from luce.counts.family import describe_set
 from luce.counts.labels import plural
-from luce.errors import DataError
 from luce.counts.likelihood import set_probabilities
+from luce.errors import DataError
 from luce.model.model import Model
 from luce.model.priors import DirichletProcess, Gamma
 
@@ -24,22 +24,22 @@ if TYPE_CHECKING:
 Prior: TypeAlias = Concentration | Gamma | DirichletProcess
 Recorder: TypeAlias = Callable[[np.random.Generator, Mapping[Any, float]], ConditionalCounts]
 
-# Whole numbers up to here are exact as doubles.
+# Largest number up to which all whole numbers are exact as doubles.
 _LARGEST = 2.0**53
-# Sums of probabilities above this have all their digits; below, logarithms are added.
+# Sums of probabilities below this may have lost digits; they are computed from logarithms.
 _SMALLEST = 1e-290
 
 
 @dataclass(frozen=True)
 class Truth:
-    """One draw of the prior: log probabilities, and the concentration where it is drawn too."""
+    """A draw of the prior: log probabilities, and the concentration or None where it is fixed."""
 
     log_p: FloatArray
     concentration: float | None
 
 
 class Design:
-    """What will be observed, and the prior.
+    """A design and a prior: draws truths, and records data of them.
 
     Parameters
     ----------
@@ -85,7 +85,7 @@ class Design:
         """Draw from the prior."""
         shape, hyperprior, a = self.prior.concentration, self.prior.hyperprior, None
         if hyperprior is not None:
-            # Not 0, and not so small that logarithms of its probabilities overflow.
+            # Keep it above 0, and large enough that log probabilities do not overflow.
             a = max(float(rng.gamma(hyperprior.shape)) / hyperprior.rate, 1e-300)
             shape = shape * (a / hyperprior.mean)
         # log G(a) = log G(a + 1) + log(U) / a stays finite where G(a) underflows.
@@ -93,7 +93,7 @@ class Design:
         return Truth(logs - np.logaddexp.reduce(logs), a)
 
     def record(self, rng: np.random.Generator, truth: Truth) -> ConditionalCounts:
-        """Simulate the data."""
+        """Simulate the data that the design records of a truth."""
         if self._trials is not None:
             return self._redrawn(rng, truth, self._trials)
         p = np.exp(truth.log_p)
@@ -113,7 +113,7 @@ class Design:
     def _redrawn(
         self, rng: np.random.Generator, truth: Truth, trials: list[tuple[IntArray, int]]
     ) -> ConditionalCounts:
-        """The same sets and totals with new outcomes."""
+        """Return counts with the same sets and totals, and new outcomes."""
         new = np.zeros(len(truth.log_p))
         for members, total in trials:
             logs = truth.log_p[members]
@@ -124,7 +124,7 @@ class Design:
 
 
 def _trials_of(counts: ConditionalCounts) -> list[tuple[IntArray, int]]:
-    """Members and number of outcomes of each set; all categories last."""
+    """List the members and the outcomes of each set; the set of all categories comes last."""
     family, labels = counts.sets, counts.categories
     grouped = np.flatnonzero(family.exponent > 0)
     if len(grouped):
@@ -148,7 +148,7 @@ def _trials_of(counts: ConditionalCounts) -> list[tuple[IntArray, int]]:
 
 
 def log_likelihoods(log_p: FloatArray, counts: ConditionalCounts) -> FloatArray:
-    """Log likelihood, shape (...), from logarithms of shape (..., category)."""
+    """Return the log likelihood, shape (...), of log probabilities of shape (..., category)."""
     family, n = counts.sets, counts.category_counts
     seen = np.flatnonzero(n)
     out = np.asarray(log_p[..., seen] @ n[seen])
@@ -164,6 +164,6 @@ def log_likelihoods(log_p: FloatArray, counts: ConditionalCounts) -> FloatArray:
 
 
 def quantity_names(labels: tuple[Label, ...] | range, drawn: bool) -> list[str]:
-    """What is ranked, in words."""
+    """Name the ranked quantities in words."""
     own = ["the concentration"] if drawn else []
     return [*(f"p of {label!r}" for label in labels), "the log likelihood", *own]

@@ -1,13 +1,12 @@
 """One replication: a truth, its data, and its ranks among nearly independent draws.
 
 Ranks are uniform if truth and draws are exchangeable, so the draws must be independent of each
-other.  Exact draws and those of rejection are.  Of Markov chains four are run from separate starts
-and four draws are made for each that is ranked; if all quantities together say that two of the
-four are worth less than an independent one, the chains go on with twice the sweeps between draws,
-and what was drawn so far is one more warm-up.  The next replication starts with as many, or with
-half as many where these were enough at once.  Of the last 4 L draws every fourth is ranked among:
-their correlation is then below 0.02 where it decays geometrically.  The rule looks at draws alone,
-never at the truth.
+other.  Exact draws and those of rejection are.  For L draws of Markov chains, four chains with
+starts of their own make L draws each.  If the smallest effective sample size of all quantities is
+below 2 L, the chains go on with twice the sweeps between draws, and the draws made so far count as
+warm-up.  The next replication starts with the same spacing, or with half of it where it was enough
+at once.  Every fourth of the last 4 L draws is ranked among: their correlation is below 0.02 where
+it decays geometrically.  The rule looks at draws alone, never at the truth.
 """
 
 from __future__ import annotations
@@ -28,20 +27,14 @@ from luce.sampling.memory import Memory
 from luce.sampling.plan import PosteriorPlan
 from luce.sampling.settings import Settings
 
-# Draws made for each that is ranked, and chains that make them.
+# Draws made for each draw that is ranked among, and the chains that make them.
 _SPARE = 4
 _CHAINS = 4
-
-# As many sweeps are discarded as `Posterior.sample` discards before 1,000 draws.
-_WARMUP = 500
-
-# Sweeps between draws, beyond which a chain is said not to mix.
-_MOST_THIN = 2**9
 
 
 @dataclass(frozen=True)
 class Replication:
-    """What one replication found: ranks, the method's name, sweeps a draw, whether that did."""
+    """The ranks of one replication, the method, the sweeps between draws, and if these sufficed."""
 
     ranks: IntArray
     method: str
@@ -50,14 +43,13 @@ class Replication:
 
 
 class Replicator:
-    """Makes replications; what does not change from one to the next is worked out once."""
+    """Makes replications of a design, each with a seed of its own."""
 
-    def __init__(self, design: Design, draws: int, method: str, reduce: bool) -> None:
-        self._design = design
-        self._drawer = NearlyIndependent(draws, method, reduce)
+    def __init__(self, design: Design, drawer: NearlyIndependent) -> None:
+        self._design, self._drawer = design, drawer
 
     def __call__(self, seed: np.random.SeedSequence) -> Replication:
-        """Draw a truth, simulate its data, draw its posterior, and rank."""
+        """Draw a truth, simulate its data, draw their posterior, and rank the truth."""
         of_truth, of_draws = seed.spawn(2)
         rng = np.random.default_rng(of_truth)
         truth = self._design.draw_truth(rng)
@@ -71,13 +63,30 @@ class Replicator:
 
 
 class NearlyIndependent:
-    """Draws posteriors, so far apart that the draws can be ranked among."""
+    """Draws from posteriors, with enough sweeps between draws that they are nearly independent.
 
-    def __init__(self, draws: int, method: str = "auto", reduce: bool = True) -> None:
+    Parameters
+    ----------
+    draws, method, reduce
+        As in `Posterior.sample`.
+    warmup
+        Sweeps that each Markov chain discards first.
+    most_thin
+        Sweeps between draws beyond which a chain counts as not mixing.
+    """
+
+    def __init__(
+        self,
+        draws: int,
+        method: str = "auto",
+        reduce: bool = True,
+        warmup: int = 500,
+        most_thin: int = 512,
+    ) -> None:
         self._settings = Settings(
             draws=draws,
             chains=_CHAINS,
-            warmup=_WARMUP,
+            warmup=warmup,
             seed=0,
             method=method,
             reduce=reduce,
@@ -85,20 +94,21 @@ class NearlyIndependent:
             progress=False,
             log_probabilities=True,
         )
+        self._most_thin = most_thin
         self._found: tuple[tuple[object, ...], Structure] | None = None
-        self._thin = 1  # sweeps between draws that the next replication starts with
+        self._thin = 1  # sweeps between draws at the start of the next replication
 
     def __call__(
         self, data: Model, seed: np.random.SeedSequence
     ) -> tuple[FloatArray, str, int, bool]:
-        """Draw log probabilities, log likelihood and, where it is drawn, log concentration.
+        """Draw log probabilities, log likelihood and, where it is random, log concentration.
 
         Returns
         -------
         draws
             Shape (draw, quantity).
         method, thin, mixed
-            How they were drawn, the sweeps between two draws, and whether these are enough.
+            The method's name, the sweeps between draws, and whether these were enough.
         """
         counts = data.counts
         model = Model(counts, data.prior, self._structure_of(counts))
@@ -118,9 +128,9 @@ class NearlyIndependent:
             draws, thin = plan.settings.draws, plan.settings.thin
             if plan.independent:
                 return values[0], plan.choice.name, 1, True
-            # Four chains of L draws each are 4 L draws; half of these must be worth one each.
+            # Four chains of L draws are 4 L draws; their effective size must be half of that.
             mixed = worst_ess(values) >= _SPARE * draws / 2
-            if mixed or thin >= _MOST_THIN:
+            if mixed or thin >= self._most_thin:
                 self._thin = thin if thin > self._thin else max(1, thin // 2)
                 spaced = values.reshape(-1, values.shape[2])[_SPARE - 1 :: _SPARE]
                 return spaced, plan.choice.name, thin, mixed
@@ -129,7 +139,7 @@ class NearlyIndependent:
                 chain.start_over(plan.sweeping)
 
     def _structure_of(self, counts: ConditionalCounts) -> Structure:
-        """Take sets apart, unless they are those of the replication before, with their powers."""
+        """Return the structure of the sets, kept from the last replication where they are equal."""
         n, *arrays = fields(counts.sets)
         key = n, *(array.tobytes() for array in arrays)
         if self._found is None or self._found[0] != key:
@@ -138,7 +148,7 @@ class NearlyIndependent:
 
 
 def _quantities(sink: Memory, counts: ConditionalCounts) -> FloatArray:
-    """Return log probabilities, log likelihood and log concentration, (chain, draw, quantity)."""
+    """Stack log probabilities, log likelihood and log concentration as (chain, draw, quantity)."""
     log_p = sink.arrays["posterior/log_probabilities"]
     parts = [log_p, log_likelihoods(log_p, counts)[..., None]]
     if "posterior/concentration" in sink.arrays:

@@ -109,7 +109,7 @@ def _different(block: int, n: int, other: int, n_other: int) -> DataError:
 
 
 def _problem(counts: ConditionalCounts) -> tuple[Problem, Any]:
-    from luce.kernels.grouped import split_space
+    from luce.kernels.grouped_outcomes import split_space
     from luce.kernels.problem import make_problem
 
     f = counts.sets

@@ -217,10 +217,10 @@ class ConditionalCounts:
         ------
         DataError
             When the data does not tell how many outcomes lie in L: a group is partly in L, or the
-            counts were read as totals (from exponents, by most readers, or from a file of draws)
-            and not the set of each outcome.  Counts made by `observe`, `observe_group`,
-            `observe_ranking` and sums of such counts remember these sets.  Equal counts may
-            therefore be restricted to different ones.
+            counts are totals (of exponents, of a saved run, or sent by another process) without
+            the set of each outcome.  Counts made by `observe`, `observe_group`, `observe_ranking`
+            and readers, and sums of such counts, remember these sets.  Equal counts may therefore
+            be restricted to different ones.
 
         Examples
         --------

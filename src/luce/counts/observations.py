@@ -238,8 +238,8 @@ def _restricted_totals(categories: Categories, entry: Entry, place: IntArray, n:
         raise DataError(
             f"how many outcomes lie among the {plural(n, 'label')} is not known: these counts "
             f"hold totals, such as {words}, and not the set that each outcome was recorded in. "
-            "Leave the other labels out of the rows before they are read, or enter the outcomes "
-            "with observe, observe_group and observe_ranking, which remember their sets."
+            "Restrict the counts that were read or observed before they are saved, sent or turned "
+            "into exponents: those remember the sets."
         )
     kept = np.flatnonzero(place >= 0)
     exponent = np.where(split | (inner.sizes == sets.sizes), sets.exponent, 0.0)

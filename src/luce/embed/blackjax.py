@@ -1,4 +1,4 @@
-"""A kernel in BlackJAX's form: `init` and `step`, to be put beside kernels for other variables."""
+"""A kernel in BlackJAX's form, `init` and `step`, for use beside kernels of other variables."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from luce.embed.waiting_times_jax import floored_log, sweep, term_sets
 
 
 class State(NamedTuple):
-    """Where a chain is: p as the logarithms of its entries, which do not underflow."""
+    """The state of a chain: log p, which does not underflow where p would."""
 
     log_probabilities: Any
 
@@ -23,7 +23,7 @@ class State(NamedTuple):
 
 
 class Info(NamedTuple):
-    """What a step drew on its way: log u_t (-inf where m_t = 0) and log Λ."""
+    """The auxiliary variables of a step: log u_t (-inf where m_t = 0) and log Λ."""
 
     log_waiting_times: Any
     log_total: Any

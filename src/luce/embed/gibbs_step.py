@@ -1,9 +1,9 @@
-"""One Gibbs step for somebody else's sampler: compiled once for a family of sets.
+"""One Gibbs step for another sampler's loop: sets are packed once, counts come with each call.
 
 density(p)  proportional to  prod_i p_i^(a_i + n_i - 1) * prod_t p(S_t)^(-m_t)
 
 a_i    concentration
-n_i    outcomes of category i, whatever they were conditioned on
+n_i    outcomes of category i, over all terms and those conditioned on nothing
 S_t    the set of term t
 m_t    outcomes conditioned on S_t
 """
@@ -18,15 +18,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from luce._types import BoolArray, FloatArray, IntArray, Label, Labels, WordArray
+from luce.counts.canonical import canonical
 from luce.counts.counts import ConditionalCounts
-from luce.counts.family import SetFamily
+from luce.counts.family import SetFamily, fields, single_sets
 from luce.counts.labels import Categories, plural
-from luce.embed.step_input import explain, explain_shapes, plain
-from luce.embed.step_sets import pack_sets, read_sets
 from luce.errors import DataError
 from luce.sampling.progress import announce_compilation
 
-# Probabilities below this are taken for it where a step must be made in logarithms.
+# Least probability that a step in logarithms starts from.
 _LEAST = 1e-300
 
 Counts = ArrayLike | tuple[ArrayLike, ArrayLike]
@@ -76,11 +75,11 @@ class GibbsStep:
         without: Iterable[Labels] = (),
     ) -> None:
         labels = Categories(categories)
-        self._prepare(labels, read_sets(labels, within, without))
+        self._prepare(labels, _read_sets(labels, within, without))
 
     @classmethod
     def of(cls, counts: ConditionalCounts) -> GibbsStep:
-        """Make a step for the sets of some data; its terms are ``counts.sets``, in that order.
+        """Make a step for the sets of the data; its terms are ``counts.sets``, in that order.
 
         Examples
         --------
@@ -89,18 +88,23 @@ class GibbsStep:
         >>> step.totals(counts)
         (array([0., 2., 0.]), array([2.]))
         """
+        step = cls._of_family(counts.categories, counts.sets)
+        step.totals(counts)  # refuses grouped outcomes
+        return step
+
+    @classmethod
+    def _of_family(cls, labels: Labels, family: SetFamily) -> GibbsStep:
+        """Make a step for sets that are read already; also rebuilds a pickled step."""
         step = cls.__new__(cls)
-        step._prepare(Categories(counts.categories), counts.sets)
-        step.totals(counts)  # says so if outcomes are grouped
+        step._prepare(Categories(labels), family)
         return step
 
     def _prepare(self, labels: Categories, family: SetFamily) -> None:
-        from luce.kernels.changing_counts import NEEDS_LOGS, sweep
-        from luce.kernels.table_totals import add_up
+        from luce.kernels.changing_counts import NEEDS_LOGS, sum_outcomes, sweep
 
         announce_compilation()
-        self._labels, self._family, self._arrays = labels, family, pack_sets(family)
-        self._sweep, self._add_up, self._needs_logs = sweep, add_up, NEEDS_LOGS
+        self._labels, self._family, self._arrays = labels, family, _pack_sets(family)
+        self._sweep, self._add_up, self._needs_logs = sweep, sum_outcomes, NEEDS_LOGS
         self._n, self._n_terms = len(labels), family.n_sets
         self._term = {words.tobytes(): t for t, words in enumerate(family.signatures)}
 
@@ -111,7 +115,7 @@ class GibbsStep:
 
     @property
     def n_terms(self) -> int:
-        """How many terms there are."""
+        """Number of terms."""
         return self._n_terms
 
     @cached_property
@@ -133,18 +137,18 @@ class GibbsStep:
 
     @property
     def compiled(self) -> Callable[..., int]:
-        """What a call runs, for compiled code of your own.
+        """The compiled function behind a call, for numba code of your own.
 
         ``compiled(bits, arrays, probabilities, category_totals, term_totals, concentration, out,
         None)`` puts the new probabilities into `out`, which may be `probabilities` itself, and
-        returns 0, or the number of what is wrong in `luce.kernels.changing_counts`.  All arrays are
-        flat; `concentration` may have length 1.  With True for None, logarithms go in and come out.
+        returns 0 or an error code of `luce.kernels.changing_counts`.  All arrays are flat;
+        `concentration` may have length 1.  With True for None, logarithms go in and come out.
         """
         return self._sweep
 
     @staticmethod
     def bits(rng: np.random.Generator) -> WordArray:
-        """Draw the state of a generator for `compiled`: four words.
+        """Draw the generator's state for `compiled`: four words of 64 bits.
 
         Examples
         --------
@@ -167,7 +171,7 @@ class GibbsStep:
         return f"GibbsStep({n}, {plural(self._n_terms, 'term')})"
 
     def __reduce__(self) -> tuple[object, ...]:
-        return _rebuilt, (self._labels.labels, self._family)
+        return GibbsStep._of_family, (self._labels.labels, self._family)
 
     def totals(self, counts: ConditionalCounts) -> tuple[FloatArray, FloatArray]:
         """Read off n_i and m_t from data whose sets are among this step's.
@@ -175,7 +179,7 @@ class GibbsStep:
         Returns
         -------
         category_totals, term_totals
-            What a call takes as `counts`.
+            The pair that a call takes as `counts`.
         """
         family, totals = counts.sets, np.zeros(self._n_terms)
         if tuple(counts.categories) != tuple(self.categories):
@@ -202,7 +206,7 @@ class GibbsStep:
         Parameters
         ----------
         rng
-            Four words are drawn from it; the same state of it gives the same step.
+            Four words are drawn from it; equal states give equal steps.
         probabilities
             Shape (n,), or (..., n) for many steps at once, each with counts of its own.
         counts
@@ -227,7 +231,7 @@ class GibbsStep:
             code = self._sweep(bits, self._arrays, logs, *given, new, True)
             np.exp(new, out=new)
         if code:
-            raise DataError(explain(code, flat, *given))
+            raise DataError(_explain(code, flat, *given))
         return out
 
     def log_step(
@@ -237,7 +241,7 @@ class GibbsStep:
         counts: Counts,
         concentration: ArrayLike,
     ) -> FloatArray:
-        """Draw new log probabilities, given the present ones: for concentrations however small.
+        """Draw new log probabilities, given the present ones; for concentrations of any size.
 
         Examples
         --------
@@ -250,20 +254,20 @@ class GibbsStep:
         out, flat = np.empty(p.shape), p.reshape(-1)
         code = self._sweep(self.bits(rng), self._arrays, flat, *given, out.reshape(-1), True)
         if code:
-            raise DataError(explain(code, np.exp(flat), *given))
+            raise DataError(_explain(code, np.exp(flat), *given))
         return out
 
     def _read(
         self, probabilities: ArrayLike, counts: Counts, concentration: ArrayLike
     ) -> tuple[FloatArray, tuple[FloatArray, FloatArray, FloatArray]]:
-        """Read what a call is given: probabilities as they are, the rest flat."""
-        p = plain(probabilities, "probabilities")
-        a = plain(concentration, "concentration")
+        """Check a call's arguments; return probabilities in their shape and the rest flat."""
+        p = _plain(probabilities, "probabilities")
+        a = _plain(concentration, "concentration")
         if type(counts) is tuple:
             by_category, by_term = counts
-            n, m = plain(by_category, "category totals"), plain(by_term, "term totals")
+            n, m = _plain(by_category, "category totals"), _plain(by_term, "term totals")
         else:
-            n, m = self._add_table(plain(cast(ArrayLike, counts), "counts"), p.shape[:-1])
+            n, m = self._add_table(_plain(cast(ArrayLike, counts), "counts"), p.shape[:-1])
         if (
             p.shape[-1:] == (self._n,)
             and n.shape == p.shape
@@ -273,10 +277,10 @@ class GibbsStep:
             if p.ndim == 1 == a.ndim:
                 return p, (n, m, a)
             return p, (n.reshape(-1), m.reshape(-1), a.reshape(-1))
-        raise DataError(explain_shapes(p.shape, n.shape, m.shape, a.shape, self._n, self._n_terms))
+        raise DataError(_explain_shapes(p.shape, n.shape, m.shape, a.shape, self._n, self._n_terms))
 
     def _add_table(self, table: FloatArray, rows: tuple[int, ...]) -> tuple[FloatArray, FloatArray]:
-        """Totals by category and by term."""
+        """Add up a table of outcomes into totals by category and by term."""
         if table.shape != (*rows, self._n_terms, self._n):
             raise DataError(
                 f"counts of shape {table.shape} were given; {(*rows, self._n_terms, self._n)} is "
@@ -293,7 +297,115 @@ class GibbsStep:
         return n, m
 
 
-def _rebuilt(labels: Sequence[Label], family: SetFamily) -> GibbsStep:
-    step = GibbsStep.__new__(GibbsStep)
-    step._prepare(Categories(labels), family)
-    return step
+# -- sets -----------------------------------------------------------------------------------------
+
+
+def _read_sets(
+    labels: Categories, within: Iterable[Labels], without: Iterable[Labels]
+) -> SetFamily:
+    """Read the terms' sets: those given by members, then those given by categories left out."""
+    inside = [labels.numbers(s, f"within[{t}]") for t, s in enumerate(_lists(within, "within"))]
+    outside = [labels.numbers(s, f"without[{t}]") for t, s in enumerate(_lists(without, "without"))]
+    for t, members in enumerate(inside):
+        if len(members) == 0:
+            raise DataError(f"within[{t}] is empty: some category must be able to occur.")
+    for t, members in enumerate(outside):
+        if len(members) == len(labels):
+            raise DataError(
+                f"without[{t}] names every category: some category must be able to occur."
+            )
+    kinds = [False] * len(inside) + [True] * len(outside)
+    return single_sets(len(labels), inside + outside, kinds, [-1.0] * len(kinds))
+
+
+def _pack_sets(family: SetFamily) -> IntArray:
+    """Merge and nest the sets; pack them, and the set of each term, into one array for kernels."""
+    from luce.kernels.changing_counts import NO_SET, pack
+    from luce.kernels.problem import make_problem
+
+    n, n_terms = family.n, family.n_sets
+    stored, _ = canonical(n, [SetFamily(*fields(family)[:-1], np.full(n_terms, -1.0))])
+    # Sets are numbered by their exponents, so that `make_problem` returns the numbers reordered.
+    numbers = -np.arange(1.0, stored.n_sets + 1)
+    problem = make_problem(*fields(stored)[1:-1], numbers, np.ones(n), 1.0)
+    place = np.empty(stored.n_sets, np.int64)
+    place[problem.waits.astype(np.int64) - 1] = np.arange(stored.n_sets)
+    number = {words.tobytes(): int(place[k]) for k, words in enumerate(stored.signatures)}
+    set_of_term = np.empty(n_terms, np.int64)
+    for t, words in enumerate(family.signatures):
+        alone = family.sizes[t] == 1 and n > 1
+        lacking = NO_SET - 1 - int(family.set_members(t)[0]) if alone else NO_SET
+        set_of_term[t] = number.get(words.tobytes(), lacking)
+    return pack(problem, set_of_term)
+
+
+def _lists(given: Iterable[Labels], what: str) -> list[Labels]:
+    """Return the terms' lists of labels, or refuse a value that is not iterable."""
+    try:
+        return list(given)
+    except TypeError:
+        raise DataError(
+            f"{what} must be a list of lists of labels, one for each term; {given!r} was given."
+        ) from None
+
+
+# -- arguments, and errors in words ---------------------------------------------------------------
+
+
+def _plain(given: ArrayLike, what: str) -> FloatArray:
+    """Return numbers as kernels take them: contiguous, writable doubles; copied only if needed."""
+    try:
+        array = np.asarray(given, np.float64)
+    except (TypeError, ValueError):
+        raise DataError(f"{what} must be numbers; {given!r} was given.") from None
+    return array if array.flags.carray else np.array(array, order="C")
+
+
+def _explain_shapes(
+    p: tuple[int, ...],
+    category_totals: tuple[int, ...],
+    term_totals: tuple[int, ...],
+    concentration: tuple[int, ...],
+    n: int,
+    n_terms: int,
+) -> str:
+    """Say which shape is wrong, and which is needed."""
+    if p[-1:] != (n,):
+        return f"probabilities of shape {p} were given; (..., {n}) is needed, one row a step."
+    rows = p[:-1]
+    if category_totals != p:
+        return f"totals by category have shape {category_totals}; {p} is needed."
+    if term_totals != (*rows, n_terms):
+        return f"totals by term have shape {term_totals}; {(*rows, n_terms)} is needed."
+    return (
+        f"concentration has shape {concentration}; one number, {n} of them, or as many as there "
+        f"are probabilities are needed."
+    )
+
+
+def _explain(
+    code: int,
+    p: FloatArray,
+    category_totals: FloatArray,
+    term_totals: FloatArray,
+    concentration: FloatArray,
+) -> str:
+    """Say in words why the kernel returned an error code."""
+    from luce.kernels import changing_counts as kernel
+
+    if code == kernel.BAD_CONCENTRATION:
+        worst = concentration[np.argmin(np.isfinite(concentration) & (concentration > 0))]
+        return f"a concentration is {worst:g}; all must be positive and finite."
+    if code == kernel.BAD_COUNTS:
+        both = np.concatenate([category_totals, term_totals])
+        worst = both[np.argmin(np.isfinite(both) & (both >= 0))]
+        return f"a count is {worst:g}; all must be finite and none negative."
+    if code == kernel.TOO_FEW:
+        return (
+            "more outcomes are conditioned on sets than there are outcomes: the totals by term "
+            "add up to more than those by category. Each outcome counts in its category too."
+        )
+    return (
+        "probabilities must be positive and add up to 1 in every row; the least is "
+        f"{p.min():.3g}. Divide by their sum first."
+    )

@@ -2,8 +2,8 @@
 
     p ~ Dirichlet(a(θ)),  counts | p,  θ ~ anything
 
-`HMCGibbs` moves θ by NUTS given p; the function made here draws p given θ by a waiting-time step,
-which leaves the posterior of p given θ invariant.
+`HMCGibbs` moves θ by NUTS given p; the function that `gibbs_fn` returns draws p given θ by a
+waiting-time step, which leaves the posterior of p given θ invariant.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ def gibbs_fn(
     Returns
     -------
     function
-        ``(rng_key, gibbs_sites, hmc_sites) -> {site: new probabilities}``.  It knows the counts:
-        the model may leave their likelihood out, or state it.
+        ``(rng_key, gibbs_sites, hmc_sites) -> {site: new probabilities}``.  The counts enter here:
+        the model may state their likelihood or leave it out.
     """
     sets = term_sets(step)
 
@@ -53,7 +53,7 @@ def gibbs_fn(
         a = concentration(others) if callable(concentration) else concentration
         drawn = sweep(rng_key, floored_log(gibbs_sites[site]), given, a, sets)
         p = jnp.exp(drawn.log_probabilities)
-        # NUTS needs log p of this: no zeros.
+        # NUTS takes the logarithm of p, so p must not be 0.
         return {site: jnp.maximum(p, jnp.finfo(p.dtype).tiny)}
 
     return draw

@@ -4,7 +4,7 @@
 
 NUTS moves θ given p; this step method draws p given θ by a waiting-time step, which leaves the
 posterior of p given θ invariant.  PyMC holds p as y with p_i = exp(y_i) / Σ exp(y) and Σ y = 0, the
-last y left out: log p is read off it and written back, so that nothing underflows.
+last y left out; log p is computed from y and written back to y, so that nothing underflows.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ class WaitingTimes(BlockedStep):  # type: ignore[misc]  # PyMC's class has no ty
     Parameters
     ----------
     vars
-        The Dirichlet variable, of shape (n,) or (..., n): or a list with it alone.
+        The Dirichlet variable, of shape (n,) or (..., n), or a list of one such variable.
     step
         The sets.
     counts
         Outcomes by term and category, or the tuple of their totals by category and by term, as
-        numbers or as expressions of other variables of the model.  The step method knows them: the
-        model may leave their likelihood out, or state it.
+        numbers or as expressions of other variables of the model.  They enter here: the model may
+        state their likelihood or leave it out.
     model, rng, blocked, initial_point, compile_kwargs
         As for any step method of PyMC.
     """
@@ -75,27 +75,32 @@ class WaitingTimes(BlockedStep):  # type: ignore[misc]  # PyMC's class has no ty
         (concentration,) = variable.owner.op.dist_params(variable.owner)
         wanted = [concentration, *map(pt.as_tensor, given)]
         self._evaluate = model.compile_fn(
-            model.replace_rvs_by_values(wanted), inputs=model.value_vars, point_fn=True,
-            on_unused_input="ignore", **(compile_kwargs or {}),
-        )  # fmt: skip
+            model.replace_rvs_by_values(wanted),
+            inputs=model.value_vars,
+            point_fn=True,
+            on_unused_input="ignore",
+            **(compile_kwargs or {}),
+        )
 
     def step(self, point: dict[str, Any]) -> tuple[dict[str, Any], list[dict[str, Any]]]:
         """Replace the variable's value in a point of the model."""
         concentration, *given = self._evaluate(point)
         counts = tuple(given) if len(given) == 2 else given[0]
         log_p = self._log_probabilities(np.asarray(point[self._name], np.float64))
-        # PyMC gives one row for all as a matrix of one row.
+        # PyMC gives a concentration common to all rows as a matrix of one row.
         concentration = np.broadcast_to(concentration, log_p.shape)
         new = self._step.log_step(self.rng, log_p, counts, concentration)
         return {**point, self._name: self._value(new)}, [{}]
 
     def _log_probabilities(self, value: FloatArray) -> FloatArray:
+        """Return log p of PyMC's value of the variable."""
         if not self._is_transformed:
             return np.log(np.maximum(value, np.finfo(np.float64).tiny))
         y = np.concatenate([value, -value.sum(axis=-1, keepdims=True)], axis=-1)
         return np.asarray(y - np.logaddexp.reduce(y, axis=-1, keepdims=True))
 
     def _value(self, log_p: FloatArray) -> FloatArray:
+        """Return PyMC's value of the variable for log p."""
         if not self._is_transformed:
             return np.exp(log_p)
         return np.asarray((log_p - log_p.mean(axis=-1, keepdims=True))[..., :-1])

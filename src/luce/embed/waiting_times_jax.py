@@ -1,4 +1,4 @@
-"""The waiting-time step in jax.numpy: traceable, without callbacks, in logarithms throughout.
+"""The waiting-time step in jax.numpy: traceable, without callbacks, in logarithms.
 
 Λ ~ Gamma(A),   u_t ~ Gamma(m_t) / p(S_t),   p_i ∝ Gamma(c_i) / (Λ + Σ_{t ∋ i} u_t)
 
@@ -20,7 +20,7 @@ from luce._types import BoolArray
 from luce.embed.gibbs_step import GibbsStep
 from luce.errors import DataError
 
-Array = Any  # jax's own arrays, and the tracers that stand for them
+Array = Any  # a jax array or tracer
 
 
 class TermSets(NamedTuple):
@@ -31,9 +31,9 @@ class TermSets(NamedTuple):
     inside
         Is the category in the set?
     partial
-        Does the set lack some category?  One that holds them all says nothing.
+        Does the set lack some category?  A set of all categories carries no information.
     alone
-        Is the category all there is in the set?  Then an outcome says nothing either.
+        Is the category the only one in the set?  Then its outcomes carry no information.
     """
 
     inside: BoolArray
@@ -42,7 +42,7 @@ class TermSets(NamedTuple):
 
 
 class Sweep(NamedTuple):
-    """What a step draws: new log p, log u_t (-inf where m_t = 0) and log Λ."""
+    """The draws of one step: new log p, log u_t (-inf where m_t = 0) and log Λ."""
 
     log_probabilities: Array
     log_waiting_times: Array
@@ -50,7 +50,7 @@ class Sweep(NamedTuple):
 
 
 def term_sets(step: GibbsStep) -> TermSets:
-    """Read off the sets of a step."""
+    """Return the sets of a step as matrices."""
     inside = step.inside
     size, n = inside.sum(axis=1), inside.shape[1]
     alone = inside & (size[:, None] == 1) & (n > 1)
@@ -58,7 +58,7 @@ def term_sets(step: GibbsStep) -> TermSets:
 
 
 def totals_of(counts: Any) -> tuple[Array, Array]:
-    """Totals by category and by term, of a table by term and category or as given in a tuple."""
+    """Return totals by category and by term, from a table of outcomes or from the pair itself."""
     if isinstance(counts, tuple):
         return jnp.asarray(counts[0]), jnp.asarray(counts[1])
     table = jnp.asarray(counts)
@@ -66,7 +66,7 @@ def totals_of(counts: Any) -> tuple[Array, Array]:
 
 
 def floored_log(probabilities: Array) -> Array:
-    """Log p, of the least positive number where p has underflowed to 0."""
+    """Return log p, with p raised to the least positive number where it has underflowed to 0."""
     p = jnp.asarray(probabilities)
     return jnp.log(jnp.maximum(p, jnp.finfo(p.dtype).tiny))
 
@@ -85,7 +85,7 @@ def sweep(key: Array, log_p: Array, counts: Any, concentration: Array, sets: Ter
     concentration
         Positive: a number, or of shape (n,).
     sets
-        Of the terms.
+        The terms' sets, from `term_sets`.
     """
     log_p = jnp.asarray(log_p)
     wanted, given = sets.inside.shape, tuple(x.shape for x in totals_of(counts))
@@ -113,7 +113,7 @@ def sweep(key: Array, log_p: Array, counts: Any, concentration: Array, sets: Ter
 
 
 def _over(logs: Array, where: BoolArray, axis: int) -> Array:
-    """Log of a sum of exponentials over part of a matrix; -inf where there is no part."""
+    """Return the log of a sum of exponentials over the entries `where`; -inf over none."""
     if 0 in where.shape:
         return jnp.full(np.delete(where.shape, axis), -jnp.inf)
     return logsumexp(jnp.where(where, logs, -jnp.inf), axis=axis)

@@ -35,6 +35,7 @@ from luce.estimates.densities import (
 )
 from luce.estimates.estimate import Estimate
 from luce.model.exact import log_evidence_around
+from luce.model.model import Model
 from luce.model.shapes import ModuleShapes
 from luce.sampling.convergence import ess_of_mean
 from luce.sampling.laplace import MOST_DENSE
@@ -62,13 +63,7 @@ _MOST_ERRORS = 4.0
 LogHeights = Callable[["Problem", FloatArray], FloatArray]
 
 
-def log_evidence(
-    shapes: ModuleShapes,
-    concentration: FloatArray,
-    remainder: int | None,
-    settings: Settings,
-    method: str,
-) -> Estimate:
+def log_evidence(model: Model, settings: Settings, method: str) -> Estimate:
     """Estimate the log evidence, in closed form where there are no cores.
 
     The evidence is the integral of the likelihood, without multinomial coefficients, times the
@@ -76,14 +71,14 @@ def log_evidence(
     """
     if method not in METHODS:
         raise MethodError(f"method = {method!r}; choose one of {', '.join(METHODS)}.")
-    around = log_evidence_around(shapes, concentration, remainder)
-    cores = shapes.structure.cores
+    shapes, cores = model.shapes, model.structure.cores
+    around = log_evidence_around(shapes, model.concentration, model.remainder)
     if not cores:
         return Estimate(around, 0.0, "exact")
     if method == "exact":
         raise NotExactError(
             f"the evidence has a closed form only where the sets nest, but here: "
-            f'{shapes.structure!r} Use method="auto", which estimates it from draws.',
+            f'{model.structure!r} Use method="auto", which estimates it from draws.',
             cores=len(cores),
         )
     require_within_reach(max(core.n_atoms for core in cores))

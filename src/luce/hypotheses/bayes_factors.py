@@ -70,32 +70,31 @@ def bayes_factor(a: Posterior | Estimate, b: Posterior | Estimate, **options: An
     >>> luce.bayes_factor(luce.Posterior(counts, 1000.0), luce.Posterior(counts, 1.0))
     0.6578873478 (log -0.4187215662, exact)
     """
-    if isinstance(a, Posterior) and isinstance(b, Posterior):
-        _require_same_size(a.counts.n_outcomes, b.counts.n_outcomes)
-    one, other = (_evidence_of(model, options) for model in (a, b))
+    _require_comparable(a, b)
+    one, other = (
+        model.log_evidence(**options) if isinstance(model, Posterior) else model for model in (a, b)
+    )
     error = float(np.hypot(one.standard_error, other.standard_error))
     methods = " and ".join(dict.fromkeys((one.method, other.method)))
     log_factor = Estimate(float(one) - float(other), error, methods, {"a": one, "b": other})
     return BayesFactor.of_log(log_factor)
 
 
-def _require_same_size(ours: float, theirs: float) -> None:
-    if abs(ours - theirs) > 1e-9 * max(ours, theirs):
-        raise DataError(
-            f"the two posteriors are not of the same data: one has {ours:g} outcomes, the "
-            f"other {theirs:g}. Evidences compare models of one and the same data."
-        )
-
-
-def _evidence_of(model: Posterior | Estimate, options: dict[str, Any]) -> Estimate:
-    if isinstance(model, Posterior):
-        return model.log_evidence(**options)
-    if not isinstance(model, Estimate):
-        raise DataError(
-            "a Bayes factor compares two posteriors, or what log_evidence() gave for them; "
-            f"{type(model).__name__} was given."
-        )
-    return model
+def _require_comparable(a: object, b: object) -> None:
+    """Refuse anything but posteriors and evidences, and posteriors of data of different size."""
+    for model in (a, b):
+        if not isinstance(model, Posterior | Estimate):
+            raise DataError(
+                "a Bayes factor compares two posteriors, or what log_evidence() gave for them; "
+                f"{type(model).__name__} was given."
+            )
+    if isinstance(a, Posterior) and isinstance(b, Posterior):
+        ours, theirs = a.counts.n_outcomes, b.counts.n_outcomes
+        if abs(ours - theirs) > 1e-9 * max(ours, theirs):
+            raise DataError(
+                f"the two posteriors are not of the same data: one has {ours:g} outcomes, the "
+                f"other {theirs:g}. Evidences compare models of one and the same data."
+            )
 
 
 def savage_dickey(log_densities: FloatArray, log_prior: float) -> BayesFactor:

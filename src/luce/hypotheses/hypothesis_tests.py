@@ -22,7 +22,7 @@ import numpy as np
 
 from luce._types import FloatArray, IntArray, Label, Labels, SeedLike
 from luce.answers.ranks import best_in_draws
-from luce.answers.view import LabelledDraws, read_labelled
+from luce.answers.view import DrawsView
 from luce.counts.counts import ConditionalCounts
 from luce.counts.labels import Categories, read_number, some
 from luce.errors import DataError, MethodError
@@ -182,10 +182,10 @@ class _Asked:
         return Categories(self.counts.categories)
 
     @cached_property
-    def view(self) -> LabelledDraws:
+    def view(self) -> DrawsView:
         """The draws, made now if only their number was given."""
         if isinstance(self.draws, int | np.integer):
-            return read_labelled(
+            return DrawsView.of(
                 self.posterior.sample(
                     int(self.draws), chains=self.chains, seed=self.seed, progress=self.progress
                 )
@@ -196,7 +196,7 @@ class _Asked:
                 "these draws are not of this posterior: they are of other data. Give what "
                 "posterior.sample returned, or a number of draws."
             )
-        return read_labelled(self.draws)
+        return DrawsView.of(self.draws)
 
     @property
     def size(self) -> tuple[int, int]:

@@ -1,12 +1,12 @@
-"""Markov chain samplers: arrays in, arrays out.
+"""Compiled samplers and searches: arrays in, arrays out.
 
-Every kernel is called as ``advance(bits, problem, state, tuning, adapt, out, stat, space)``.  It
-makes ``len(out)`` sweeps from `state`, which it overwrites, and stores each new state in `out` and
-one number per sweep in `stat`.
+Every sampler has the signature of `Advance`, whose docstring describes the arguments for all of
+them; each kernel's own docstring adds its statistic and its tuning.  Subpackage `structure` holds
+the graph algorithms.
 """
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from luce._types import FloatArray, WordArray
 from luce.kernels import (
@@ -17,13 +17,50 @@ from luce.kernels import (
     rejection,
     waiting_times,
 )
-from luce.kernels.grouped import SplitSpace
+from luce.kernels.grouped_outcomes import SplitSpace
 from luce.kernels.problem import Problem
 
-Advance = Callable[
-    [WordArray, Problem, FloatArray, FloatArray, bool, FloatArray, FloatArray, SplitSpace | None],
-    None,
-]
+
+class Advance(Protocol):
+    """The signature of every sampling kernel."""
+
+    def __call__(
+        self,
+        bits: WordArray,
+        problem: Problem,
+        state: FloatArray,
+        tuning: FloatArray,
+        adapt: bool,
+        out: FloatArray,
+        stat: FloatArray,
+        space: SplitSpace | None,
+        /,
+    ) -> None:
+        """Make ``len(out)`` steps of one Markov chain.
+
+        Parameters
+        ----------
+        bits
+            Generator of this Markov chain alone, four words; advanced.
+        problem
+            Shapes c_i and A, exponents m_t and n_t, the sets S_t, and in `fit` what the kernel must
+            know about the posterior beforehand.
+        state
+            p, or log p in a wide problem, then the states of the kernel's `extra` parameters;
+            replaced by the last step's.
+        tuning
+            Tuning parameters, overwritten; unused by kernels without any.
+        adapt
+            Whether to adapt the tuning parameters at each step, as during warm-up.
+        out
+            Shape (draws, n + extra): receives the state after each step, extra parameters on their
+            natural scale.
+        stat
+            Shape (draws,): receives the kernel's statistic of each step.
+        space
+            Scratch for splitting grouped outcomes, or None where no outcome is grouped.  Code for
+            grouped outcomes is then not compiled.
+        """
 
 
 class Kernel(NamedTuple):
@@ -32,16 +69,18 @@ class Kernel(NamedTuple):
     Attributes
     ----------
     advance
-        Makes sweeps.
+        Function that makes the steps.
     statistic
-        What it stores in `stat`.
+        Name of the number that it stores in `stat`.
     first_tuning
-        Where `tuning` starts for a problem, if the kernel adapts it during warm-up.
+        Function that gives the initial tuning parameter of a problem, or None for a kernel that
+        does not adapt.
     independent
-        Are its draws independent of each other?
-    extra, first_extra
-        Names of further parameters: their values follow the atoms in `out`, their states follow
-        the atoms in `state`; and those states at the start.
+        Whether the draws are independent of each other.
+    extra
+        Names of parameters that are drawn besides the probabilities.
+    first_extra
+        Function that gives the initial states of the extra parameters of a problem.
     """
 
     advance: Advance
@@ -60,7 +99,7 @@ KERNELS: dict[str, Kernel] = {
     "metropolis": Kernel(metropolis.advance, "accepted", metropolis.first_tuning),
 }
 
-# Not one of those to choose from: it draws another posterior, of probabilities and concentration.
+# Not in KERNELS, since it draws another posterior: that of probabilities and concentration.
 RANDOM_CONCENTRATION = Kernel(
     random_concentration.advance,
     "log_waiting_time",

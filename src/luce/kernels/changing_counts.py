@@ -6,35 +6,40 @@
     m_S    outcomes conditioned on S
     A      Σ c_i - Σ m_S
 
-The sweep is that of `waiting_times`; only what goes in differs.  From Python each array costs about
-as much to pass as two gammas to draw, so the sets come packed in one array, and everything is flat.
+The sweep is that of `waiting_times`, with two differences for speed in calls from Python.  Passing an
+array costs about as much as drawing two gammas, so the sets are packed into one array, and all
+arrays are flat.  All gammas of a row are drawn first, in one loop that keeps the generator in
+registers; `half_sweep`, which draws while it adds, is therefore not used here.
+
+`sum_outcomes` prepares the counts where they come as tables of outcomes by term and category.
 """
 
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from luce._types import FloatArray, IntArray, WordArray
-from luce.kernels.jit import borrowed, compiled, embedded, internal, on_stack
+from luce._types import BoolArray, FloatArray, IntArray, WordArray
+from luce.kernels.jit import borrowed, compiled, embedded, internal, on_stack, reordered
 from luce.kernels.problem import SMALL_SHAPE, Problem, Wide
 from luce.kernels.random import gamma_or_log
 from luce.kernels.set_sums import LEAST, member_sums, normalise, plus, set_sums, zero
 
-# What a call returns.  For a row that is not FINE nothing has been drawn.
+# Codes that `sweep` returns.  Nothing has been drawn for the first row that is not FINE.
 FINE, WRONG_SIZE, BAD_PROBABILITIES, BAD_COUNTS, BAD_CONCENTRATION, TOO_FEW, NEEDS_LOGS = range(7)
 
-# Where the outcomes of a term go that has no stored set: nowhere if it holds every category, and
-# off those of category i, as NO_SET - 1 - i, if it holds that one alone.
+# Code, in place of a set's number, of a term without a stored set: NO_SET for the set of all
+# categories, whose outcomes have no effect, and NO_SET - 1 - i for category i alone, whose outcomes
+# are subtracted from those of the category.
 NO_SET = -1
 
-# Probabilities add up to 1, and counts to each other, within this.
+# Relative tolerance for sums of probabilities, and for counts by category against counts by term.
 _ROUNDING = 1e-6
 
-_HEADER = 8
+_HEADER = 8  # numbers in front of the packed arrays
 
 
 class Sets(NamedTuple):
-    """What sums over sets read of a `Problem`."""
+    """The fields of a `Problem` that sums over sets read."""
 
     members: IntArray
     nest_start: IntArray
@@ -51,29 +56,26 @@ class Sets(NamedTuple):
 
 
 def pack(problem: Problem, set_of_term: IntArray) -> IntArray:
-    """Put the sets of a problem, and where the outcomes of each term go, into one array.
+    """Pack the sets of a problem and the set of each term into one array.
 
     Parameters
     ----------
     problem
         The sets.
     set_of_term
-        Per term, its set in `problem`, or NO_SET and below.
+        Number in `problem` of each term's set, or NO_SET and below.
     """
-    numbers = [
-        len(problem.shape), len(set_of_term), len(problem.waits), len(problem.complement),
-        len(problem.members), problem.pairs, problem.singles, problem.lone,
-    ]  # fmt: skip
-    parts = [
-        set_of_term, problem.members, problem.nest_start, problem.complement, problem.set_start,
-        problem.set_end, problem.listed_start, problem.listed_nest, problem.listed_position,
-    ]  # fmt: skip
-    return np.concatenate([np.asarray(part, np.int64) for part in (numbers, *parts)])
+    p = problem
+    sizes = len(p.shape), len(set_of_term), len(p.waits), len(p.complement), len(p.members)
+    parts = [(*sizes, p.pairs, p.singles, p.lone), set_of_term]
+    parts += [p.members, p.nest_start, p.complement, p.set_start, p.set_end]
+    parts += [p.listed_start, p.listed_nest, p.listed_position]
+    return np.concatenate([np.asarray(part, np.int64) for part in parts])
 
 
 @embedded
 def _unpack(arrays: IntArray, wide: Wide) -> Any:
-    """Sets from what `pack` made of them; Any, for the sums ask for a whole `Problem`."""
+    """Unpack the sets; typed Any, because sums over sets are declared for a whole `Problem`."""
     n, terms, sets, nests, listed = arrays[0], arrays[1], arrays[2], arrays[3], arrays[4]
     a = _HEADER + terms
     b = a + listed
@@ -84,9 +86,19 @@ def _unpack(arrays: IntArray, wide: Wide) -> Any:
     g = f + n + 1
     h = g + listed
     return Sets(
-        arrays[a:b], arrays[b:c], arrays[c:d], arrays[d:e], arrays[e:f], arrays[f:g], arrays[g:h],
-        arrays[h : h + listed], arrays[5], arrays[6], arrays[7], wide,
-    )  # fmt: skip
+        members=arrays[a:b],
+        nest_start=arrays[b:c],
+        complement=arrays[c:d],
+        set_start=arrays[d:e],
+        set_end=arrays[e:f],
+        listed_start=arrays[f:g],
+        listed_nest=arrays[g:h],
+        listed_position=arrays[h : h + listed],
+        pairs=arrays[5],
+        singles=arrays[6],
+        lone=arrays[7],
+        wide=wide,
+    )
 
 
 @compiled
@@ -100,31 +112,31 @@ def sweep(
     out: FloatArray,
     wide: Wide,
 ) -> int:
-    """Λ ~ Gamma(A), u_S ~ Gamma(m_S) / p(S), p_i ∝ Gamma(c_i) / (Λ + Σ_{S ∋ i} u_S), row by row.
+    """Draw new probabilities by one waiting-time sweep, row by row.
 
     Parameters
     ----------
     bits
-        State of the generator, four words; advanced.
+        Generator, four words; advanced.
     arrays
         The sets, packed.
     probabilities
-        p, or log p if `wide`: rows of n, one after another.
+        p, or log p if `wide`: rows of n numbers.
     category_totals
-        Outcomes of each category: as long.
+        Outcomes of each category: rows of n numbers.
     term_totals
-        Outcomes conditioned on each term's set: rows of as many as there are terms.
+        Outcomes conditioned on each term's set: rows of one number a term.
     concentration
-        As long as `probabilities`, or one row for all, or one number for all.
+        Rows of n numbers, one row for all, or one number for all.
     out
-        The new p or log p; may be `probabilities` itself.
+        Receives the new p or log p; may be `probabilities` itself.
     wide
         True for logarithms, else None.
 
     Returns
     -------
     int
-        FINE, or what is wrong with the first row that cannot be used; those before it are done.
+        FINE, or the code of the first row that cannot be used; the rows before it are done.
     """
     arrays, concentration = borrowed(arrays), borrowed(concentration)
     probabilities, out = borrowed(probabilities), borrowed(out)
@@ -141,7 +153,7 @@ def sweep(
         and (given == rows * n or given == n or given == 1)
     ):
         return WRONG_SIZE
-    owner = np.empty(3 * n + 2 * n_sets + 1)  # one array: to make one takes as long as five gammas
+    owner = np.empty(3 * n + 2 * n_sets + 1)  # one allocation costs as much as five gammas
     space = borrowed(owner)
     gammas, own_gammas = space[: n_sets + 1 + n], space[n_sets + 1 : n_sets + 1 + n]
     rates, inside = space[n_sets + 1 + n : n_sets + 1 + 2 * n], space[n_sets + 1 + 2 * n :]
@@ -159,7 +171,7 @@ def sweep(
             code = _read_state(state, wide)
         if code != FINE:
             break
-        # The prior is added last: 1e-3 + 1e15 - 1e15 is 0.
+        # Add the prior after the counts have been subtracted: 1e-3 + 1e15 - 1e15 is 0.
         if per_row == n:
             gammas[n_sets] += prior
             for i in range(n):
@@ -181,7 +193,7 @@ def sweep(
 
 @embedded
 def _over(a: float, b: float, wide: Wide) -> float:
-    """A / b, or its logarithm; no smaller b than a state may hold."""
+    """Divide a by b, at least LEAST, or subtract their logarithms."""
     if wide is None:
         return a / max(b, LEAST)
     return a - b
@@ -189,10 +201,10 @@ def _over(a: float, b: float, wide: Wide) -> float:
 
 @embedded
 def _read_prior(concentration: FloatArray, wide: Wide) -> tuple[float, int]:
-    """Sum of the concentrations, and what is wrong with them.
+    """Return the sum of the concentrations and a code for errors in them.
 
-    No probability of a set is smaller than a gamma of its concentrations: outcomes conditioned on
-    a set are outcomes in it.  So these alone decide whether logarithms are needed.
+    The concentrations alone decide whether logarithms are needed: outcomes conditioned on a set lie
+    in it, so that p(S) is no smaller than a gamma of the concentrations in S.
     """
     prior, none, small = 0.0, False, False
     for i in range(len(concentration)):
@@ -208,7 +220,7 @@ def _read_prior(concentration: FloatArray, wide: Wide) -> tuple[float, int]:
 def _read_counts(
     arrays: IntArray, counts: FloatArray, terms: FloatArray, shapes: FloatArray
 ) -> int:
-    """Shapes m_S, then A and c_i as far as they come from counts; and what is wrong with these."""
+    """Write the counts in m_S, A and c_i, in this order; returns a code for errors in them."""
     n, n_terms, n_sets = len(counts), len(terms), arrays[2]
     wrong, seen, given = False, 0.0, 0.0
     for t in range(n_sets):
@@ -236,7 +248,7 @@ def _read_counts(
 
 @embedded
 def _read_state(state: FloatArray, wide: Wide) -> int:
-    """What is wrong with p or log p."""
+    """Return a code for errors in p or log p."""
     whole, wrong = 0.0, False
     for i in range(len(state)):
         if wide is None:
@@ -250,12 +262,55 @@ def _read_state(state: FloatArray, wide: Wide) -> int:
 
 @internal
 def _draw(bits: WordArray, shapes: FloatArray, wide: Wide) -> None:
-    """Replace shapes by gammas, or by their logarithms; where the shape is 0, by none.
-
-    All those of a row in one short loop of their own: so the generator stays in registers.
-    """
+    """Replace shapes by gammas, or by their logarithms; a shape of 0 gives 0."""
     own = on_stack(bits)
     for i in range(len(shapes)):
         shapes[i] = gamma_or_log(own, shapes[i], wide) if shapes[i] > 0.0 else zero(wide)
     for k in range(4):
         bits[k] = own[k]
+
+
+@compiled
+def sum_outcomes(
+    table: FloatArray, outside: BoolArray, category_totals: FloatArray, term_totals: FloatArray
+) -> int:
+    """Add up tables of outcomes by category and by term; all arrays are flat.
+
+    Parameters
+    ----------
+    table
+        Rows of (terms, categories): number of outcomes.
+    outside
+        One such row: whether the category is outside the term's set.
+    category_totals, term_totals
+        Receive rows of (categories,) and of (terms,).
+
+    Returns
+    -------
+    int
+        0, or 1 if there are outcomes outside the set they were conditioned on.
+    """
+    rows = len(table) // max(len(outside), 1)
+    terms, n = len(term_totals) // max(rows, 1), len(category_totals) // max(rows, 1)
+    table, category_totals = borrowed(table), borrowed(category_totals)
+    misplaced = False
+    for r in range(rows):
+        totals = category_totals[r * n : (r + 1) * n]
+        for i in range(n):
+            totals[i] = 0.0
+        for t in range(terms):
+            counts = table[(r * terms + t) * n : (r * terms + t + 1) * n]
+            term_totals[r * terms + t] = _sum(counts)
+            for i in range(n):
+                totals[i] += counts[i]
+                misplaced |= outside[t * n + i] & (counts[i] != 0.0)
+    return 1 if misplaced else 0
+
+
+@reordered
+def _sum(x: FloatArray) -> float:
+    """Add up x in any order."""
+    total = 0.0
+    for i in range(len(x)):
+        total += x[i]
+    return total

@@ -1,4 +1,4 @@
-"""The posterior in θ = log λ to second order: value, slope and curvature.
+"""Value, gradient and precision matrix of the log posterior in θ = log λ.
 
     f(θ) = Σ_i c_i θ_i - s Σ_i λ_i - Σ_t k_t log λ(S_t),          λ = exp θ,  k_t = m_t - n_t
 
@@ -7,9 +7,8 @@
 
     taken_i = λ_i (s + Σ_{t ∋ i} m_t / λ(S_t)),    given_i = λ_i Σ_{t ∋ i} n_t / λ(S_t)
 
-Λ = Σ λ_i is a gamma variable of its own (s = 1), so f is strictly concave where no outcome is
-grouped.  Where its shape A is 0, as for maximum likelihood, s = 0: f does not change with the scale
-of λ.
+The total Λ = Σ λ_i is a gamma variable of shape A (s = 1), and f is strictly concave if no outcome
+is grouped.  If A = 0, as for maximum likelihood, s = 0: f does not change with the scale of λ.
 """
 
 from typing import NamedTuple
@@ -21,21 +20,21 @@ from luce.kernels.jit import compiled, internal
 from luce.kernels.problem import Problem
 from luce.kernels.set_sums import member_sums, set_sums
 
-# A difference that is less than this of what it was taken from has lost digits.
+# A difference smaller than this fraction of its terms has lost digits.
 _CANCELLED = 1e-3
 
 
 class Place(NamedTuple):
-    """A point θ and what follows from it.
+    """A point θ, with the quantities that depend on it.
 
     Attributes
     ----------
     theta, x
-        θ and λ = exp θ; an atom at 0 has θ = -inf.
+        θ and λ = exp θ; θ = -inf for an atom of probability 0.
     sums
         λ(S_t).
     taken, given
-        As above.
+        taken_i and given_i of the module's formulas.
     weights
         Scratch, one number a set.
     """
@@ -50,7 +49,7 @@ class Place(NamedTuple):
 
 @internal
 def new_place(problem: Problem, theta: FloatArray) -> Place:
-    """Room for a point, with a copy of θ."""
+    """Allocate a point, with a copy of θ."""
     n, n_sets = len(theta), len(problem.waits)
     own, given = np.empty(n), np.empty(n)
     for i in range(n):
@@ -60,23 +59,23 @@ def new_place(problem: Problem, theta: FloatArray) -> Place:
 
 @internal
 def over_sets(problem: Problem, x: FloatArray, out: FloatArray) -> None:
-    """out_t = Σ_{i ∈ S_t} x_i; a function of its own, so that it is compiled once for all here."""
+    """Compute out_t = Σ_{i ∈ S_t} x_i; compiled once for all functions of this module."""
     set_sums(problem, x, out)
 
 
 @internal
 def over_members(problem: Problem, w: FloatArray, out: FloatArray) -> None:
-    """out_i = Σ_{t ∋ i} w_t."""
+    """Compute out_i = Σ_{t ∋ i} w_t; compiled once for all functions of this module."""
     member_sums(problem, w, False, out)
 
 
 @internal
 def look(problem: Problem, at: Place) -> float:
-    """Fill in what follows from θ; returns f(θ)."""
+    """Update all quantities that depend on θ; returns f(θ)."""
     theta, x, sums, weights = at.theta, at.x, at.sums, at.weights
     n, n_sets, grouped, nothing = len(theta), len(sums), False, False
     for i in range(n):
-        x[i] = np.exp(theta[i])  # not of math: as Python, that would refuse to overflow
+        x[i] = np.exp(theta[i])  # math.exp raises at overflow when run as Python
     over_sets(problem, x, sums)
     value, scale = 0.0, 1.0 if problem.total_shape > 0.0 else 0.0
     for t in range(n_sets):
@@ -90,17 +89,17 @@ def look(problem: Problem, at: Place) -> float:
             weights[t] = problem.groups[t] / sums[t]
         over_members(problem, weights, at.given)
     for i in range(n):
-        if theta[i] > -np.inf:  # x may be 0 all the same
+        if theta[i] > -np.inf:  # x may underflow to 0
             value += problem.shape[i] * theta[i] - scale * x[i]
         at.taken[i] = x[i] * (scale + at.taken[i])
-        if grouped:  # else it stays 0, also where x is infinite
+        if grouped:  # else given_i stays 0, even if x is infinite
             at.given[i] *= x[i]
     return -np.inf if nothing else value
 
 
 @compiled
 def slope(problem: Problem, theta: FloatArray, gradient: FloatArray) -> float:
-    """Return f(θ) and write its gradient."""
+    """Compute the gradient of f at θ; returns f(θ)."""
     at = new_place(problem, theta)
     value = look(problem, at)
     for i in range(len(theta)):
@@ -110,7 +109,7 @@ def slope(problem: Problem, theta: FloatArray, gradient: FloatArray) -> float:
 
 @compiled
 def precision(problem: Problem, theta: FloatArray, out: FloatArray) -> None:
-    """Write -∂²f/∂θ∂θ', shape (n, n)."""
+    """Compute the precision matrix -∂²f/∂θ∂θ' at θ, shape (n, n)."""
     at = new_place(problem, theta)
     look(problem, at)
     precision_at(problem, at, out)
@@ -118,14 +117,14 @@ def precision(problem: Problem, theta: FloatArray, out: FloatArray) -> None:
 
 @internal
 def precision_at(problem: Problem, at: Place, out: FloatArray) -> None:
-    """Write -∂²f/∂θ∂θ', shape (n, n).
+    """Compute the precision matrix -∂²f/∂θ∂θ', shape (n, n).
 
-    Sets of one nest share members: g_ij counts, for each nest that lists both, the sets whose
-    prefix holds the later one.  A nest of complements counts for everybody, less the sets that
-    exclude i, less those that exclude j, plus those that exclude both; where that leaves too little
-    of what it was taken from, what is left is added up afresh.  The diagonal is what makes rows add
-    up to λ_i s, for f changes with the scale of λ by that alone: taken_i - given_i - λ_i² g_ii
-    would have lost its digits where i wins nearly always.
+    A nest of direct sets contributes to g_ij if it lists both i and j: the weights of the prefixes
+    that hold the later one.  A nest of complements contributes all its weights, less those of the
+    sets that exclude i, less those that exclude j, plus those that exclude both; where this cancels,
+    the weights are added anew.  The diagonal is the number that makes row i add up to λ_i s, since
+    only s makes f depend on the scale of λ; taken_i - given_i - λ_i² g_ii would cancel where i wins
+    nearly always.
     """
     n, members, complement = len(at.x), problem.members, problem.complement
     x, sums, lost, everybody, size = at.x, at.sums, np.zeros(len(at.x)), 0.0, 0.0
@@ -172,7 +171,7 @@ def precision_at(problem: Problem, at: Place, out: FloatArray) -> None:
 
 @internal
 def _weight_of_both(problem: Problem, sums: FloatArray, i: int, j: int) -> float:
-    """g_ij, added up over all sets that hold both."""
+    """Compute g_ij as a sum over all sets that hold both i and j."""
     a, last_a = problem.listed_start[i], problem.listed_start[i + 1]
     b, last_b = problem.listed_start[j], problem.listed_start[j + 1]
     nowhere, total = len(problem.members), 0.0
@@ -191,7 +190,7 @@ def _weight_of_both(problem: Problem, sums: FloatArray, i: int, j: int) -> float
 
 @compiled
 def times_precision(problem: Problem, theta: FloatArray, v: FloatArray, out: FloatArray) -> None:
-    """Write (-∂²f/∂θ∂θ') v without the matrix."""
+    """Multiply v by the precision matrix at θ without forming the matrix."""
     at = new_place(problem, theta)
     look(problem, at)
     times_precision_at(problem, at, v, np.empty(len(v)), out)
@@ -201,12 +200,12 @@ def times_precision(problem: Problem, theta: FloatArray, v: FloatArray, out: Flo
 def times_precision_at(
     problem: Problem, at: Place, v: FloatArray, part: FloatArray, out: FloatArray
 ) -> None:
-    """Write (-∂²f/∂θ∂θ') v without the matrix; `part` is scratch."""
+    """Multiply v by the precision matrix without forming the matrix; `part` is scratch."""
     n, x, weights = len(v), at.x, at.weights
     for i in range(n):
         out[i] = (at.taken[i] - at.given[i]) * v[i]
-    # Sums that may have to be taken by what a set lacks are of positive numbers only: then the
-    # two signs of v go one after the other, and so do those of k.
+    # Sums over complements are differences, and lose no digits only if all terms have one sign.
+    # Positive and negative parts of v, and of the weights, are then treated one after the other.
     apart = problem.complement.any()
     for sign in (1.0, -1.0):
         for i in range(n):
@@ -227,7 +226,7 @@ def times_precision_at(
 def _subtract_by_signs(
     problem: Problem, at: Place, sign: float, part: FloatArray, out: FloatArray
 ) -> None:
-    """out_i -= sign λ_i Σ_{t ∋ i} w_t, those w_t first that are positive, then the others."""
+    """Compute out_i -= sign λ_i Σ_{t ∋ i} w_t, first over positive, then over negative w_t."""
     weights = at.weights
     kept = weights.copy()
     for side in (1.0, -1.0):

@@ -1,11 +1,11 @@
 """Draws from a tree of Dirichlet splits.
 
-Every owner shares its mass among its items in Dirichlet proportions,
+Each module divides its mass among its items in Dirichlet proportions,
 
-    mass[item] = mass[owner] * G_item / sum of the owner's G,     G_item ~ Gamma(shape[item]).
+    mass[item] = mass[module] * G_item / sum of the module's G,     G_item ~ Gamma(shape[item]).
 
-Items are categories and smaller modules, which own items in turn; owners come before what they
-own.  The cells of a core get their mass from the core's own draws instead.
+Items are categories and smaller modules with items of their own; a module precedes its items.
+The cells of a core get their mass from the core's own draws instead.
 """
 
 import math
@@ -17,18 +17,18 @@ from luce._types import FloatArray, IntArray, WordArray
 from luce.kernels.jit import borrowed, compiled, embedded, on_stack
 from luce.kernels.random import gamma_of, log_gamma
 
-# What a step does with the mass of its module.
+# Kinds of step: a Dirichlet split, the same in logarithms, and a split by the draws of a core.
 SPLIT, SPLIT_TINY, CORE = range(3)
 
 
 class SplitPlan(NamedTuple):
-    """Who shares mass with whom, flattened; a module that has one item alone is left out.
+    """The splits of a tree in order; modules with a single item are left out.
 
-    Step s shares the mass of ``module[s]`` among the targets ``start[s]:start[s + 1]``, by
-    gammas of their `shape`, or as a core says (`kind`).  A target that is not negative is a
-    category, else the module ``-1 - target``.  In a step SPLIT_TINY some shape is so small that
-    its gamma may underflow, and the split is made in logarithms.  `spread` is `gamma_spread` of
-    the shapes.
+    Step s divides the mass of ``module[s]`` among the targets ``start[s]:start[s + 1]``, by
+    gammas of their `shape`, or by the draws of a core (`kind`).  A nonnegative target is a
+    category, a negative one the module ``-1 - target``.  In a step SPLIT_TINY some shape is so
+    small that its gamma may underflow, and the split is made in logarithms.  `spread` is the
+    `gamma_spread` of each shape.
     """
 
     module: IntArray
@@ -49,10 +49,22 @@ def draw_splits(
     out: FloatArray,
     log_out: FloatArray,
 ) -> None:
-    """Fill `out`, shape (draws, categories), and, unless it is empty, `log_out` with logarithms.
+    """Draw the probabilities of all categories.
 
-    `core_draws`, shape (draws, cells of all cores), holds the cells' shares, or (`core_logs`)
-    their logarithms.
+    Parameters
+    ----------
+    bits
+        Generator.
+    plan
+        The splits.
+    core_draws
+        Shape (draws, cells of all cores): shares of the cells in their cores.
+    core_logs
+        Whether `core_draws` holds logarithms.
+    out
+        Shape (draws, categories): receives probabilities.
+    log_out
+        Receives their logarithms, unless it is empty.
     """
     plan, own = borrowed(plan), on_stack(bits)
     module, kind, start, target, shape = plan.module, plan.kind, plan.start, plan.target, plan.shape
@@ -68,7 +80,7 @@ def draw_splits(
                 for i in range(a, b):
                     shares[i] = gamma_of(own, shape[i], plan.spread[i])
                     total += shares[i]
-                if b - a == 1:  # the only category there is: exactly 1
+                if b - a == 1:  # a single category has probability exactly 1
                     shares[a] = total = 1.0
                 scale /= total
                 if logs:
@@ -105,7 +117,7 @@ def draw_splits(
 
 @embedded
 def _draw_logs(bits: WordArray, shape: FloatArray, a: int, b: int, out: FloatArray) -> float:
-    """Logarithms of gammas of shapes a..b-1; returns the logarithm of their sum."""
+    """Draw logarithms of gammas of shapes a..b-1; returns the logarithm of their sum."""
     top = -np.inf
     for i in range(a, b):
         out[i] = log_gamma(bits, shape[i])
@@ -118,7 +130,7 @@ def _draw_logs(bits: WordArray, shape: FloatArray, a: int, b: int, out: FloatArr
 
 @compiled
 def add_up(parent: IntArray, values: FloatArray) -> None:
-    """Add every module's value to its parent's, from the leaves up, in place."""
+    """Add each module's value to its parent's, from the leaves up, in place."""
     for m in range(len(parent) - 1, 0, -1):
         values[parent[m]] += values[m]
 
@@ -127,13 +139,13 @@ def add_up(parent: IntArray, values: FloatArray) -> None:
 def pass_down(
     start: IntArray, target: IntArray, share: FloatArray, spread: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
-    """Mean and relative variance of every category from those of the shares.
+    """Compute mean and relative variance of each category from those of the shares.
 
-    1 + v multiplies along the way down, so no difference of large numbers is ever taken.
+    1 + v multiplies along a path from the root, so that no difference of large numbers occurs.
     """
     n_modules = len(start) - 1
     mean, relative = np.ones(n_modules), np.zeros(n_modules)
-    n = len(target) - n_modules + 1  # every module but the root is somebody's item
+    n = len(target) - n_modules + 1  # each module but the root is an item
     category_mean, category_relative = np.empty(n), np.empty(n)
     for o in range(n_modules):
         for i in range(start[o], start[o + 1]):

@@ -3,25 +3,26 @@
     f(θ) = Σ_i c_i θ_i - Σ_i λ_i - Σ_t m_t log λ(S_t),   λ = exp θ,   p = λ / Λ,   Λ = Σ λ_i
 
 Near its mode f is nearly quadratic, -½ (θ - μ)' H (θ - μ).  With B the inverse of the Cholesky
-factor of H, steps B'v of a velocity v ~ N(0, I) are as long in every direction as the posterior
-is wide, however weakly its parts are connected.  One move, of length ℓ in L steps of h = ℓ / L:
+factor of H, a step B'v of a velocity v ~ N(0, I) is as long in each direction as the posterior is
+wide there, however weakly its parts are connected.  A move of length ℓ has L steps of h = ℓ / L:
 
     v ← v + b h B f'(θ),                                    b = 0.2118
     L times:   θ ← θ + ½ h B'v,   v ← v + (1 - 2b) h B f'(θ),
                θ ← θ + ½ h B'v,   v ← v + 2b h B f'(θ)      (the last time b h)
 
-accepted with probability min(1, exp(change of f - ½|v|²)).  This two-stage scheme (Blanes, Casas,
-Sanz-Serna 2014) has a smaller error in energy than leapfrog at equal cost.
+and is accepted with probability min(1, exp(change of f - ½|v|²)).  This two-stage scheme (Blanes,
+Casas, Sanz-Serna 2014) has a smaller error in energy than leapfrog at equal cost.
 Λ is independent of p and redrawn before each move.  Every tenth draw (every other one while tuning)
-is a sweep of waiting times instead: where a path is too steep to follow, that one leads back.
+is a sweep of waiting times instead: it leads back from where f is too steep to follow.
 """
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
 from luce._types import FloatArray, WordArray
-from luce.kernels.grouped import SplitSpace
+from luce.kernels.grouped_outcomes import SplitSpace
 from luce.kernels.jit import borrowed, compiled, internal, on_stack
 from luce.kernels.log_powers import Powers, log_power_product
 from luce.kernels.problem import Problem
@@ -29,16 +30,35 @@ from luce.kernels.random import gamma, normal, uniform
 from luce.kernels.set_sums import member_sums, set_sums
 from luce.kernels.waiting_times import advance as sweep
 
-# A quarter turn of a quadratic f is π/2; a little more makes the mean's error smaller still.
+# Length ℓ of a move and its random relative change.  A quarter turn of a quadratic f is π/2; a
+# longer move makes the error of the mean smaller.
 _LENGTH, _JITTER = 1.8, 0.1
-_B = 0.21178
+_B = 0.21178  # b, the weight of the first and last changes of velocity
+
+# Target acceptance; adaptation step s changes log h by up to gain / (1 + s)^decay.
 _ACCEPTANCE, _GAIN, _DECAY = 0.75, 1.0, 0.6
 _LOG_H_MIN, _LOG_H_MAX = math.log(_LENGTH / 64), math.log(1.5 * _LENGTH)
-_SWEEP_EVERY = 10
+_SWEEP_EVERY = 10  # draws from one waiting-time sweep to the next, without adaptation
+
+
+class Curvature(NamedTuple):
+    """The width of a posterior in each direction of θ = log λ; the `fit` of a problem.
+
+    Attributes
+    ----------
+    root, root_transposed
+        B, lower triangular, and B': B'B is the inverse of the precision at the mode.
+    powers
+        m_t of the sets.
+    """
+
+    root: FloatArray
+    root_transposed: FloatArray
+    powers: Powers
 
 
 def first_tuning(problem: Problem) -> float:
-    """Start log h at one step for the whole length."""
+    """Start log h where one step makes the whole move."""
     return _LOG_H_MAX
 
 
@@ -55,25 +75,19 @@ def advance(
 ) -> None:
     """Make Hamiltonian moves, and a waiting-time sweep every tenth time.
 
+    Arguments as in `luce.kernels.Advance`; no outcome may be grouped, and the problem not be wide.
+
     Parameters
     ----------
-    bits
-        Generator of this chain alone.
     problem
-        c, A, m, the sets S_t, and as `fit` the curvature: B and its transpose.
-    state
-        p, not its logarithm: wide problems are not for this kernel; replaced by the last move's.
+        Has as `fit` a `Curvature`.
     tuning
-        log h of the next adaptation step, the number of such steps made so far, log h as used
-        once frozen, and the number of draws so far.
+        log h of the next adaptation step, number of adaptation steps so far, log h for use without
+        adaptation, and number of draws so far.
     adapt
-        Move log h towards an acceptance of 0.75, with as many steps as make up the length?
-    out
-        Shape (draws, n): the state after each move.
+        Whether to adapt log h towards an acceptance of 0.75.
     stat
-        Shape (draws,): 1 if the move was accepted (sweeps always are), else 0.
-    space
-        Unused: outcomes are not grouped.
+        Receives 1 if the move was accepted (sweeps always are), else 0.
     """
     problem, own = borrowed(problem), on_stack(bits)
     n, shape, total_shape, fit = len(state), problem.shape, problem.total_shape, problem.fit
@@ -158,7 +172,7 @@ def advance(
 def _pull(
     problem: Problem, x: FloatArray, sums: FloatArray, times: FloatArray, out: FloatArray
 ) -> None:
-    """λ_i Σ_{t ∋ i} m_t / λ(S_t), which does not depend on the scale of λ; λ(S_t) in `sums`."""
+    """Compute λ_i Σ_{t ∋ i} m_t / λ(S_t), which is free of the scale of λ; `sums` gets λ(S_t)."""
     set_sums(problem, x, sums)
     for t in range(len(sums)):
         times[t] = problem.waits[t] / sums[t]
@@ -169,7 +183,7 @@ def _pull(
 
 @internal
 def _value(problem: Problem, powers: Powers, theta: FloatArray, sums: FloatArray) -> float:
-    """Σ_i c_i θ_i - Σ_t m_t log λ(S_t)."""
+    """Compute Σ_i c_i θ_i - Σ_t m_t log λ(S_t)."""
     value = -log_power_product(powers, sums)
     for i in range(len(theta)):
         value += problem.shape[i] * theta[i]
@@ -178,7 +192,7 @@ def _value(problem: Problem, powers: Powers, theta: FloatArray, sums: FloatArray
 
 @internal
 def _kick(root_transposed: FloatArray, gradient: FloatArray, h: float, v: FloatArray) -> None:
-    """Set v ← v + h B f', column by column: the processor then takes several at a time."""
+    """Set v ← v + h B f', column by column, which the compiler can vectorise."""
     n = len(v)
     for j in range(n):
         scaled = h * gradient[j]

@@ -1,9 +1,9 @@
-"""One Gibbs sweep of the hierarchical Dirichlet process over transitions that are not all seen.
+"""Gibbs sweeps of a hierarchical Dirichlet process over truncated transitions.
 
     β ~ Dir(γ s),   π_i ~ Dir(α β),   row i of the counts given that no transition went to F_i
 
-Rows are integrated out until the end.  With G_a a gamma variate of shape a, and A_i the complement
-of F_i, a sweep is, in this order,
+Rows are integrated out until the last step.  With G_a a gamma variate of shape a, and A_i the
+complement of F_i, a sweep is, in this order,
 
     Z_i ~ G_{n_i} / G_{αβ(A_i)},   h_ij ~ Poisson(Z_i G_{αβ_j})                 j in F_i
     t_ij ~ tables of n_ij + h_ij customers at concentration αβ_j
@@ -13,8 +13,9 @@ of F_i, a sweep is, in this order,
     β ~ Dir(γ s + T)
     π_i on A_i ~ Dir(αβ + n_i),    0 on F_i
 
-G_{αβ_j} / Σ G is the row on F_i and, as one number, on A_i: what was seen says nothing about it.
-Hidden counts h have no mean; they are kept as logarithms where they are not doubles.
+G_{αβ_j} / Σ G is the row on F_i, with A_i as one category; the counts carry no information about it.
+The hidden counts h need not have a finite mean; where they exceed the range of doubles, they are
+kept as logarithms.
 """
 
 import math
@@ -25,15 +26,15 @@ import numpy as np
 from luce._types import BoolArray, FloatArray, WordArray
 from luce.kernels.jit import compiled, internal
 from luce.kernels.random import gamma, log_gamma, poisson
-from luce.kernels.tables import draw_tables
+from luce.kernels.restaurant_tables import draw_tables
 
-_LARGEST_LOG = 680.0  # of a Poisson mean that is drawn as such
-_LEAST_SHAPE = 1e-300  # a gamma of this shape still has a logarithm
-_LARGEST_SCALE = 600.0  # |log α| and |log γ|
+_LARGEST_LOG = 680.0  # logarithm of the largest mean of a Poisson variate; a larger one is its mean
+_LEAST_SHAPE = 1e-300  # smallest shape of a gamma; its logarithm is still a double
+_LARGEST_SCALE = 600.0  # largest |log α| and |log γ|
 
 
 class Transitions(NamedTuple):
-    """What a sweep needs to know.
+    """Counts and priors of a sweep.
 
     Attributes
     ----------
@@ -42,13 +43,14 @@ class Transitions(NamedTuple):
     totals
         n_i = Σ_j n_ij.
     forbidden
-        Is j in F_i?  Shape (rows, columns).
+        Shape (rows, columns): whether j is in F_i.
     share
-        s_j: 1 / L of a weak limit; 0 of a state of the nonparametric form, 1 of its remainder.
+        s_j: 1 / L in a weak limit of L states; in the nonparametric form 0 for a state and 1 for
+        the remainder.
     starts
-        Draws of β itself, one table each, shape (columns,).
+        Shape (columns,): number of draws directly from β, each a table of its own.
     prior
-        r, b, r', b'; r = 0 where α is fixed, r' = 0 where γ is.
+        r, b, r', b'; r = 0 where α is fixed, r' = 0 where γ is fixed.
     """
 
     counts: FloatArray
@@ -86,7 +88,7 @@ def advance(
     bases, concentrations
         Shape (sweeps, columns) and (sweeps, 2): receive log β, and α and γ.
     rows
-        Shape (sweeps, rows, columns), or with no sweeps where rows are not wanted.
+        Shape (sweeps, rows, columns): receives π; its first length is 0 if π is not wanted.
     """
     for d in range(len(bases)):
         _sweep(bits, data, log_base, scales, tables, log_hidden)
@@ -105,7 +107,7 @@ def _sweep(
     tables: FloatArray,
     log_hidden: FloatArray,
 ) -> None:
-    """Hidden counts, tables, α, γ, β."""
+    """Draw hidden counts, tables, α, γ and β."""
     n_rows, n_columns = data.counts.shape
     alpha, gamma_now, base = math.exp(scales[0]), math.exp(scales[1]), np.exp(log_base)
     tables[:] = 0.0
@@ -151,7 +153,7 @@ def _seat_row(
     log_base: FloatArray,
     tables: FloatArray,
 ) -> float:
-    """Hidden counts of row i and all its tables, added to `tables`; returns log h_i."""
+    """Draw the hidden counts of row i, and add its tables to `tables`; returns log h_i."""
     n_columns, allowed, any_forbidden = len(base), 0.0, False
     for j in range(n_columns):
         if data.forbidden[i, j]:
@@ -183,11 +185,12 @@ def _seat_row(
 def _draw_rows(
     bits: WordArray, data: Transitions, log_base: FloatArray, log_alpha: float, rows: FloatArray
 ) -> None:
+    """Draw π given α and β."""
     n_rows, n_columns = data.counts.shape
     shape = np.exp(log_alpha + log_base)
     for i in range(n_rows):
-        # Where something was seen, some shape is above 1, and what underflows beside it is 0.
-        # Where nothing was, all may underflow: then logarithms.
+        # In a row with counts some shape exceeds 1, and a gamma that underflows may be 0.  In a row
+        # without, all gammas may underflow, so logarithms are drawn.
         seen = data.totals[i] > 0.0
         total, top = 0.0, -np.inf
         for j in range(n_columns):
@@ -212,26 +215,26 @@ def _draw_rows(
 
 @internal
 def _log_beta_draw(bits: WordArray, a: float, log_n: float) -> float:
-    """Log X, X ~ Beta(a, n): -log(1 + G_n / G_a)."""
+    """Draw log X, X ~ Beta(a, n), as -log(1 + G_n / G_a)."""
     other = _log_gamma(bits, math.exp(log_n)) if log_n < _LARGEST_LOG else log_n
     return -_log_sum(0.0, other - _log_gamma(bits, a))
 
 
 @internal
 def _scale_draw(bits: WordArray, shape: float, rate: float) -> float:
-    """Log of Gamma(shape, rate)."""
+    """Draw the logarithm of Gamma(shape, rate)."""
     new = _log_gamma(bits, shape) - math.log(rate)
     return min(max(new, -_LARGEST_SCALE), _LARGEST_SCALE)
 
 
 @internal
 def _log_gamma(bits: WordArray, shape: float) -> float:
-    """As `log_gamma`, compiled once and not at every place it is called from."""
+    """Draw the logarithm of a gamma variate; compiled once, not at each call."""
     return log_gamma(bits, shape)
 
 
 @internal
 def _log_sum(a: float, b: float) -> float:
-    """Log(exp a + exp b)."""
+    """Compute log(exp a + exp b)."""
     top, least = max(a, b), min(a, b)
     return top + math.log1p(math.exp(least - top)) if top > -np.inf else top

@@ -1,12 +1,12 @@
-"""The hidden-count Gibbs sampler: how many outcomes were truncated, then a Dirichlet.
+"""The hidden-count Gibbs sampler: draw the truncated outcomes, then a Dirichlet.
 
-Before an outcome lay in S_t, others fell outside and were not recorded.  Over the m_t
+Before each outcome in S_t, a number of outcomes fell outside and was not recorded.  Over the m_t
 outcomes of a term they number NegBin(m_t, p(S_t)) and spread over the complement of S_t in
-proportion to p; written as a gamma mixture of Poissons the terms add up per category,
+proportion to p.  As gamma mixtures of Poissons, the terms add up by category:
 
     Z_t ~ Gamma(m_t) / p(S_t),   h_i ~ Poisson(p_i Σ_{t ∌ i} Z_t),   p ~ Dir(c + h + k)
 
-with k_i the grouped outcomes that fell on i.
+where k_i is the number of grouped outcomes that fell on i.
 """
 
 import math
@@ -14,13 +14,14 @@ import math
 import numpy as np
 
 from luce._types import FloatArray, WordArray
-from luce.kernels.grouped import SplitSpace, split_groups
+from luce.kernels.grouped_outcomes import SplitSpace, split_groups
+from luce.kernels.half_sweep import draw_times
 from luce.kernels.jit import borrowed, compiled, embedded, on_stack
 from luce.kernels.problem import Problem, Wide
-from luce.kernels.random import gamma_or_log, poisson, scaled_gamma
-from luce.kernels.set_sums import member_sums, normalise, set_sums, zero
+from luce.kernels.random import gamma_or_log, poisson
+from luce.kernels.set_sums import member_sums, normalise, set_sums
 
-# exp of this is the largest mean ever asked for; all means together still add up to a double.
+# Largest logarithm of a Poisson mean; the sum of all counts is then still a double.
 _LARGEST_LOG = 680.0
 
 
@@ -35,37 +36,18 @@ def advance(
     stat: FloatArray,
     space: SplitSpace | None,
 ) -> None:
-    """Z_t ~ Gamma(m_t) / p(S_t), h_i ~ Poisson(p_i Σ_{t ∌ i} Z_t), p ~ Dir(c + h + k).
+    """Draw Z_t ~ Gamma(m_t) / p(S_t), h_i ~ Poisson(p_i Σ_{t ∌ i} Z_t), p ~ Dir(c + h + k).
 
-    Parameters
-    ----------
-    bits
-        Generator of this chain alone.
-    problem
-        c, m, n and the sets S_t.
-    state
-        p, or log p in a wide problem; replaced by the last sweep's.
-    tuning, adapt
-        Unused.
-    out
-        Shape (draws, n): the state after each sweep.
-    stat
-        Shape (draws,): Σ_i h_i.
-    space
-        Scratch for splitting grouped outcomes, None where there are none: what only they need
-        is then not even compiled.
+    Arguments as in `luce.kernels.Advance`.  `stat` receives Σ_i h_i; `tuning` and `adapt` are
+    unused.
     """
     problem, own = borrowed(problem), on_stack(bits)
-    wide, waits, shape, n = problem.wide, problem.waits, problem.shape, len(state)
-    mixing = np.empty(len(waits))
+    wide, shape, n = problem.wide, problem.shape, len(state)
+    mixing = np.empty(len(problem.waits))
     means, counts = np.empty(n), np.empty(n)
     for d in range(len(out)):
         set_sums(problem, state, mixing)
-        for t in range(len(mixing)):
-            if waits[t] > 0.0:
-                mixing[t] = scaled_gamma(own, waits[t], problem.wait_spread[t], mixing[t], wide)
-            else:
-                mixing[t] = zero(wide)
+        draw_times(own, problem.waits, problem.wait_spread, mixing, None, wide)
         member_sums(problem, mixing, True, means)
         hidden = 0.0
         for i in range(n):
@@ -85,7 +67,7 @@ def advance(
 
 @embedded
 def _product(a: float, b: float, wide: Wide) -> float:
-    """A b, always as a number."""
+    """Multiply a and b; plain numbers or logarithms in, a plain number out."""
     if wide is None:
         return a * b
     return math.exp(min(a + b, _LARGEST_LOG))

@@ -1,10 +1,10 @@
-"""The one file that knows numba's options, and where compiled code is kept.
+"""Compilation by numba: all its options, and the folder of compiled code.
 
-No fastmath: it would assume that there are no infinities, and log 0 is one.
+No fastmath: it assumes that there are no infinities, and log 0 is one.
 
-Numba's cache on disk looks at the file a function stands in, not at those of the functions it
-calls.  So luce keeps its compiled code in a folder named after a digest of all kernels: whatever
-is edited or upgraded, old code is never run.
+Numba's cache on disk checks the file of a function, not the files of the functions that it calls.
+luce therefore keeps compiled code in a folder named by a digest of all kernels, so that no edit and
+no upgrade of numba leaves old code in use.
 """
 
 import hashlib
@@ -25,7 +25,7 @@ _build: Any = cgutils
 
 
 def digest_of_sources(folder: Path) -> str:
-    """Hash numba's version and every Python file below a folder, with its name."""
+    """Hash numba's version and the name and content of every Python file below a folder."""
     digest = hashlib.sha256(numba.__version__.encode())
     for source in sorted(folder.rglob("*.py")):
         digest.update(source.relative_to(folder).as_posix().encode() + b"\0")
@@ -34,15 +34,15 @@ def digest_of_sources(folder: Path) -> str:
 
 
 @cache
-def _cache_folder() -> str | None:
-    """Where compiled kernels go: beside their sources, or in the user's cache if that is closed.
+def cache_folder() -> str | None:
+    """Find the folder of compiled kernels: beside their sources, else in the user's cache.
 
-    None where neither can be written: then they are compiled anew in each process.  Numba's own
-    places would not do, since it does not look at all kernels before it takes old code.
+    None if neither can be written: kernels are then compiled anew in each process.  Numba's default
+    folders are not used, since numba does not check all kernels before it loads old code.
     """
     here = Path(__file__).parent
     digest = digest_of_sources(here)
-    chosen = _config.CACHE_DIR  # the user's own choice, by NUMBA_CACHE_DIR
+    chosen = _config.CACHE_DIR  # set by the user through NUMBA_CACHE_DIR
     usual = [str(here / "__pycache__"), "~/.cache/luce"]
     for base in [str(chosen)] if chosen else usual:
         folder = Path(base) / f"luce-{digest}"
@@ -50,7 +50,7 @@ def _cache_folder() -> str | None:
             folder = folder.expanduser()
             folder.mkdir(parents=True, exist_ok=True)
             tempfile.TemporaryFile(dir=folder).close()
-        except (OSError, RuntimeError):  # closed, full, or nobody's home
+        except (OSError, RuntimeError):  # read-only, full, or without a home directory
             continue
         return str(folder)
     return None
@@ -58,7 +58,7 @@ def _cache_folder() -> str | None:
 
 def compiled(function: _Function) -> _Function:
     """Compile on first use, keep the result on disk, release the interpreter lock."""
-    before, folder = _config.CACHE_DIR, _cache_folder()
+    before, folder = _config.CACHE_DIR, cache_folder()
     _config.CACHE_DIR = folder or before
     try:
         jit = numba.njit(cache=folder is not None, nogil=True, error_model="numpy")(function)
@@ -68,35 +68,36 @@ def compiled(function: _Function) -> _Function:
 
 
 def inlined(function: _Function) -> _Function:
-    """As `compiled`, for small functions of many arrays: passing those costs more than they do."""
+    """Compile into the caller's own code, for small functions of many arrays, costly to pass."""
     jit = numba.njit(nogil=True, error_model="numpy", inline="always")
     return cast(_Function, jit(function))
 
 
 def internal(function: _Function) -> _Function:
-    """As `compiled`, for functions that only compiled ones call.
+    """Compile a function that only compiled code calls.
 
-    No way in from Python is built: for a function of many arrays that is most of the code.
+    No entry point for Python is built, which is most of the code of a function of many arrays.
     """
     return _without_wrappers(function, forceinline=False)
 
 
 def embedded(function: _Function) -> _Function:
-    """As `internal`, but always merged into its caller by the optimiser."""
+    """Compile as `internal`, and have the optimiser always merge the function into its caller."""
     return _without_wrappers(function, forceinline=True)
 
 
 def reordered(function: _Function) -> _Function:
-    """As `embedded`, for sums that may be taken in any order, and so several numbers at a time.
+    """Compile as `embedded`, and let sums be taken in any order, several terms at a time.
 
-    Infinities and NaN stay what they are: of the liberties of fastmath this is the one taken.
+    Reassociation is the only fastmath option in use; infinities and NaN are respected.
     """
     return _without_wrappers(function, forceinline=True, fastmath={"reassoc"})
 
 
 def _without_wrappers(function: _Function, forceinline: bool, **options: Any) -> _Function:
+    """Compile without an entry point for Python."""
     options |= {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
-    # Not cached: what calls it is, with this inside, and writing it out alone takes time.
+    # Not cached: the cached code of the caller includes it.
     jit = numba.njit(nogil=True, error_model="numpy", forceinline=forceinline, **options)
     return cast(_Function, jit(function))
 
@@ -109,14 +110,14 @@ def _borrowed(typing_context: Any, value: Any) -> Any:
 
 
 # Passes an array, or a tuple of arrays, on without counting references.  For arguments of a
-# compiled function, which Python keeps alive until it returns.  Numba counts a reference whenever
-# a variable is bound to an array, and does so atomically: for a dozen arrays that is as long as a
-# sweep over six categories takes.
+# compiled function, which Python keeps alive until it returns.  Numba counts a reference atomically
+# whenever a variable is bound to an array: a dozen arrays cost as much as a sweep over six
+# categories.
 borrowed = cast(Callable[[_Value], _Value], intrinsic(_borrowed))
-if _config.DISABLE_JIT:  # kernels run as Python, to be stepped through or to see what is covered
+if _config.DISABLE_JIT:  # kernels run as Python, for a debugger or to measure coverage
 
     def borrowed(given: _Value) -> _Value:
-        """Pass on."""
+        """Return the argument unchanged."""
         return given
 
 
@@ -137,8 +138,8 @@ def _on_stack(typing_context: Any, bits: Any) -> Any:
     return bits(bits), codegen
 
 
-# A copy of a generator's four words on the stack: what no other array can overlap, the compiler
-# keeps in registers.  To be copied back at the end.
+# Copies a generator's four words to the stack.  No other array can overlap them, so the compiler
+# keeps them in registers.  The caller copies them back at the end.
 on_stack = cast(Callable[[_Value], _Value], intrinsic(_on_stack))
 if _config.DISABLE_JIT:
 
@@ -148,6 +149,7 @@ if _config.DISABLE_JIT:
 
 
 def _without_owner(context: Any, builder: Any, kind: Any, value: Any) -> Any:
+    """Clear the owners of an array or of a tuple of arrays, so that no reference is counted."""
     kinds: Any = types  # numba's own types are not annotated
     if isinstance(kind, kinds.Array):
         array = context.make_array(kind)(context, builder, value)

@@ -1,6 +1,7 @@
-"""log Π_i x_i^(k_i) with few logarithms: numbers with equal powers are multiplied first.
+"""Logarithms of products of powers, log Π_i x_i^(k_i), with few evaluations of the logarithm.
 
-Counts repeat, so a product of hundreds of powers has a handful of distinct ones.
+Numbers with equal powers are multiplied first.  Counts repeat, so that a product of hundreds of
+powers has only a few distinct ones.
 """
 
 import math
@@ -11,13 +12,13 @@ import numpy as np
 from luce._types import FloatArray, IntArray
 from luce.kernels.jit import internal
 
-# Where a product of numbers between 1e-290 and 1e17 leaves this range its logarithm is taken, so
-# that the next factor cannot take it out of the range of a double.
+# Range of a partial product.  Outside it the logarithm is taken, so that the next factor, between
+# 1e-290 and 1e17, cannot leave the range of a double.
 _LOW, _HIGH = 1e-15, 1e290
 
 
 class Powers(NamedTuple):
-    """Powers k_i in runs: those of ``item[start[r]:start[r + 1]]`` are all ``power[r]``, not 0."""
+    """Nonzero powers k_i, grouped: items ``item[start[r]:start[r + 1]]`` have ``power[r]``."""
 
     item: IntArray
     start: IntArray
@@ -25,7 +26,7 @@ class Powers(NamedTuple):
 
 
 def make_powers(k: FloatArray) -> Powers:
-    """Sort powers into runs of equal ones."""
+    """Group items by equal powers."""
     order = np.argsort(k, kind="stable")
     order = order[k[order] != 0]
     power, start = np.unique(k[order], return_index=True)
@@ -34,7 +35,7 @@ def make_powers(k: FloatArray) -> Powers:
 
 @internal
 def log_power_product(powers: Powers, x: FloatArray) -> float:
-    """Σ_i k_i log x_i for positive x."""
+    """Compute Σ_i k_i log x_i for positive x."""
     item, start = powers.item, powers.start
     total = 0.0
     for r in range(len(powers.power)):

@@ -5,8 +5,8 @@
     log r = Σ_i c_i (log q_i - log p_i) + Σ_t (n_t - m_t) (log q(S_t) - log p(S_t))
             + Σ_i (β q_i log p_i - log Γ(β q_i)) - Σ_i (β p_i log q_i - log Γ(β p_i))
 
-The exponents c_i - 1 of the target and β p_i - 1, β q_i - 1 of the two proposals share a -1
-that cancels, which matters where log p_i is huge.
+The exponents c_i - 1 of the target and β p_i - 1, β q_i - 1 of the two proposals share a -1, which
+is left out: where log p_i is huge, cancelling it would cost digits.
 """
 
 import math
@@ -14,27 +14,26 @@ import math
 import numpy as np
 
 from luce._types import FloatArray, WordArray
-from luce.kernels.grouped import SplitSpace
+from luce.kernels.grouped_outcomes import SplitSpace
 from luce.kernels.jit import borrowed, compiled, internal, on_stack
 from luce.kernels.problem import Problem
 from luce.kernels.random import log_gamma, uniform
 from luce.kernels.set_sums import as_log, from_log, normalise, set_sums
 
-_ACCEPTANCE = 0.24
+_ACCEPTANCE = 0.24  # target of the adaptation
 _LOG_BETA_MIN, _LOG_BETA_MAX = math.log(1e-2), math.log(1e17)
 
-# Step s of the adaptation moves log β by up to 2 / (1 + s)^0.6: far enough for β to grow a
-# million-fold in a thousand steps that accept nothing, and little enough at their end to leave
-# the acceptance, which rises by about 0.2 per unit of log β, with a standard error of 0.02.
+# Adaptation step s changes log β by up to 2 / (1 + s)^0.6.  β can grow a million-fold in a thousand
+# steps without acceptance; after them the acceptance, which rises by about 0.2 per unit of log β,
+# has a standard error of 0.02.
 _GAIN, _DECAY = 2.0, 0.6
 
-
-# The paper's proposal concentration.
+# Concentration β of the proposals in the paper.
 PAPER_PROPOSAL = 160.0
 
 
 def first_tuning(problem: Problem) -> float:
-    """Start log β where proposals are about as narrow as the posterior, whose shapes add up so."""
+    """Start log β at the sum of the shapes: proposals are then about as narrow as the posterior."""
     return math.log(max(PAPER_PROPOSAL, float(problem.shape.sum())))
 
 
@@ -49,27 +48,19 @@ def advance(
     stat: FloatArray,
     space: SplitSpace | None,
 ) -> None:
-    """Propose q ~ Dir(β p), accept it with probability min(1, r).
+    """Propose q ~ Dir(β p) and accept it with probability min(1, r).
+
+    Arguments as in `luce.kernels.Advance`; `space` is unused, since the density needs no splitting.
 
     Parameters
     ----------
-    bits
-        Generator of this chain alone.
-    problem
-        c, m, n and the sets S_t.
-    state
-        p, or log p in a wide problem; replaced by the last step's.
     tuning
-        log β of the next adaptation step, the number of such steps made so far, and log β as
-        used once frozen: an average of the former that favours late steps (Polyak and Ruppert).
+        log β of the next adaptation step, number of adaptation steps so far, and log β for use
+        without adaptation: an average that favours late steps (Polyak and Ruppert).
     adapt
-        Move log β towards an acceptance of 0.24 (Robbins and Monro)?
-    out
-        Shape (draws, n): the state after each step.
+        Whether to adapt log β towards an acceptance of 0.24 (Robbins and Monro).
     stat
-        Shape (draws,): 1 if the proposal was accepted, else 0.
-    space
-        Unused: the density needs no splitting.
+        Receives 1 if the proposal was accepted, else 0.
     """
     problem, own = borrowed(problem), on_stack(bits)
     n, wide = len(state), problem.wide
@@ -90,9 +81,9 @@ def advance(
             log_ratio += net * (there_sets[t] - here_sets[t])
         for i in range(n):
             log_ratio += problem.shape[i] * (there[i] - here[i])
-            log_ratio += _log_proposal(log_beta + there[i], here[i])
-            log_ratio -= _log_proposal(log_beta + here[i], there[i])
-        # A proposal that left the range of a double, in whatever way, is not accepted.
+            log_ratio += log_proposal(log_beta + there[i], here[i])
+            log_ratio -= log_proposal(log_beta + here[i], there[i])
+        # A proposal whose ratio is infinite or NaN is rejected.
         probability = min(1.0, math.exp(log_ratio)) if math.isfinite(log_ratio) else 0.0
         accepted = uniform(own) < probability
         if accepted:
@@ -114,7 +105,7 @@ def advance(
 
 @internal
 def _log_set_sums(problem: Problem, log_p: FloatArray, plain: FloatArray, out: FloatArray) -> None:
-    """Logarithms of p(S_t), through plain sums where those do not underflow: much cheaper."""
+    """Compute log p(S_t), from plain sums in problems that are not wide, which are cheaper."""
     wide = problem.wide
     for i in range(len(log_p)):
         plain[i] = from_log(log_p[i], wide)
@@ -124,7 +115,7 @@ def _log_set_sums(problem: Problem, log_p: FloatArray, plain: FloatArray, out: F
 
 
 @internal
-def _log_proposal(log_shape: float, log_x: float) -> float:
+def log_proposal(log_shape: float, log_x: float) -> float:
     """Evaluate a log x - log Γ(a) from log a; log Γ(a) ≈ -log a if a is too small for a double."""
     a = math.exp(log_shape)
     return a * log_x + log_shape if a < 1e-300 else a * log_x - math.lgamma(a)

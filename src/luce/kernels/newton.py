@@ -1,10 +1,11 @@
-"""Newton's method for the f(θ) of `kernels.curvature`, in a few unknowns or very many.
+"""Newton's method for the maximum of f(θ) of `kernels.curvature`, in few or very many unknowns.
 
-Atoms share unknowns as `owner` says: θ_i = η[owner[i]], and an atom without one (-1) is at 0.  The
+Atoms may share an unknown: θ_i = η[owner[i]], and an atom with owner -1 has probability 0.  The
 step solves  B'HB step = B'f',  H = -f'', B the matrix of owners: by Cholesky factors, or by
-conjugate gradients, to as many digits as the way left to go is worth (Eisenstat and Walker 1996).
-Where there is no such step up, as may be with grouped outcomes, λ_i <- λ_i (c_i + given_i) /
-taken_i is taken instead (Hunter 2004; with groups it is an EM step): it never goes down.
+conjugate gradients with a tolerance that shrinks with the gradient (Eisenstat and Walker 1996).
+Where no Newton step increases f, as grouped outcomes may cause, a minorisation step
+λ_i <- λ_i (c_i + given_i) / taken_i, which never decreases f, replaces it (Hunter 2004; with groups
+it is an EM step).
 """
 
 import math
@@ -16,12 +17,13 @@ from luce.kernels.curvature import Place, look, new_place, precision_at, times_p
 from luce.kernels.jit import borrowed, compiled, internal, reordered
 from luce.kernels.problem import Problem
 
-# Newton's decrement, twice what is left to gain: as a share of f where it is as high as doubles can
-# tell, and where steps are taken whole.  Near the mode an exact step about squares it, and one to
-# three digits leaves a millionth, so one that starts below the third is the last.
+# Thresholds of Newton's decrement, twice the remaining gain in f.  Below _CLOSE (1 + |f|) the maximum
+# is reached to the precision of doubles.  Below _NEAR whole steps are taken.  Near the mode an exact
+# step about squares the decrement and a step to three digits leaves a millionth of it, so a step
+# that starts below _LAST is the last one.
 _CLOSE, _NEAR, _LAST = 1e-20, 1e-6, 1e-9
 
-# f is known to so much of itself, and of the number of outcomes that its terms stand for.
+# Rounding error of f, relative to |f| and to the number of outcomes.
 _ROUNDING, _ROUNDING_OF_COUNTS = 1e-13, 1e-15
 
 
@@ -36,24 +38,24 @@ def climb(
     theta: FloatArray,
     step: FloatArray,
 ) -> bool:
-    """Move θ, in place, to where f is largest; returns whether it got there in so many looks.
+    """Maximise f over θ, in place; returns whether the maximum was reached within `steps`.
 
     Parameters
     ----------
     problem
         c, m, n and the sets.
     owner
-        Which unknown each atom has, -1 for none.
+        Number of the unknown of each atom, -1 for none.
     matrix, vectors
         Scratch for Cholesky factors, shape (atoms + unknowns, atoms), or for conjugate gradients,
-        shape (3, atoms).  One of them is None, and what would need it is then not even compiled.
+        shape (3, atoms).  One of them is None, and the code that would need it is not compiled.
     first, steps
-        How many steps that never go down to take first, since they are cheap, and how many places
-        to look at in all.
+        Number of minorisation steps, which are cheap, before the first Newton step, and largest
+        number of evaluations of f.
     theta
-        Where to start, -inf without an unknown; replaced by the end.
+        Initial point, -inf for an atom without an unknown; replaced by the last point.
     step
-        Scratch, one number an unknown.
+        Scratch, one number for each unknown.
     """
     problem = borrowed(problem)
     at = new_place(problem, theta)
@@ -64,13 +66,13 @@ def climb(
     for t in range(len(problem.waits)):
         outcomes += problem.waits[t] + problem.groups[t]
         grouped |= problem.groups[t] > 0.0
-    # On a ridge, which grouped outcomes may leave, rounding must not pass for curvature.
+    # Grouped outcomes may leave a ridge; rounding error must not be mistaken for curvature there.
     least = 1e-10 if grouped else 1e-14
     for turn in range(steps):
         higher = look(problem, at)
         enough = value + 1e-4 * length * decrement
         enough -= _ROUNDING * abs(value) + _ROUNDING_OF_COUNTS * outcomes
-        # So close to the mode rounding hides a gain, but Newton's whole step is right.
+        # Very near the mode rounding error hides the gain; take Newton's whole step anyway.
         if higher >= enough or decrement < _NEAR or not climbing:
             for i in range(len(theta)):
                 theta[i] = at.theta[i]
@@ -88,7 +90,7 @@ def climb(
                 )
             if matrix is not None and climbing:
                 precision_at(problem, at, matrix)
-                # Where f does not change with the scale of λ, one θ stays where it is.
+                # Where f does not change with the scale of λ, keep one θ fixed.
                 fixed = -1 if problem.total_shape > 0.0 else int(np.argmax(scaling))
                 climbing = last = _by_factors(matrix, owner, fixed, least, gradient, step)
             before, decrement = decrement, 0.0
@@ -96,7 +98,7 @@ def climb(
                 decrement += gradient[j] * step[j] if climbing else 0.0
             if climbing and not decrement > _CLOSE * (1.0 + abs(value)):
                 return True
-            # What no longer shrinks so close to the mode is rounding, where f is strictly concave.
+            # If f is strictly concave, a decrement that stops shrinking here is rounding error.
             still = 0.0 < 0.5 * before < decrement < _NEAR
             if climbing and still and not grouped:
                 return True
@@ -106,7 +108,7 @@ def climb(
             climbing = length > 1e-6
         if not climbing:
             for j in range(len(step)):
-                # No factor of more than e^7 at once, which might leave the range of doubles.
+                # Change λ by at most a factor e^7 at once, to stay in the range of doubles.
                 ratio = 1.0 + gradient[j] / scaling[j]
                 step[j] = min(math.log(max(ratio, 1e-3)), 7.0)
             length = 1.0
@@ -119,7 +121,7 @@ def climb(
 def _slopes(
     problem: Problem, at: Place, owner: IntArray, gradient: FloatArray, scaling: FloatArray
 ) -> float:
-    """B'f', and B'taken, of the unknowns; returns the square of the first."""
+    """Compute B'f' and B'taken of the unknowns; returns the squared norm of B'f'."""
     for j in range(len(gradient)):
         gradient[j], scaling[j] = 0.0, 0.0
     for i in range(len(owner)):
@@ -134,6 +136,7 @@ def _slopes(
 
 @reordered
 def _product(a: FloatArray, b: FloatArray, n: int) -> float:
+    """Compute the inner product of the first n numbers of a and b."""
     total = 0.0
     for k in range(n):
         total += a[k] * b[k]
@@ -149,10 +152,10 @@ def _by_factors(
     right: FloatArray,
     out: FloatArray,
 ) -> bool:
-    """Solve B'HB out = right with out[fixed] = 0, if any is; False if not positive definite.
+    """Solve B'HB out = right by Cholesky factors; False if B'HB is not positive definite.
 
-    H stands in the first rows of `matrix`, the others are for its factor; `least` is what a pivot
-    must keep of its place on the diagonal.
+    The first rows of `matrix` hold H, the other rows are scratch for the factor.  If fixed >= 0,
+    out[fixed] is 0.  `least` is the smallest pivot, as a fraction of its diagonal element.
     """
     n, free = len(owner), len(right)
     factor = matrix[n:]
@@ -195,7 +198,10 @@ def _by_products(
     vectors: FloatArray,
     out: FloatArray,
 ) -> bool:
-    """Solve B'HB out = right until the residual is that share; False if there is no way up."""
+    """Solve B'HB out = right by conjugate gradients; False without a direction of increase.
+
+    Stops when the residual is the fraction `share` of the right side.
+    """
     n, free = len(owner), len(right)
     wide, turned, part = vectors[0], vectors[1], vectors[2]
     rest, way, image = np.empty(free), np.empty(free), np.empty(free)

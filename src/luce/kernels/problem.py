@@ -1,74 +1,38 @@
-"""The arrays a sampling kernel works on."""
+"""The arrays that describe a posterior to a sampling kernel."""
 
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from luce._types import BoolArray, FloatArray, IntArray
 from luce.kernels.jit import compiled
-from luce.kernels.joined import join_nests
-from luce.kernels.log_powers import Powers
 
 # A gamma variate of shape a falls below 1e-308, the smallest double, with probability about
 # 10^(-308 a): once in 10^15 draws for a = 0.05, almost every second draw for a = 0.001.
 SMALL_SHAPE = 0.05
 
-# Shapes and counts up to 1e15 are added up before they are compared with SMALL_SHAPE; what
-# is this much smaller than the sum may be rounding.
+# Shapes and counts of up to 1e15 are added before their sum is compared with SMALL_SHAPE.
+# Differences below this fraction of the sum are treated as rounding error.
 _ROUNDING = 1e-13
 
+# Limits of `join_nests`: pairs of nests that are compared, and entries of the membership table.
+_MOST_PAIRS, _MOST_PLACES = 10**6, 10**7
 
-# Are numbers kept as logarithms?  None and not False where they are not: a branch on None is
-# decided when a function is compiled, so that plain arithmetic pays nothing for the other kind.
+# Whether numbers are kept as logarithms: True, or None for plain numbers.  A branch on None is
+# decided at compile time, so that plain arithmetic carries no cost of the logarithmic branch.
 Wide = Literal[True] | None
 
 
-class Curvature(NamedTuple):
-    """How wide a posterior is in each direction of θ = log λ, for Hamiltonian moves.
-
-    Attributes
-    ----------
-    root, root_transposed
-        B, lower triangular, and B': B'B is the inverse of the precision at the mode.
-    powers
-        m_t of the sets.
-    """
-
-    root: FloatArray
-    root_transposed: FloatArray
-    powers: Powers
-
-
-class Envelope(NamedTuple):
-    """A Dirichlet density above the posterior, for rejection.
-
-    Attributes
-    ----------
-    shape, spread
-        Of the Dirichlet, with `gamma_spread` of each.
-    log_bound
-        The logarithm of the posterior over Π_i p_i^(shape_i - 1) is nowhere above this.
-    powers, complement_powers, total_power
-        Powers of p_i and of 1 - p_i in posterior over Dirichlet, and their sum.
-    """
-
-    shape: FloatArray
-    spread: FloatArray
-    log_bound: float
-    powers: Powers
-    complement_powers: Powers
-    total_power: float
-
-
 class Problem(NamedTuple):
-    """p(p_1..p_n) ∝ Π_i p_i^(c_i - 1) · Π_t p(S_t)^(n_t - m_t).
+    """The posterior p(p_1..p_n) ∝ Π_i p_i^(c_i - 1) · Π_t p(S_t)^(n_t - m_t).
 
-    Sets are prefixes of nests, or everything but a prefix: nest k is
+    Sets are prefixes of nests, or complements of prefixes: nest k is
     ``members[nest_start[k]:nest_start[k + 1]]``, holds the sets
     ``set_start[k]:set_start[k + 1]``, shortest prefix first, and the prefix of set t ends
-    at ``set_end[t]``.  The first `singles` nests each hold one set, all they list (the first
-    `pairs` of these list two), and the next `lone` each one set, everything but the one category
-    they list: most data are of one of these kinds, and sums over them are short loops.
+    at ``set_end[t]``.  Each of the first `singles` nests holds one set, the whole nest (the first
+    `pairs` of them have two members).  Each of the next `lone` nests holds one set, the complement
+    of its only member.  Most data consist of these kinds, whose sums are short loops.
 
     Attributes
     ----------
@@ -85,14 +49,14 @@ class Problem(NamedTuple):
     total_shape
         A = Σ c_i - Σ m_t + Σ n_t, the shape of the gamma-distributed total.
     listed_start, listed_nest, listed_position
-        The nests turned around: category i stands in the nests
+        The inverse index: category i is a member of the nests
         ``listed_nest[listed_start[i]:listed_start[i + 1]]``, in ascending order, at the
-        places ``listed_position[...]`` of `members`.
+        positions ``listed_position[...]`` of `members`.
     wide
-        True where probabilities span more than the range of a double, so that everything is
+        True where probabilities span more than the range of a double, so that all numbers are
         kept as logarithms; else None.
     fit
-        What some kernels need to know of the posterior beforehand.
+        Quantities that some kernels must know about the posterior beforehand.
     """
 
     members: IntArray
@@ -113,7 +77,14 @@ class Problem(NamedTuple):
     listed_nest: IntArray
     listed_position: IntArray
     wide: Wide
-    fit: Any  # a Curvature, an Envelope or None; compiled code cannot ask which
+    fit: Any  # a Curvature, an Envelope, a Hyperprior or None; compiled code cannot test which
+
+
+# members, nest_start, complement, set_start, set_end, exponent
+SetArrays = tuple[IntArray, IntArray, BoolArray, IntArray, IntArray, FloatArray]
+
+# The kinds of nests, in the order in which a problem stores them.
+_PAIR, _SINGLE, _LONE, _OTHER = range(4)
 
 
 def make_problem(
@@ -125,10 +96,12 @@ def make_problem(
     exponent: FloatArray,
     shape: FloatArray,
     total_shape: float,
+    *,
+    joined: bool = True,
 ) -> Problem:
-    """Exponents e_t = n_t - m_t, with n_t = ⌈max(e_t, 0)⌉ grouped outcomes.
+    """Lay out a posterior with exponents e_t = n_t - m_t, n_t = ⌈max(e_t, 0)⌉.
 
-    A fractional power of a group is a whole number of grouped outcomes, of which the excess
+    A fractional power of a group becomes a whole number of grouped outcomes, of which the excess
     is conditioned away again.
 
     Parameters
@@ -139,25 +112,18 @@ def make_problem(
         c_i.
     total_shape
         A; given, because the difference of sums that defines it may cancel.
+    joined
+        Whether to join nests that are shorter as one (`join_nests`).
     """
-    # Copies: compiled code takes a read-only or strided array for another type and would be
-    # compiled again for it.
+    # Copies: numba treats read-only and strided arrays as other types and would compile again.
     complement, shape = np.array(complement, np.bool_), np.array(shape, np.float64)
-    members, nest_start, complement, set_start, set_end, exponent = join_nests(
-        len(shape), members, nest_start, complement, set_start, set_end, exponent
+    sets = members, nest_start, complement, set_start, set_end, exponent
+    if joined:
+        sets = join_nests(len(shape), *sets)
+    kind = _kinds(*sets[1:5])
+    members, nest_start, complement, set_start, set_end, exponent = _reordered(
+        np.argsort(kind, kind="stable"), *sets
     )
-    one_set = (np.diff(set_start) == 1) & (set_end[set_start[1:] - 1] == nest_start[1:])
-    single = one_set & ~complement
-    lone = one_set & complement & (np.diff(nest_start) == 1)
-    pair = single & (np.diff(nest_start) == 2)
-    kind = np.select([pair, single, lone], [0, 1, 2], default=3)
-    nests = np.argsort(kind, kind="stable")
-    complement = complement[nests]
-    sets, new_set_start = _pieces(np.asarray(set_start), nests)
-    positions, new_nest_start = _pieces(np.asarray(nest_start), nests)
-    shift = np.repeat(new_nest_start[:-1] - nest_start[:-1][nests], np.diff(new_set_start))
-    set_end, exponent = set_end[sets] + shift, exponent[sets]
-    members, nest_start, set_start = members[positions], new_nest_start, new_set_start
     groups = np.ceil(np.maximum(np.asarray(exponent, np.float64), 0.0))
     waits = groups - exponent
     nest_of_member = np.repeat(np.arange(len(complement)), np.diff(nest_start))
@@ -165,15 +131,31 @@ def make_problem(
     listed_start = np.zeros(len(shape) + 1, np.int64)
     np.cumsum(np.bincount(members, minlength=len(shape)), out=listed_start[1:])
     laid_out = Problem(
-        members, nest_start, complement, set_start, set_end, int(pair.sum()), int(single.sum()),
-        int(lone.sum()), waits, groups, shape, gamma_spreads(waits), shape, 0.0, listed_start,
-        nest_of_member[listed_position], listed_position, wide=None, fit=None,
-    )  # fmt: skip
+        members=members,
+        nest_start=nest_start,
+        complement=complement,
+        set_start=set_start,
+        set_end=set_end,
+        pairs=int((kind == _PAIR).sum()),
+        singles=int((kind <= _SINGLE).sum()),
+        lone=int((kind == _LONE).sum()),
+        waits=waits,
+        groups=groups,
+        shape=shape,
+        wait_spread=gamma_spreads(waits),
+        spread=shape,
+        total_shape=0.0,
+        listed_start=listed_start,
+        listed_nest=nest_of_member[listed_position],
+        listed_position=listed_position,
+        wide=None,
+        fit=None,
+    )
     return with_shapes(laid_out, shape, total_shape)
 
 
 def with_shapes(problem: Problem, shape: FloatArray, total_shape: float) -> Problem:
-    """The same sets with other c_i and A: laying out the sets is most of the work."""
+    """Replace c_i and A, and keep the sets, whose layout is most of the work."""
     shape = np.array(shape, np.float64)
     narrow = problem._replace(
         shape=shape, spread=gamma_spreads(shape), total_shape=float(total_shape), wide=None
@@ -183,24 +165,158 @@ def with_shapes(problem: Problem, shape: FloatArray, total_shape: float) -> Prob
 
 
 def gamma_spreads(shape: FloatArray) -> FloatArray:
-    """`luce.kernels.random.gamma_spread` of many shapes."""
+    """Compute `luce.kernels.random.gamma_spread` of an array of shapes."""
     return np.asarray(1.0 / np.sqrt(9.0 * np.where(shape < 1.0, shape + 1.0, shape) - 3.0))
 
 
+def _kinds(
+    nest_start: IntArray, complement: BoolArray, set_start: IntArray, set_end: IntArray
+) -> IntArray:
+    """Classify nests as pairs, single sets, complements of one member, and others."""
+    one_set = (np.diff(set_start) == 1) & (set_end[set_start[1:] - 1] == nest_start[1:])
+    length = np.diff(nest_start)
+    pair, single = one_set & ~complement & (length == 2), one_set & ~complement
+    lone = one_set & complement & (length == 1)
+    return np.select([pair, single, lone], [_PAIR, _SINGLE, _LONE], default=_OTHER)
+
+
+def _reordered(
+    order: IntArray,
+    members: IntArray,
+    nest_start: IntArray,
+    complement: BoolArray,
+    set_start: IntArray,
+    set_end: IntArray,
+    exponent: FloatArray,
+) -> SetArrays:
+    """Store nests in another order."""
+    sets, new_set_start = _pieces(np.asarray(set_start), order)
+    positions, new_nest_start = _pieces(np.asarray(nest_start), order)
+    shift = np.repeat(new_nest_start[:-1] - nest_start[:-1][order], np.diff(new_set_start))
+    return (
+        members[positions],
+        new_nest_start,
+        complement[order],
+        new_set_start,
+        set_end[sets] + shift,
+        exponent[sets],
+    )
+
+
 def _pieces(start: IntArray, order: IntArray) -> tuple[IntArray, IntArray]:
-    """Lay pieces ``start[k]:start[k + 1]`` out in another order: old places, and new starts."""
+    """Reorder the pieces ``start[k]:start[k + 1]``; returns old positions and new starts."""
     length = np.diff(start)[order]
     new = np.zeros(len(start), np.int64)
     np.cumsum(length, out=new[1:])
     return np.repeat(start[:-1][order] - new[:-1], length) + np.arange(new[-1]), new
 
 
+class _Nest(NamedTuple):
+    """One nest: its members, the lengths of its prefixes, their exponents, and its kind."""
+
+    members: IntArray
+    ends: IntArray
+    exponent: FloatArray
+    complement: bool
+
+
+def join_nests(
+    n: int,
+    members: IntArray,
+    nest_start: IntArray,
+    complement: BoolArray,
+    set_start: IntArray,
+    set_end: IntArray,
+    exponent: FloatArray,
+) -> SetArrays:
+    """Join nests of small sets with nests of large ones where one nest is shorter than two.
+
+    A ranking of 43 among 83 is one nest of 43 members.  A family stores each set by its smaller
+    side: the 41 smallest sets as a nest of 41, the two largest as complements in a nest of the 41
+    others.  Joined, they cost half.
+
+    A nest D of direct sets and a nest E of complements can be joined if they share no member: then
+    D, the categories that neither lists, and E backwards form one nest of direct sets.
+
+    Parameters
+    ----------
+    n
+        Number of categories.
+    members, nest_start, complement, set_start, set_end, exponent
+        As in a set family; returned unchanged if there are too many pairs of nests to compare.
+    """
+    direct, turned = np.flatnonzero(~complement), np.flatnonzero(complement)
+    pairs = len(direct) * len(turned)
+    if pairs == 0 or pairs > _MOST_PAIRS or len(complement) * n > _MOST_PLACES:
+        return members, nest_start, complement, set_start, set_end, exponent
+    nests = [
+        _Nest(
+            members[nest_start[k] : nest_start[k + 1]],
+            set_end[set_start[k] : set_start[k + 1]] - nest_start[k],
+            exponent[set_start[k] : set_start[k + 1]],
+            bool(complement[k]),
+        )
+        for k in range(len(complement))
+    ]
+    lists = np.zeros((len(nests), n), np.float32)
+    for k, nest in enumerate(nests):
+        lists[k, nest.members[: nest.ends[-1]]] = 1.0  # members beyond the last set are in none
+    partners = _partners(nests, lists, direct, turned)
+    used = {k for pair in partners for k in pair}
+    joined = [_join(nests[d], nests[e], lists[d] + lists[e] == 0.0) for d, e in partners]
+    return _laid_out(joined + [nest for k, nest in enumerate(nests) if k not in used])
+
+
+def _partners(
+    nests: list[_Nest], lists: npt.NDArray[np.float32], direct: IntArray, turned: IntArray
+) -> list[tuple[int, int]]:
+    """Pair each nest of complements with the longest free nest that makes joining worthwhile."""
+    length = np.array([nest.ends[-1] for nest in nests])
+    apart = lists[turned] @ lists[direct].T == 0.0
+    free = np.ones(len(direct), np.bool_)
+    partners = []
+    for row, e in enumerate(turned.tolist()):
+        candidates = np.flatnonzero(apart[row] & free)
+        if not len(candidates):
+            continue
+        column = candidates[np.argmax(length[direct[candidates]])]
+        d = int(direct[column])
+        if length[d] + length[e] > lists.shape[1] - nests[e].ends[0]:  # the joined nest's length
+            free[column] = False
+            partners.append((d, e))
+    return partners
+
+
+def _join(direct: _Nest, turned: _Nest, neither: BoolArray) -> _Nest:
+    """Join a nest of sets with a nest of complements; `neither` marks the remaining categories."""
+    ends = turned.ends
+    parts = [direct.members[: direct.ends[-1]], np.flatnonzero(neither)]
+    parts += [turned.members[a:b] for a, b in zip(ends[-2::-1], ends[:0:-1], strict=True)]
+    later = direct.ends[-1] + np.cumsum([len(part) for part in parts[1:]])
+    exponent = np.r_[direct.exponent, turned.exponent[::-1]]
+    return _Nest(np.concatenate(parts), np.r_[direct.ends, later], exponent, False)
+
+
+def _laid_out(nests: list[_Nest]) -> SetArrays:
+    """Store nests one after another."""
+    start = np.cumsum([0, *(len(nest.members) for nest in nests)]).astype(np.int64)
+    ends = [nest.ends + first for nest, first in zip(nests, start[:-1], strict=True)]
+    return (
+        np.concatenate([nest.members for nest in nests]).astype(np.int64),
+        start,
+        np.array([nest.complement for nest in nests], np.bool_),
+        np.cumsum([0, *(len(nest.ends) for nest in nests)]).astype(np.int64),
+        np.concatenate(ends).astype(np.int64),
+        np.concatenate([nest.exponent for nest in nests]),
+    )
+
+
 @compiled
 def _least_set_shape(problem: Problem) -> float:
-    """Least c(S_t) - Σ_{s: S_s ⊆ S_t} (m_s - n_s) over sets with m_t > 0, s in the nest of t.
+    """Compute the least c(S_t) - Σ_{s: S_s ⊆ S_t} (m_s - n_s), s in the nest of t, where m_t > 0.
 
-    p(S_t) is about as small as a gamma of that shape: the outcomes observed inside S_t say
-    nothing about the probability of S_t itself.
+    p(S_t) is about as small as a gamma of that shape: outcomes observed inside S_t carry no
+    information about the probability of S_t itself.
     """
     shape, waits, groups, set_end = problem.shape, problem.waits, problem.groups, problem.set_end
     total, least = 0.0, np.inf

@@ -1,10 +1,10 @@
-"""Random bits and the variates made from them, inside compiled code.
+"""Random bits and random variates inside compiled code.
 
-The generator is xoshiro256++ (Blackman and Vigna 2021), its state four words in an array: one
-array, one chain.  Normal and exponential variates use the ziggurat (Marsaglia and Tsang 2000a),
-gammas the squeeze of Marsaglia and Tsang (2000b), Poisson variates Hörmann's transformed rejection
-(1993).  NumPy's own generators do the same, but every bit of theirs that compiled code asks for is
-a call through a pointer; here everything is inlined, and a gamma costs about half.
+The generator is xoshiro256++ (Blackman and Vigna 2021); its state is an array of four words, one
+for each Markov chain.  Normal and exponential variates use the ziggurat (Marsaglia and Tsang
+2000a), gammas the squeeze of Marsaglia and Tsang (2000b), Poisson variates Hörmann's transformed
+rejection (1993), binomial ones order statistics (Devroye 1986).  NumPy has the same algorithms, but
+compiled code reaches its generators through a function pointer; inlined, a gamma costs half.
 """
 
 import math
@@ -15,21 +15,24 @@ from luce._types import FloatArray, WordArray
 from luce.kernels.jit import compiled, embedded, internal
 from luce.kernels.problem import Wide
 
-_LAYERS = 256
+_LAYERS = 256  # of equal area, in each ziggurat
 
-# Where the bottom layer of a ziggurat of 256 layers of equal area ends and the tail begins.
+# Point where the bottom layer of a ziggurat ends and the tail begins.
 _NORMAL_TAIL = 3.6541528853610088
 _EXPONENTIAL_TAIL = 7.69711747013104972
 
 _TO_UNIT = 2.0**-53
 
-# Beyond this mean a Poisson variate is a rounded normal one.  The exact rejection sampler
-# compares k log(mean) - mean - log k!, which cancels; the skewness neglected is 3e-5.
+# Poisson variates of a larger mean are rounded normal ones.  The exact rejection sampler compares
+# k log(mean) - mean - log k!, which cancels; the neglected skewness is 3e-5.
 _LARGE_MEAN = 1e9
+
+# Binomial variates with at most this many expected successes are counted one by one.
+_FEW_SUCCESSES = 16.0
 
 
 def _normal_layers() -> FloatArray:
-    """Right ends of the layers under exp(-x^2 / 2), from the bottom one (its width) to 0."""
+    """Compute the right ends of the layers under exp(-x² / 2), the bottom one's width first."""
     tail = math.sqrt(math.pi / 2) * math.erfc(_NORMAL_TAIL / math.sqrt(2))
     area = _NORMAL_TAIL * math.exp(-0.5 * _NORMAL_TAIL**2) + tail
     x = np.empty(_LAYERS + 1)
@@ -41,7 +44,7 @@ def _normal_layers() -> FloatArray:
 
 
 def _exponential_layers() -> FloatArray:
-    """Right ends of the layers under exp(-x), from the bottom one (its width) to 0."""
+    """Compute the right ends of the layers under exp(-x), the bottom one's width first."""
     area = (_EXPONENTIAL_TAIL + 1.0) * math.exp(-_EXPONENTIAL_TAIL)
     x = np.empty(_LAYERS + 1)
     x[0], x[1] = area * math.exp(_EXPONENTIAL_TAIL), _EXPONENTIAL_TAIL
@@ -56,13 +59,13 @@ _EXPONENTIAL = _exponential_layers()
 
 
 def new_bits(seeds: np.random.SeedSequence) -> WordArray:
-    """State of a generator, from a seed sequence."""
+    """Seed a generator from a seed sequence."""
     return seeds.generate_state(4, np.uint64).astype(np.uint64)
 
 
 @embedded
 def next_word(bits: WordArray) -> np.uint64:
-    """64 random bits."""
+    """Draw 64 random bits."""
     s0, s1, s2, s3 = bits[0], bits[1], bits[2], bits[3]
     total = s0 + s3
     word = ((total << np.uint64(23)) | (total >> np.uint64(41))) + s0
@@ -78,18 +81,18 @@ def next_word(bits: WordArray) -> np.uint64:
 
 @embedded
 def uniform(bits: WordArray) -> float:
-    """U in (0, 1]: its logarithm is finite."""
+    """Draw U ~ Uniform(0, 1], whose logarithm is finite."""
     return (np.int64(next_word(bits) >> np.uint64(11)) + 1) * _TO_UNIT
 
 
 @embedded
 def normal(bits: WordArray) -> float:
-    """Z ~ Normal(0, 1)."""
+    """Draw Z ~ Normal(0, 1)."""
     while True:
         word = next_word(bits)
         i = np.int64(word & np.uint64(255))
         x = np.int64(word >> np.uint64(11)) * _TO_UNIT * _NORMAL[i]
-        # By arithmetic: a branch on a random bit is guessed wrong every second time.
+        # Sign by arithmetic: a branch on a random bit is mispredicted every second time.
         sign = float(np.int64((word >> np.uint64(7)) & np.uint64(2)) - 1)
         if x < _NORMAL[i + 1]:  # 99 % of the time
             return float(sign * x)
@@ -105,7 +108,7 @@ def normal(bits: WordArray) -> float:
 
 @embedded
 def exponential(bits: WordArray) -> float:
-    """E ~ Exponential(1)."""
+    """Draw E ~ Exponential(1)."""
     beyond = 0.0
     while True:
         word = next_word(bits)
@@ -114,7 +117,7 @@ def exponential(bits: WordArray) -> float:
         if x < _EXPONENTIAL[i + 1]:
             return float(beyond + x)
         if i == 0:
-            beyond += _EXPONENTIAL_TAIL  # the tail is the whole density again
+            beyond += _EXPONENTIAL_TAIL  # the tail is the same density, shifted
             continue
         low, high = math.exp(-_EXPONENTIAL[i]), math.exp(-_EXPONENTIAL[i + 1])
         if low + uniform(bits) * (high - low) < math.exp(-x):
@@ -123,13 +126,13 @@ def exponential(bits: WordArray) -> float:
 
 @embedded
 def gamma_spread(shape: float) -> float:
-    """What `gamma_of` wants to know of a shape: 1 / (3 √d), d = a - 1/3, a the shape if >= 1."""
+    """Compute the constant of a shape for `gamma_of`: 1 / (3 √d), d = a - 1/3 (+ 1 if a < 1)."""
     return 1.0 / math.sqrt(9.0 * (shape if shape >= 1.0 else shape + 1.0) - 3.0)
 
 
 @embedded
 def _gamma_above_one(bits: WordArray, shape: float, spread: float) -> float:
-    """G ~ Gamma(shape, 1) for shape >= 1 (Marsaglia and Tsang 2000)."""
+    """Draw G ~ Gamma(shape, 1) for shape >= 1 (Marsaglia and Tsang 2000b)."""
     d = shape - 1.0 / 3.0
     while True:
         z = normal(bits)
@@ -146,7 +149,7 @@ def _gamma_above_one(bits: WordArray, shape: float, spread: float) -> float:
 
 @embedded
 def gamma_of(bits: WordArray, shape: float, spread: float) -> float:
-    """G ~ Gamma(shape, 1), the spread of its shape being known: a root and a division less."""
+    """Draw G ~ Gamma(shape, 1), given `gamma_spread(shape)`, which saves a root and a division."""
     if shape == 1.0:
         return exponential(bits)
     if shape < 1.0:
@@ -157,13 +160,13 @@ def gamma_of(bits: WordArray, shape: float, spread: float) -> float:
 
 @embedded
 def gamma(bits: WordArray, shape: float) -> float:
-    """G ~ Gamma(shape, 1); underflows to 0 for tiny shapes."""
+    """Draw G ~ Gamma(shape, 1), which underflows to 0 for tiny shapes."""
     return gamma_of(bits, shape, gamma_spread(shape))
 
 
 @embedded
 def log_gamma(bits: WordArray, shape: float) -> float:
-    """Log G(a) = log G(a + 1) - E / a: finite where G(a) underflows."""
+    """Draw log G, G ~ Gamma(a, 1), as log G(a + 1) - E / a: finite where G underflows."""
     spread = gamma_spread(shape)
     if shape < 1.0:
         above = _gamma_above_one(bits, shape + 1.0, spread)
@@ -173,7 +176,7 @@ def log_gamma(bits: WordArray, shape: float) -> float:
 
 @embedded
 def gamma_or_log(bits: WordArray, shape: float, wide: Wide) -> float:
-    """G ~ Gamma(shape, 1), or its logarithm."""
+    """Draw G ~ Gamma(shape, 1), or its logarithm if `wide`."""
     if wide is None:
         return gamma(bits, shape)
     return log_gamma(bits, shape)
@@ -181,7 +184,7 @@ def gamma_or_log(bits: WordArray, shape: float, wide: Wide) -> float:
 
 @embedded
 def scaled_gamma(bits: WordArray, shape: float, spread: float, rate: float, wide: Wide) -> float:
-    """G / rate with G ~ Gamma(shape, 1), or the logarithm of it from the logarithm of the rate."""
+    """Draw G / rate, G ~ Gamma(shape, 1); if `wide`, its logarithm from that of the rate."""
     if wide is None:
         return gamma_of(bits, shape, spread) / rate
     return log_gamma(bits, shape) - rate
@@ -189,8 +192,8 @@ def scaled_gamma(bits: WordArray, shape: float, spread: float, rate: float, wide
 
 @internal
 def poisson(bits: WordArray, mean: float) -> float:
-    """K ~ Poisson(mean), as a float; `mean` may be anything finite."""
-    if mean < 10.0:  # arrivals up to time `mean`
+    """Draw K ~ Poisson(mean), as a float, for any finite mean."""
+    if mean < 10.0:  # number of arrivals up to time `mean`
         count, time = 0.0, exponential(bits)
         while time < mean:
             count += 1.0
@@ -217,11 +220,51 @@ def poisson(bits: WordArray, mean: float) -> float:
             return k
 
 
+@internal
+def binomial(bits: WordArray, n: float, p: float) -> float:
+    """Draw K ~ Binomial(n, p) for whole n of any size (Devroye 1986, X.4.3).
+
+    The middle one of n uniforms is Y ~ Beta(i, n + 1 - i), i = ⌊(n + 1) / 2⌋.  If Y <= p, i of them
+    lie below p and the other n - i are uniform above Y; else i - 1 are uniform below Y.
+    """
+    successes = 0.0
+    while n * min(p, 1.0 - p) > _FEW_SUCCESSES:
+        middle = float(np.floor((n + 1.0) / 2.0))
+        below = gamma(bits, middle)
+        above = gamma(bits, n + 1.0 - middle)
+        y = below / (below + above)
+        if y <= p:
+            successes += middle
+            n -= middle
+            p = min((p - y) * (below + above) / above, 1.0)
+        else:
+            n = middle - 1.0
+            p /= y
+    if p > 0.5:
+        return successes + n - _count_successes(bits, n, 1.0 - p)
+    return successes + _count_successes(bits, n, p)
+
+
+@internal
+def _count_successes(bits: WordArray, n: float, p: float) -> float:
+    """Draw Binomial(n, p) by skipping Geometric(p) failures before each success."""
+    if not p > 0.0:
+        return 0.0
+    if n == 1.0:
+        return 1.0 if uniform(bits) < p else 0.0
+    rate = -math.log1p(-p)
+    count, trial = 0.0, np.floor(exponential(bits) / rate)
+    while trial < n:
+        count += 1.0
+        trial += 1.0 + np.floor(exponential(bits) / rate)
+    return count
+
+
 @compiled
 def fill(bits: WordArray, which: int, parameter: float, out: FloatArray) -> None:
-    """Fill `out` with one kind of variate, for tests.
+    """Fill `out` with variates of one kind, for tests.
 
-    0 uniform, 1 normal, 2 exponential, 3 gamma, 4 log gamma, 5 Poisson.
+    `which`: 0 uniform, 1 normal, 2 exponential, 3 gamma, 4 log gamma, 5 Poisson.
     """
     for i in range(len(out)):
         if which == 0:

@@ -1,14 +1,15 @@
-"""Waiting times with a concentration that is drawn too.
+"""Waiting times with a random concentration.
 
 With p | a ~ Dirichlet(a w) and a ~ Gamma(r, rate b), a sweep of waiting times given a is followed
 by a draw of x = log a from
 
     p(x | p)  ∝  exp((r + K) x - b a) · Γ(a Σ w_i) / Π_i Γ(a w_i) · Π_i p_i^(a w_i),     a = exp x
 
-products over w_i > 0, by slice sampling (Neal 2003).  All w_i = 1: a common concentration, K = 0.
-In a Dirichlet process w is the base measure, and K counts the named atoms that it gives no mass:
-each brings a factor a.  If but one w_i > 0, the rest of a process with a diffuse base, Γ cancels
-and a is Gamma(r + K, rate b - w_i log p_i).  Given p, data say nothing more about a.
+products over w_i > 0, by slice sampling (Neal 2003).  With all w_i = 1, a is a common concentration
+and K = 0.  In a Dirichlet process w is the base measure, and K counts the named atoms without base
+mass: each contributes a factor a.  If only one w_i > 0, as for the remainder of a process with a
+diffuse base, Γ cancels and a is Gamma(r + K, rate b - w_i log p_i).  Given p, a is independent of
+the data.
 """
 
 import math
@@ -17,33 +18,34 @@ from typing import NamedTuple
 import numpy as np
 
 from luce._types import FloatArray, WordArray
-from luce.kernels import waiting_times
-from luce.kernels.grouped import SplitSpace
-from luce.kernels.jit import compiled, internal
+from luce.kernels.grouped_outcomes import SplitSpace, split_groups
+from luce.kernels.half_sweep import draw_probabilities, draw_times
+from luce.kernels.jit import borrowed, compiled, internal, on_stack
 from luce.kernels.problem import Problem
-from luce.kernels.random import exponential, gamma_spread, log_gamma, uniform
+from luce.kernels.random import exponential, gamma_or_log, gamma_spread, log_gamma, uniform
+from luce.kernels.set_sums import as_log, member_sums, set_sums
 
-_STEPS = 60  # of the slice's width to each side, at most
-_LARGEST = 100.0  # |log a|: beyond, Γ(a) is not a double's business
+_STEPS = 60  # largest number of unit steps by which a slice is widened on each side
+_LARGEST = 100.0  # largest |log a|; Γ(a) is not a double beyond
 
 
 class Hyperprior(NamedTuple):
-    """What the draw of the concentration needs to know; the `fit` of a problem.
+    """The prior of the concentration and the data it needs; the `fit` of a problem.
 
     Attributes
     ----------
     counts
         Net counts of the categories, without the prior's.
     net
-        Their sum, with the exponents of all sets.
+        Sum of the counts and of the exponents of all sets.
     shape, rate
         r and b.
     weights
         w_i.
     values, times
-        The positive weights, each once, and how many categories have it.
+        The distinct positive weights, and the number of categories that have each.
     named
-        K: how many have none.
+        K: the number of categories with weight 0.
     """
 
     counts: FloatArray
@@ -59,10 +61,15 @@ class Hyperprior(NamedTuple):
 def make_hyperprior(
     counts: FloatArray, net: float, shape: float, rate: float, weights: FloatArray
 ) -> Hyperprior:
-    """Add what follows from the weights."""
+    """Derive distinct weights and their multiplicities from the weights."""
     values, times = np.unique(weights[weights > 0], return_counts=True)
     named = float((weights == 0).sum())
     return Hyperprior(counts, net, shape, rate, weights, values, times.astype(np.float64), named)
+
+
+def first_extra(problem: Problem) -> FloatArray:
+    """Start log a at the logarithm of the prior mean."""
+    return np.array([math.log(problem.fit.shape / problem.fit.rate)])
 
 
 @compiled
@@ -76,36 +83,48 @@ def advance(
     stat: FloatArray,
     space: SplitSpace | None,
 ) -> None:
-    """Sweep given a, then draw a given p.
+    """Draw p given a by a waiting-time sweep, then a given p; arguments as in `kernels.Advance`.
 
-    `state` holds log p and, last, log a; rows of `out` hold log p and a.
+    The problem is wide, and its `fit` is a `Hyperprior`.  `state` holds log p and, last, log a;
+    rows of `out` hold log p and, last, a.  `stat` receives the logarithm of the total waiting time;
+    `tuning` and `adapt` are unused.
     """
-    hyper, n = problem.fit, len(state) - 1
-    whole = (hyper.values * hyper.times).sum()
-    shape, spread, log_p = np.empty(n), np.empty(n), np.empty((1, n))
+    problem, own, state = borrowed(problem), on_stack(bits), borrowed(state)
+    hyper, wide, n = problem.fit, problem.wide, len(state) - 1
+    log_p = state[:n]
+    times, rates, grouped = np.empty(len(problem.waits)), np.empty(n), np.zeros(n)
+    shape, spread = np.empty(n), np.empty(n)
+    whole = 0.0
+    for k in range(len(hyper.values)):
+        whole += hyper.values[k] * hyper.times[k]
     for d in range(len(out)):
+        set_sums(problem, log_p, times)
+        waited = draw_times(own, problem.waits, problem.wait_spread, times, True, wide)
+        if space is not None:
+            for i in range(n):
+                grouped[i] = 0.0
+            split_groups(own, problem, log_p, space, grouped)
+        member_sums(problem, times, False, rates)
         a = math.exp(state[n])
+        total = gamma_or_log(own, whole * a + hyper.net, wide)
         for i in range(n):
-            shape[i] = a * hyper.weights[i] + hyper.counts[i]
+            shape[i] = a * hyper.weights[i] + hyper.counts[i] + grouped[i]
             spread[i] = gamma_spread(shape[i])
-        given = Problem(
-            problem.members, problem.nest_start, problem.complement, problem.set_start,
-            problem.set_end, problem.pairs, problem.singles, problem.lone, problem.waits,
-            problem.groups, shape, problem.wait_spread, spread, whole * a + hyper.net,
-            problem.listed_start, problem.listed_nest, problem.listed_position, problem.wide, None,
-        )  # fmt: skip
-        waiting_times.advance(bits, given, state[:n], tuning, False, log_p, stat[d : d + 1], space)
-        total = 0.0
+        draw_probabilities(own, shape, spread, total, rates, wide, log_p)
+        weighted = 0.0
         for i in range(n):
-            total += hyper.weights[i] * state[i]
-        state[n] = _draw_scale(bits, state[n], hyper, whole, total)
-        out[d, :n] = state[:n]
+            out[d, i] = log_p[i]
+            weighted += hyper.weights[i] * log_p[i]
+        state[n] = _draw_scale(own, state[n], hyper, whole, weighted)
         out[d, n] = math.exp(state[n])
+        stat[d] = as_log(waited, wide)
+    for k in range(4):
+        bits[k] = own[k]
 
 
 @internal
 def _draw_scale(bits: WordArray, x: float, hyper: Hyperprior, whole: float, total: float) -> float:
-    """Draw log a, exactly where Γ cancels; total is Σ w_i log p_i."""
+    """Draw log a, exactly where Γ cancels; `whole` is Σ w_i and `total` is Σ w_i log p_i."""
     if len(hyper.values) == 1 and hyper.times[0] == 1.0:
         new = log_gamma(bits, hyper.shape + hyper.named) - math.log(hyper.rate - total)
         return min(max(new, -_LARGEST), _LARGEST)
@@ -114,7 +133,7 @@ def _draw_scale(bits: WordArray, x: float, hyper: Hyperprior, whole: float, tota
 
 @internal
 def _slice(bits: WordArray, x: float, hyper: Hyperprior, whole: float, total: float) -> float:
-    """Draw log a by stepping out and shrinking."""
+    """Draw log a by slice sampling: step out, then shrink."""
     level = _log_density(x, hyper, whole, total) - exponential(bits)
     low = x - uniform(bits)
     high = low + 1.0
@@ -138,15 +157,11 @@ def _slice(bits: WordArray, x: float, hyper: Hyperprior, whole: float, total: fl
 
 @internal
 def _log_density(x: float, hyper: Hyperprior, whole: float, total: float) -> float:
+    """Evaluate log p(x | p) up to a constant."""
     a = math.exp(x)
-    # log Γ(a + 1) - log a stays a number for the smallest a.
+    # log Γ(a + 1) - log a stays finite for the smallest a.
     log_beta = -(math.lgamma(whole * a + 1.0) - x - math.log(whole))
     for k in range(len(hyper.values)):
         w = hyper.values[k]
         log_beta += hyper.times[k] * (math.lgamma(w * a + 1.0) - x - math.log(w))
     return (hyper.shape + hyper.named) * x - hyper.rate * a - log_beta + a * total
-
-
-def first_extra(problem: Problem) -> FloatArray:
-    """Start log a at the prior's mean."""
-    return np.array([math.log(problem.fit.shape / problem.fit.rate)])

@@ -1,22 +1,44 @@
-"""Perfect draws by rejection from a Dirichlet, where every set leaves out one atom.
+"""Exact draws by rejection from a Dirichlet, where every set leaves out one atom.
 
     π(p) ∝ Π_i p_i^(c_i - 1) · Π_i (1 - p_i)^(-m_i)
 
     p ~ Dir(a),   accept if  log U < Σ_i (c_i - a_i) log p_i - Σ_i m_i log(1 - p_i) - M
 
-M is a certified bound of what stands before it.  Draws are independent and exact.
+M is a certified bound of the two sums before it.  Draws are independent and exact.
 """
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
 from luce._types import FloatArray, WordArray
-from luce.kernels.grouped import SplitSpace
+from luce.kernels.grouped_outcomes import SplitSpace
 from luce.kernels.jit import borrowed, compiled, on_stack
-from luce.kernels.log_powers import log_power_product
+from luce.kernels.log_powers import Powers, log_power_product
 from luce.kernels.problem import Problem
 from luce.kernels.random import exponential, gamma_of
+
+
+class Envelope(NamedTuple):
+    """A Dirichlet density above the posterior; the `fit` of a problem.
+
+    Attributes
+    ----------
+    shape, spread
+        a_i, the shapes of the Dirichlet, and their `gamma_spread`.
+    log_bound
+        M: the logarithm of the posterior over Π_i p_i^(a_i - 1) is nowhere larger.
+    powers, complement_powers, total_power
+        Powers of p_i and of 1 - p_i in the ratio of posterior and Dirichlet, and their sum.
+    """
+
+    shape: FloatArray
+    spread: FloatArray
+    log_bound: float
+    powers: Powers
+    complement_powers: Powers
+    total_power: float
 
 
 @compiled
@@ -32,20 +54,8 @@ def advance(
 ) -> None:
     """Draw p ~ Dir(a) until one is accepted, for each row of `out`.
 
-    Parameters
-    ----------
-    bits
-        Generator of this chain alone.
-    problem
-        As `fit` the envelope: a, M and the powers.
-    state
-        p of the last draw, on return.
-    tuning, adapt, space
-        Unused.
-    out
-        Shape (draws, n).
-    stat
-        Shape (draws,): proposals made for each draw.
+    Arguments as in `luce.kernels.Advance`.  The problem's `fit` is an `Envelope`; `stat` receives
+    the number of proposals of each draw.  `tuning`, `adapt` and `space` are unused.
     """
     problem, own = borrowed(problem), on_stack(bits)
     fit, n = problem.fit, len(state)
@@ -60,14 +70,14 @@ def advance(
                 state[i] = gamma_of(own, shape[i], spread[i])
                 total += state[i]
             for i in range(n):
-                # Where an atom takes nearly all, what it leaves is added up and not subtracted.
+                # Where one atom takes nearly all, add the others: the difference cancels.
                 rest[i] = total - state[i]
                 if rest[i] < 1e-3 * total:
                     rest[i] = 0.0
                     for j in range(n):
                         if j != i:
                             rest[i] += state[j]
-            # Gammas stand for p here, so their total goes out again.
+            # Powers of gammas instead of probabilities: divide by the same power of their total.
             log_ratio = log_power_product(fit.powers, state)
             log_ratio += log_power_product(fit.complement_powers, rest)
             log_ratio -= fit.total_power * math.log(total) + fit.log_bound

@@ -1,9 +1,8 @@
 """Sums over the members of every set, and over the sets of every member.
 
-Both are written once for two arithmetics: numbers under (0, +), or their logarithms under
-(-inf, log(exp + exp)) when the problem is wide.  Both cost the stored length of the nests.
-A difference that keeps less than a thousandth of what it was taken from has lost digits;
-what is left is then added up afresh.
+Both are written once for two arithmetics: plain numbers, or their logarithms in a wide problem.
+Both cost the stored length of the nests.  A difference smaller than a thousandth of the minuend has
+lost digits and is replaced by a sum of the remaining terms.
 """
 
 import math
@@ -14,17 +13,17 @@ from luce._types import FloatArray
 from luce.kernels.jit import embedded, inlined
 from luce.kernels.problem import Problem, Wide
 
-_CANCELLED = 1e-3
+_CANCELLED = 1e-3  # fraction of the minuend below which a difference has lost digits
 _LOG_CANCELLED = math.log(_CANCELLED)
 
-# Smallest probability kept outside wide problems, where smaller ones all but never occur: no sum
-# over a set may be 0.  Its inverse, times any count, is still a double.
+# Smallest probability in problems that are not wide, so that no sum over a set is 0.  Smaller ones
+# almost never occur there.  Its inverse, times any count, is still a double.
 LEAST = 1e-290
 
 
 @embedded
 def zero(wide: Wide) -> float:
-    """0, or log 0."""
+    """Return 0, or log 0."""
     if wide is None:
         return 0.0
     return -np.inf
@@ -32,7 +31,7 @@ def zero(wide: Wide) -> float:
 
 @embedded
 def one(wide: Wide) -> float:
-    """1, or log 1."""
+    """Return 1, or log 1."""
     if wide is None:
         return 1.0
     return 0.0
@@ -40,7 +39,7 @@ def one(wide: Wide) -> float:
 
 @embedded
 def plus(a: float, b: float, wide: Wide) -> float:
-    """Sum a + b, or log(exp a + exp b)."""
+    """Add a + b, or log(exp a + exp b)."""
     if wide is None:
         return a + b
     high, low = max(a, b), min(a, b)
@@ -49,7 +48,7 @@ def plus(a: float, b: float, wide: Wide) -> float:
 
 @embedded
 def minus(total: float, part: float, wide: Wide) -> float:
-    """Difference total - part, or log(exp total - exp part)."""
+    """Subtract total - part, or log(exp total - exp part)."""
     if wide is None:
         return total - part
     if part == -np.inf:
@@ -59,7 +58,7 @@ def minus(total: float, part: float, wide: Wide) -> float:
 
 @embedded
 def cancelled(rest: float, total: float, wide: Wide) -> bool:
-    """Whether `rest`, a difference from `total`, is short of digits."""
+    """Tell whether `rest`, a difference from `total`, has lost digits."""
     if wide is None:
         return rest < total * _CANCELLED
     return rest < total + _LOG_CANCELLED
@@ -67,9 +66,9 @@ def cancelled(rest: float, total: float, wide: Wide) -> bool:
 
 @embedded
 def _towers(x: FloatArray, total: float, wide: Wide) -> bool:
-    """Whether some x_i is so much of the total that the rest of it may be short of digits.
+    """Tell whether some x_i is so large that total - x_i may have lost digits.
 
-    Asked of all at once, because it is seldom so: one by one it takes as long as the sums.
+    One test for all: it seldom succeeds, and a test for each would take as long as the sums.
     """
     high = total * (1.0 - 2.0 * _CANCELLED) if wide is None else total - 2.0 * _CANCELLED
     found = False
@@ -80,13 +79,13 @@ def _towers(x: FloatArray, total: float, wide: Wide) -> bool:
 
 @embedded
 def normalise(x: FloatArray, wide: Wide) -> None:
-    """x_i / Σ x, in place."""
+    """Divide x by its sum, in place."""
     if wide is None:
         total = 0.0
         for i in range(len(x)):
             total += x[i]
         for i in range(len(x)):
-            x[i] = max(x[i] / total, LEAST)  # of one category exactly 1
+            x[i] = max(x[i] / total, LEAST)  # exactly 1 for a single category
     else:
         high, total = -np.inf, 0.0
         for i in range(len(x)):
@@ -100,15 +99,15 @@ def normalise(x: FloatArray, wide: Wide) -> None:
 
 @embedded
 def as_log(x: float, wide: Wide) -> float:
-    """Logarithm of a number that may be one already."""
+    """Take the logarithm of a number, unless it is one already."""
     if wide is None:
-        return float(np.log(x))  # as Python, math.log would refuse a 0
+        return float(np.log(x))  # math.log raises at 0 when run as Python
     return x
 
 
 @embedded
 def from_log(x: float, wide: Wide) -> float:
-    """The number, or still its logarithm, from its logarithm."""
+    """Convert a logarithm to the problem's arithmetic: a plain number, or the logarithm itself."""
     if wide is None:
         return math.exp(x)
     return x
@@ -116,7 +115,7 @@ def from_log(x: float, wide: Wide) -> float:
 
 @embedded
 def ratio(a: float, b: float, wide: Wide) -> float:
-    """A / b, always as a number."""
+    """Divide a by b; plain numbers or logarithms in, a plain number out."""
     if wide is None:
         return a / b
     return math.exp(a - b)
@@ -124,9 +123,9 @@ def ratio(a: float, b: float, wide: Wide) -> float:
 
 @embedded
 def set_sums(problem: Problem, x: FloatArray, out: FloatArray) -> None:
-    """out_t = Σ_{i ∈ S_t} x_i."""
-    # One function on purpose: a call with the problem, even one never made, takes and drops a
-    # reference to each of its arrays every time, which is what six categories cost to add up.
+    """Compute out_t = Σ_{i ∈ S_t} x_i."""
+    # One long function on purpose: each inner call that passes the problem, even on a branch not
+    # taken, counts references to all its arrays, which costs as much as adding six categories.
     wide, members, complement = problem.wide, problem.members, problem.complement
     nest_start, set_start, set_end = problem.nest_start, problem.set_start, problem.set_end
     listed_start, listed_nest = problem.listed_start, problem.listed_nest
@@ -144,7 +143,7 @@ def set_sums(problem: Problem, x: FloatArray, out: FloatArray) -> None:
     for i in range(len(x)):
         total = plus(total, x[i], wide)
     single, stop = problem.singles, problem.singles + problem.lone
-    shift = nest_start[single] - single  # each of these nests lists one category
+    shift = nest_start[single] - single  # each of these nests has one member
     for t in range(single, stop):
         out[t] = minus(total, x[members[t + shift]], wide)
     if stop > single and _towers(x, total, wide):
@@ -158,7 +157,7 @@ def set_sums(problem: Problem, x: FloatArray, out: FloatArray) -> None:
         first, last = set_start[k], set_start[k + 1] - 1
         running, start = zero(wide), nest_start[k]
         if not complement[k] and set_end[last] - set_end[first] == last - first:
-            # As in a ranking, each set has one member more than the one before.
+            # As in a ranking, each set has one member more than the set before.
             for position in range(start, set_end[first]):
                 running = plus(running, x[members[position]], wide)
             out[first] = running
@@ -177,7 +176,7 @@ def set_sums(problem: Problem, x: FloatArray, out: FloatArray) -> None:
             running = zero(wide)
             for i in range(len(x)):
                 low, high = listed_start[i], listed_start[i + 1]
-                while low < high:  # bisection for k among the nests that list i
+                while low < high:  # bisect for k among the nests that list i
                     middle = (low + high) // 2
                     if listed_nest[middle] < k:
                         low = middle + 1
@@ -195,12 +194,12 @@ def set_sums(problem: Problem, x: FloatArray, out: FloatArray) -> None:
 
 @embedded
 def member_sums(problem: Problem, w: FloatArray, outside: bool, out: FloatArray) -> None:
-    """out_i = Σ_{t: i ∈ S_t} w_t, or over the t with i ∉ S_t if `outside`."""
+    """Compute out_i = Σ_{t: i ∈ S_t} w_t, or the sum over the t with i ∉ S_t if `outside`."""
     wide = problem.wide
     for i in range(len(out)):
         out[i] = zero(wide)
-    # Some nests count for whom they do not list: everybody gets all of w there, less what
-    # the nest's own members lose.
+    # Nests of one kind count for the categories that they do not list: give every category the
+    # whole w of these nests, and subtract the part of the prefixes that hold it.
     base = _add_along(problem, w, not outside, out)
     if base > zero(wide):
         towers = _towers(out, base, wide)
@@ -215,9 +214,9 @@ def member_sums(problem: Problem, w: FloatArray, outside: bool, out: FloatArray)
 
 @inlined
 def _add_along(problem: Problem, w: FloatArray, complement: bool, out: FloatArray) -> float:
-    """Add to each member of each nest of one kind the w_t of the prefixes that hold it.
+    """Add to each member of the nests of one kind the w_t of the prefixes that hold it.
 
-    Returns the sum of w over those nests.
+    Returns the sum of w over these nests.
     """
     wide, members, kind = problem.wide, problem.members, problem.complement
     nest_start, set_start, set_end = problem.nest_start, problem.set_start, problem.set_end
@@ -267,7 +266,7 @@ def _add_along(problem: Problem, w: FloatArray, complement: bool, out: FloatArra
 
 @inlined
 def _sum_unlisted(problem: Problem, w: FloatArray, i: int, complement: bool) -> float:
-    """Σ w_t over the prefixes, in nests of one kind, that do not hold category i."""
+    """Add the w_t of all prefixes, in nests of one kind, that do not hold category i."""
     set_start, set_end, kind = problem.set_start, problem.set_end, problem.complement
     place, end = problem.listed_start[i], problem.listed_start[i + 1]
     total = zero(problem.wide)

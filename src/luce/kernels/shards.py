@@ -1,30 +1,31 @@
-"""A sweep of waiting times in two halves: over a block of terms, and over the categories.
+"""The two halves of a waiting-time sweep as separate calls, for blocks of terms on workers.
 
     block     R_i = Σ_{t ∋ i} u_t,  u_t ~ Gamma(m_t) / p(S_t);   k_i grouped outcomes that fell on i
     driver    Λ ~ Gamma(A),  p_i ∝ Gamma(c_i + Σ k_i) / (Λ + Σ R_i),  sums over all blocks
 
-The bits of a block come from a word that the driver draws for each sweep, and the block's number:
-whoever works on the block, and however often, draws the same.
+The generator of a block is seeded by a word that the driver draws for each sweep and by the block's
+number: any worker draws the same for a block, in the first attempt and in a repeated one.
 """
 
 import numpy as np
 
 from luce._types import FloatArray, WordArray
-from luce.kernels.grouped import SplitSpace, split_groups
+from luce.kernels.grouped_outcomes import SplitSpace, split_groups
+from luce.kernels.half_sweep import draw_probabilities, draw_times
 from luce.kernels.jit import borrowed, compiled, on_stack
 from luce.kernels.problem import Problem
-from luce.kernels.random import gamma_of, gamma_spread, next_word, scaled_gamma
-from luce.kernels.set_sums import LEAST, member_sums, set_sums
+from luce.kernels.random import gamma, gamma_spread, next_word
+from luce.kernels.set_sums import member_sums, set_sums
 
 
 @compiled
 def new_word(bits: WordArray) -> np.uint64:
-    """Draw 64 bits."""
+    """Draw 64 random bits."""
     return next_word(bits)
 
 
 def block_bits(word: int, block: int) -> WordArray:
-    """Bits of a block in a sweep: splitmix64 from the two numbers."""
+    """Seed a block's generator for one sweep: splitmix64 from the sweep's word and the number."""
     mask, state = (1 << 64) - 1, (word + block * 0xD1342543DE82EF95) & ((1 << 64) - 1)
     words = []
     for _ in range(4):
@@ -43,23 +44,17 @@ def term_rates(
     p: FloatArray,
     space: SplitSpace | None,
     rates: FloatArray,
-    extra: FloatArray,
+    grouped: FloatArray,
 ) -> float:
-    """Write R and, where outcomes are grouped, k of a block; returns Σ_t u_t."""
+    """Run the block's half: write R and, with `space`, k; returns Σ_t u_t."""
     problem, own = borrowed(problem), on_stack(bits)
-    waits, waited = problem.waits, 0.0
-    times = np.empty(len(waits))
+    times = np.empty(len(problem.waits))
     set_sums(problem, p, times)
-    for t in range(len(times)):
-        if waits[t] > 0.0:
-            times[t] = scaled_gamma(own, waits[t], problem.wait_spread[t], times[t], None)
-            waited += times[t]
-        else:
-            times[t] = 0.0
+    waited = draw_times(own, problem.waits, problem.wait_spread, times, True, None)
     if space is not None:
         for i in range(len(p)):
-            extra[i] = 0.0
-        split_groups(own, problem, p, space, extra)
+            grouped[i] = 0.0
+        split_groups(own, problem, p, space, grouped)
     member_sums(problem, times, False, rates)
     for k in range(4):
         bits[k] = own[k]
@@ -70,19 +65,19 @@ def term_rates(
 def draw_strengths(
     bits: WordArray,
     shape: FloatArray,
-    extra: FloatArray,
+    grouped: FloatArray,
     rates: FloatArray,
     total_shape: float,
     p: FloatArray,
 ) -> None:
-    """The driver's half; `extra` may be empty."""
-    own, n, total = on_stack(bits), len(p), 0.0
-    scale = gamma_of(own, total_shape, gamma_spread(total_shape))
+    """Run the driver's half: write p; `grouped` is empty where no outcome is grouped."""
+    own, n = on_stack(bits), len(p)
+    total = gamma(own, total_shape)
+    space = np.empty((2, n))
+    full, spread = space[0], space[1]
     for i in range(n):
-        c = shape[i] + extra[i] if len(extra) > 0 else shape[i]
-        p[i] = gamma_of(own, c, gamma_spread(c)) / (scale + rates[i])
-        total += p[i]
-    for i in range(n):
-        p[i] = max(p[i] / total, LEAST)
+        full[i] = shape[i] + grouped[i] if len(grouped) > 0 else shape[i]
+        spread[i] = gamma_spread(full[i])
+    draw_probabilities(own, full, spread, total, rates, None, p)
     for k in range(4):
         bits[k] = own[k]

@@ -1,14 +1,15 @@
-"""The largest value of Σ_i g_i(x_i) on the simplex, g_i(x) = d_i log x - m_i log(1 - x).
+"""A certified maximum of Σ_i g_i(x_i) on the simplex, g_i(x) = d_i log x - m_i log(1 - x).
 
 Each g_i is concave up to x̂_i = √d_i / (√d_i + √m_i) and convex beyond.  At a maximum at most one
-x_i is beyond: of two, one could grow at the other's cost.  So there are two kinds of maximum.
+x_i is on its convex side: of two, one could grow at the other's expense.  So there are two kinds of
+maximum.
 
-- All on the concave side: g_i'(x_i) = ν for all i, which gives x_i(ν), and Σ x_i(ν) = 1 one ν.
-- One, x_k = s, beyond, and the others the best that 1 - s allows: F_k(s) = g_k(s) + V_k(1 - s).
-  On an interval of s, g_k lies below its chord and the concave V_k below its tangent, slope ν:
-  both lines together bound F_k, and intervals are halved until no bound is above the largest
-  value known by more than a tolerance.  The last one ends at s = 1 - ε and beyond, with
-  D = Σ_{i≠k} d_i >= m_k and r = 1 - s < ε,
+- All x_i on the concave side: g_i'(x_i) = ν for all i gives x_i(ν), and Σ x_i(ν) = 1 fixes ν.
+- One x_k = s on the convex side, and the others the best that sum to 1 - s:
+  F_k(s) = g_k(s) + V_k(1 - s).  On an interval of s, g_k lies below its chord and the concave V_k
+  below its tangent of slope ν; the two lines bound F_k.  Intervals are halved until no bound
+  exceeds the largest known value by more than a tolerance.  Intervals end at s = 1 - ε; beyond,
+  with D = Σ_{i≠k} d_i >= m_k and r = 1 - s < ε,
 
       F_k <= (D - m_k) log ε + Σ_{i≠k} d_i log(d_i / D) - Σ_{i≠k} m_i log(1 - ε).
 """
@@ -20,9 +21,10 @@ import numpy as np
 from luce._types import FloatArray, IntArray
 from luce.kernels.jit import compiled, internal
 
-_TAIL = 1e-6
+_TAIL = 1e-6  # ε
 
-# Where this many do not do, counts are so large that an envelope would keep next to nothing.
+# Largest number of intervals.  Where more are needed, counts are so large that rejection from the
+# envelope would accept almost no proposal.
 _MOST_INTERVALS = 2_000
 
 
@@ -30,18 +32,22 @@ _MOST_INTERVALS = 2_000
 def star_bound(
     d: FloatArray, m: FloatArray, kinds: IntArray, tolerance: float, x: FloatArray
 ) -> float:
-    """Certified bound of Σ g_i; the best point found is written to `x`.
+    """Compute an upper bound of Σ g_i, and write the best point found to `x`.
 
-    It is at most `tolerance` above the value there, or above the limit in a corner where that
-    is larger.
+    The bound is at most `tolerance` above the value at `x`, or above the limit at a corner of the
+    simplex if that is larger.
 
     Parameters
     ----------
     d, m
-        Powers, d > 0 and m >= 0; the bound is inf unless Σ d - d_k >= m_k for all k, and where it
-        would take too long.
+        Powers, d > 0 and m >= 0.  The bound is inf unless Σ d - d_k >= m_k for all k, and where it
+        would need too many intervals.
     kinds
         One index for each distinct pair (d_i, m_i).
+    tolerance
+        Of the bound.
+    x
+        Receives the best point.
     """
     n = len(d)
     others = np.empty(n)
@@ -58,7 +64,7 @@ def star_bound(
         if m[k] == 0.0:
             continue
         total, entropy, rest = 0.0, 0.0, 0.0
-        most = 0.0  # what the others take at most on their concave sides
+        most = 0.0  # largest sum of the others on their concave sides
         for i in range(n):
             if i != k:
                 total += d[i]
@@ -81,7 +87,7 @@ def star_bound(
             a, b = low[n_open], high[n_open]
             middle = 0.5 * (a + b)
             nu = _share(d, m, k, 1.0 - middle, others)
-            if nu == 0.0:  # rounding at the very edge of what the others can take
+            if nu == 0.0:  # rounding error at the largest sum of the others
                 nu = _share(d, m, k, (1.0 - middle) * (1.0 - 1e-12), others)
             worth = _sum(d, m, k, others)
             at_a, at_b = _g(d[k], m[k], a), _g(d[k], m[k], b)
@@ -110,7 +116,7 @@ def _g(d: float, m: float, x: float) -> float:
 
 @internal
 def _sum(d: FloatArray, m: FloatArray, k: int, x: FloatArray) -> float:
-    """Σ_{i≠k} g_i(x_i)."""
+    """Compute Σ_{i≠k} g_i(x_i)."""
     total = 0.0
     for i in range(len(d)):
         if i != k:
@@ -120,7 +126,7 @@ def _sum(d: FloatArray, m: FloatArray, k: int, x: FloatArray) -> float:
 
 @internal
 def _share(d: FloatArray, m: FloatArray, k: int, amount: float, x: FloatArray) -> float:
-    """Best x_i, i ≠ k, on their concave sides with Σ x_i = amount; returns ν, or 0 if none.
+    """Find the best x_i, i ≠ k, on their concave sides with Σ x_i = amount; returns ν, 0 if none.
 
     d / x + m / (1 - x) = ν has the smaller root 2d / (e + √(e² - 4 ν d)), e = ν + d - m.
     """
@@ -144,13 +150,13 @@ def _share(d: FloatArray, m: FloatArray, k: int, amount: float, x: FloatArray) -
             low = middle
         else:
             high = middle
-    _taken(d, m, k, low, x)  # at least the amount: no bound is too low
+    _taken(d, m, k, low, x)  # the sum is at least the amount, so that no bound is too low
     return low
 
 
 @internal
 def _taken(d: FloatArray, m: FloatArray, k: int, nu: float, x: FloatArray) -> float:
-    """Σ_{i≠k} x_i(ν), and the x_i."""
+    """Write x_i(ν), i ≠ k; returns their sum."""
     total = 0.0
     for i in range(len(d)):
         if i != k:

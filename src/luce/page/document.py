@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 import unicodedata
 from base64 import b64encode
-from collections.abc import Collection, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
@@ -186,6 +186,23 @@ class Page:
             f'<pre role="region" tabindex="0" aria-label="Printout {self._printouts}">\n'
             f"{html_of(text)}</pre>"
         )
+
+    @contextmanager
+    def details(self, summary: str) -> Iterator[None]:
+        """Fold all that is added within behind a line, which opens it.
+
+        Examples
+        --------
+        >>> page = Page("A fit")
+        >>> with page.details("Technical details"):
+        ...     page.text("All 3 cores were simulated.")
+        >>> page.to_html().count("<details")
+        1
+        """
+        require_text(summary, "The line that opens details")
+        self._blocks.append(f'<details class="more">\n<summary>{html_of(summary)}</summary>')
+        yield
+        self._blocks.append("</details>")
 
     def to_html(self) -> str:
         """Write the page as HTML; the same calls always give the same text."""

@@ -11,26 +11,26 @@ from luce._types import FloatArray
 from luce.counts.counts import ConditionalCounts
 from luce.posterior import Posterior
 
-CUT = 400  # the most hidden outcomes of a term that are summed over
-LARGEST = 0.8  # of a truncated probability: what lies beyond the cut is below 1e-30 of the sum
+CUT = 400  # largest number of hidden outcomes of a term in the sum
+LARGEST = 0.8  # largest truncated probability: the terms left out are below 1e-30 of the sum
 
-Term = tuple[Mapping[int, int], int]  # outcomes seen, and the category that was truncated
+Term = tuple[Mapping[int, int], int]  # observed outcomes, and the truncated category
 
-# Two terms of four categories.
+# The example: two terms of four categories.
 CONCENTRATION = (1.5, 2.0, 0.7, 3.0)
 TERMS: tuple[Term, ...] = (({1: 3, 2: 1}, 0), ({0: 2, 1: 1, 3: 2}, 2))
 
 
 @dataclass(frozen=True)
 class SummedOut:
-    """The largest error of the sum, in the logarithm of a ratio of densities, over some points."""
+    """The largest error in the logarithm of a ratio of densities, and the number of points."""
 
     points: int
     largest_error: float
 
 
 def sum_out(seed: int, points: int = 200) -> SummedOut:
-    """Compare the summed augmented density with the posterior's, from point to point."""
+    """Compare the summed augmented density with the posterior's at random points."""
     counts = ConditionalCounts(len(CONCENTRATION))
     for seen, truncated in TERMS:
         counts = counts.observe(dict(seen.items()), without=[truncated])
@@ -39,14 +39,14 @@ def sum_out(seed: int, points: int = 200) -> SummedOut:
     p = rng.dirichlet(np.ones(len(CONCENTRATION)), 4 * points)
     p = p[p[:, [truncated for _, truncated in TERMS]].max(axis=1) < LARGEST][:points]
     gap = log_sum(p, CONCENTRATION, TERMS) - posterior.log_density(p)
-    return SummedOut(len(p), float(np.ptp(gap)))  # both lack a constant
+    return SummedOut(len(p), float(np.ptp(gap)))  # neither density is normalised
 
 
 def log_sum(p: FloatArray, concentration: Sequence[float], terms: Sequence[Term]) -> FloatArray:
-    """Sum the paper's q(π, m, k) over all hidden counts; its logarithm at each row of p.
+    """Sum the paper's q(π, m, k) over all hidden counts; return its logarithm at each row of p.
 
     An outcome j of a term has a hidden count k_j = 0, 1, 2, ... of truncated outcomes; q depends on
-    their sum h over the outcomes, which comes about in as many ways as there are such k.
+    their sum h over the outcomes, so that each h is weighted by the number of such k.
     """
     log_p = np.log(p)
     total = log_p @ (np.asarray(concentration) - 1)

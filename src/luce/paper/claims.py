@@ -1,4 +1,4 @@
-"""What a claim is: words, a number, what would make it hold, and whether it does."""
+"""A claim: its statement, the number measured, the criterion, and the verdict."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True)
 class Claim:
-    """A statement, what was measured for it, and the verdict.
+    """A statement, the measurement, and the verdict.
 
     Parameters
     ----------
     statement
-        What the paper says, or what luce has checked besides.
+        The paper's sentence, or that of a check of luce's own.
     measured
-        The numbers.
+        The numbers, in words.
     criterion
-        It holds if ...
+        The condition under which it holds.
     verdict
-        ... so.
+        Whether the numbers meet the criterion.
     value
         The number that matters most, for programs.
     remark
-        What it means.
+        A sentence on the meaning of the verdict.
     ours
-        Is this a check of ours and not a claim of the paper?
+        Is this a check of luce's and not a claim of the paper?
     """
 
     statement: str
@@ -53,12 +53,12 @@ def graded(checks: Iterable[bool]) -> Verdict:
 
 
 def unless_it_holds(verdict: Verdict, remark: str) -> str:
-    """Keep a remark on what is wrong for when something is."""
+    """Return a remark on a slip, or nothing where the claim holds."""
     return "" if verdict is Verdict.HOLDS else remark
 
 
 def tally(claims: Iterable[Claim]) -> str:
-    """Count verdicts in a sentence or two, claims of the paper apart from checks of ours."""
+    """Count verdicts in a sentence or two, claims of the paper apart from checks of luce's."""
     listed = list(claims)
     paper = [c.verdict for c in listed if not c.ours]
     ours = [c.verdict for c in listed if c.ours]
@@ -70,11 +70,12 @@ def tally(claims: Iterable[Claim]) -> str:
 
 
 def _counted(verdicts: list[Verdict], one: str, more: str) -> str:
+    """Count verdicts of one kind of claim; the noun stands after the first number only."""
     plural = {Verdict.HOLDS: "hold", Verdict.IN_PART: "hold in part", Verdict.FAILS: "do not hold"}
     parts: list[str] = []
     for verdict in Verdict:
         count = verdicts.count(verdict)
-        noun = "" if parts else f"{one if count == 1 else more} "  # once, with the first number
+        noun = "" if parts else f"{one if count == 1 else more} "
         if count:
             parts.append(f"{count} {noun}{verdict if count == 1 else plural[verdict]}")
     return ", ".join(parts)

@@ -1,4 +1,4 @@
-"""The paper's picture of three categories: densities over a mesh, and draws beside it."""
+"""The experiment with three categories: densities over a mesh, and draws of the sampler."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from luce.counts.counts import ConditionalCounts
 from luce.paper.samplers import HIDDEN, sample
 from luce.posterior import Posterior
 
-_SIDE = 40  # triangles along a side of the mesh that is shown
-_FINER = 10  # ... and a side of each, for its mass
+SIDE = 40  # triangles along a side of the mesh that is shown
+_FINER = 10  # triangles along a side of each of these, on which its mass is summed
 
-_DRAWS_APART = 10  # from one draw of the paper's sampler to the next used: as good as independent
+_DRAWS_APART = 10  # sweeps of the paper's sampler between draws that count as independent
 
 
 @dataclass(frozen=True)
@@ -39,12 +39,12 @@ class Densities:
 
     @property
     def p_value(self) -> float:
-        """Chance of draws from the mesh's masses to be further from them than these."""
+        """Probability that draws of the mesh's masses have a larger chi-square statistic."""
         return float(chdtrc(self.freedom, self.chi_square))
 
 
-def densities(chains: int, draws: int, seed: int) -> Densities:
-    """Prior, posterior without truncation and posterior with it, for three categories.
+def measure_densities(chains: int, draws: int, seed: int) -> Densities:
+    """Compute prior, posterior without truncation and posterior with it, for three categories.
 
     Concentration 2; two outcomes at the second category; the first one truncated, or not.
     """
@@ -54,7 +54,7 @@ def densities(chains: int, draws: int, seed: int) -> Densities:
     tree = sample(truncated, HIDDEN.options, chains, _DRAWS_APART * draws, seed=own, warmup=100)
     p = tree["posterior"]["probabilities"].to_numpy()[:, ::_DRAWS_APART].reshape(-1, 3)
 
-    corners = triangles(_SIDE)
+    corners = triangles(SIDE)
     fine, parent = _refined(corners)
     mass = {
         name: _masses(posterior, fine)
@@ -65,25 +65,25 @@ def densities(chains: int, draws: int, seed: int) -> Densities:
         }.items()
     }
     coarse = {name: np.bincount(parent, m).astype(np.float64) for name, m in mass.items()}
-    counts = np.bincount(triangle_of(p, _SIDE), minlength=len(corners))
-    statistic, freedom = _chi_square(counts, len(p) * coarse["truncated"])
+    counts = np.bincount(triangle_of(p, SIDE), minlength=len(corners))
+    statistic, freedom = chi_square(counts, len(p) * coarse["truncated"])
     # The paper's formula for one truncated term, as printed: no Beta factor for the truncated
     # mass, and the truncated part divided by the kept one.  That argument does not add up to 1;
     # Dir(x | a) is read as the product of x^(a - 1) there too.
     kept = 1 - fine[:, 0]
     printed = (fine[:, 0] / kept) * (fine[:, 1] / kept) ** 3 * (fine[:, 2] / kept)
     return Densities(
-        corners,
-        coarse["prior"],
-        coarse["plain"],
-        coarse["truncated"],
-        counts / counts.sum(),
-        len(p),
-        statistic,
-        freedom,
-        mass["truncated"] @ fine,
-        truncated.mean().values,
-        printed @ fine / printed.sum(),
+        corners=corners,
+        prior=coarse["prior"],
+        plain=coarse["plain"],
+        truncated=coarse["truncated"],
+        draws=counts / counts.sum(),
+        n_draws=len(p),
+        chi_square=statistic,
+        freedom=freedom,
+        mesh_mean=mass["truncated"] @ fine,
+        closed_mean=truncated.mean().values,
+        printed_mean=printed @ fine / printed.sum(),
     )
 
 
@@ -97,7 +97,7 @@ def triangles(side: int) -> FloatArray:
 
 
 def triangle_of(p: FloatArray, side: int) -> IntArray:
-    """Which of `triangles(side)` each point lies in."""
+    """Return the number of the triangle, of `triangles(side)`, that each point lies in."""
     cells = _cells(side)
     number = np.cumsum(cells).reshape(cells.shape) - 1
     scaled = side * p[:, :2]
@@ -107,25 +107,26 @@ def triangle_of(p: FloatArray, side: int) -> IntArray:
 
 
 def _cells(side: int) -> BoolArray:
-    """Which half squares (column, row, upper half) of a grid lie below its diagonal."""
+    """Mark the half squares (column, row, upper half) of a grid that lie below its diagonal."""
     total = np.add.outer(np.arange(side), np.arange(side))
     return np.stack([total < side, total < side - 1], axis=2)
 
 
 def _refined(corners: FloatArray) -> tuple[FloatArray, IntArray]:
-    """Centres of the triangles that each triangle is cut into, and which one that is."""
+    """Cut each triangle into smaller ones; return their centres and the triangle each is of."""
     inside = triangles(_FINER).mean(axis=1)
     return (inside @ corners).reshape(-1, 3), np.repeat(np.arange(len(corners)), _FINER**2)
 
 
 def _masses(posterior: Posterior, points: FloatArray) -> FloatArray:
+    """Return the posterior's density at the points, scaled to add up to 1."""
     logs = posterior.log_density(points)
     mass = np.exp(logs - logs.max())
     return np.asarray(mass / mass.sum())
 
 
-def _chi_square(counts: IntArray, expected: FloatArray) -> tuple[float, int]:
-    """Pearson's statistic and its degrees of freedom, with triangles of fewer than 5 joined."""
+def chi_square(counts: IntArray, expected: FloatArray) -> tuple[float, int]:
+    """Return Pearson's statistic and its degrees of freedom, cells below 5 joined."""
     rare = expected < 5
     observed = np.append(counts[~rare], counts[rare].sum())
     wanted = np.append(expected[~rare], expected[rare].sum())

@@ -1,4 +1,4 @@
-"""Small data that ships with luce."""
+"""The posterior that the paper's experiments, the demo and the documentation draw from."""
 
 from luce.counts.counts import ConditionalCounts
 from luce.errors import DataError

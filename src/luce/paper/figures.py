@@ -1,4 +1,4 @@
-"""The paper's figures, each as panels that stand side by side or one below the other.
+"""The paper's figures, each as one or more panels.
 
 Colours are those of Okabe and Ito, which most colour-blind people can tell apart; lines differ in
 dashes too.
@@ -43,15 +43,17 @@ _STYLE: dict[str, Any] = {
     "legend.frameon": False,
     "legend.fontsize": 10.0,
     "lines.linewidth": 1.8,
-    "svg.hashsalt": "luce",  # the same picture is the same file
+    "svg.hashsalt": "luce",  # equal pictures become equal files
 }
-
 
 _BANDS = "one line and one band for each sampler"
 
+# Graphical models: radius of a node, colour of lines, colour of an observed node.
+_RADIUS, _INK, _OBSERVED = 0.32, "#222222", "#cfd8e3"
+
 
 class Drawing(NamedTuple):
-    """One picture: a name for its files, the figure, and what it shows, in words."""
+    """One panel: a name for its files, the figure, and a description in words."""
 
     name: str
     figure: Figure
@@ -60,7 +62,7 @@ class Drawing(NamedTuple):
 
 @contextmanager
 def drawing_style() -> Iterator[None]:
-    """Draw in the style of these figures, whatever the reader's own settings."""
+    """Draw in the style of these figures, not in that of the reader's own settings."""
     try:
         from matplotlib import style
     except ModuleNotFoundError:
@@ -72,7 +74,7 @@ def drawing_style() -> Iterator[None]:
 
 
 def densities_figure(found: Densities) -> list[Drawing]:
-    """Prior, plain posterior, truncated posterior, and the sampler's draws beside it."""
+    """Draw prior, plain posterior, truncated posterior, and the sampler's draws."""
     masses = {
         "prior": ("Prior, Dir(2, 2, 2)", found.prior),
         "plain": ("Posterior, nothing truncated", found.plain),
@@ -103,16 +105,81 @@ def _simplex(corners: FloatArray, density: FloatArray, title: str, top: float) -
     axes.set_title(title, pad=18)
     axes.axis("off")
     for k, (where, place) in enumerate(zip(at, ("right", "left", "center"), strict=True)):
-        axes.annotate(
-            f"π{chr(0x2081 + k)} = 1", where, (0, 6 if k == 2 else -6), ha=place,
-            va="bottom" if k == 2 else "top", textcoords="offset points",
-        )  # fmt: skip
+        label, above = f"π{chr(0x2081 + k)} = 1", k == 2
+        shift, side = (0, 6 if above else -6), "bottom" if above else "top"
+        axes.annotate(label, where, shift, textcoords="offset points", ha=place, va=side)
     figure.colorbar(patches, cax=figure.add_axes(_SCALE), label="density, flat = 1")
     return figure
 
 
+def graphical_models_figure() -> list[Drawing]:
+    """Draw the graphical models without and with hidden counts."""
+    return [
+        Drawing(
+            "unaugmented",
+            _graphical_model(augmented=False),
+            "Graphical model: the concentration alpha points to the probabilities pi, which point "
+            "to the observed counts m of each truncated term.",
+        ),
+        Drawing(
+            "augmented",
+            _graphical_model(augmented=True),
+            "Graphical model: as before, and in each term, for each of its outcomes, a hidden "
+            "count k that depends on pi; the number of them depends on m.",
+        ),
+    ]
+
+
+def _graphical_model(augmented: bool) -> Figure:
+    figure, axes = new_figure(4.3, 3.3, (0.02, 0.02, 0.96, 0.86))
+    middle = -0.4 if augmented else 0.4
+    axes.set(xlim=(-0.6, 4.6), ylim=(middle - 1.8, middle + 1.8), aspect="equal")
+    axes.axis("off")
+    axes.set_title("With hidden counts" if augmented else "As observed")
+    pi, m, k = (1.3, 0.5), (3.1, 0.5), (3.1, -0.95)
+    axes.plot(0, 0.5, "o", color=_INK, markersize=5)
+    axes.annotate("α", (0, 0.5), (0, 9), textcoords="offset points", ha="center", fontsize=14)
+    _arrow(axes, (0.08, 0.5), pi)
+    _node(axes, pi, "π")
+    _node(axes, m, "$m_t$", observed=True)
+    _arrow(axes, pi, m)
+    bottom = -2.0 if augmented else -0.35
+    _plate(axes, (2.2, bottom), 4.3, 1.2, "t = 1, …, T")
+    if augmented:
+        _node(axes, k, "$k_{tj}$")
+        _arrow(axes, pi, k)
+        _arrow(axes, m, k)
+        _plate(axes, (2.4, -1.7), 4.1, -0.4, "j = 1, …, m$_{t·}$")
+    return figure
+
+
+def _node(axes: Axes, at: tuple[float, float], text: str, observed: bool = False) -> None:
+    from matplotlib.patches import Circle
+
+    face = _OBSERVED if observed else "white"
+    axes.add_patch(Circle(at, _RADIUS, facecolor=face, edgecolor=_INK, linewidth=1.4, zorder=3))
+    axes.annotate(text, at, ha="center", va="center", fontsize=14, zorder=4)
+
+
+def _arrow(axes: Axes, start: tuple[float, float], end: tuple[float, float]) -> None:
+    # Nodes are drawn above arrows and hide the parts inside them.
+    head = {"arrowstyle": "-|>", "color": _INK, "shrinkB": 21, "linewidth": 1.4}
+    axes.annotate("", end, start, zorder=2, arrowprops=head)
+
+
+def _plate(axes: Axes, corner: tuple[float, float], right: float, top: float, text: str) -> None:
+    from matplotlib.patches import FancyBboxPatch
+
+    width, height = right - corner[0], top - corner[1]
+    box = FancyBboxPatch(corner, width, height, boxstyle="round,pad=0,rounding_size=0.12")
+    box.set(facecolor="none", edgecolor=_INK, linewidth=1.1)
+    axes.add_patch(box)
+    place: dict[str, Any] = {"textcoords": "offset points", "ha": "right", "va": "bottom"}
+    axes.annotate(text, (right, corner[1]), (-6, 5), fontsize=10, **place)
+
+
 def autocorrelation_figure(ten: Comparison) -> list[Drawing]:
-    """Mean autocorrelation with the 10th and 90th percentile over chains."""
+    """Draw mean autocorrelations with the 10th and 90th percentile over chains."""
     drawings = []
     for k, (name, title) in enumerate(
         [("first", "First component (truncated)"), ("second", "Second component")]
@@ -136,7 +203,7 @@ def autocorrelation_figure(ten: Comparison) -> list[Drawing]:
 
 
 def mpsrf_figure(found: Comparison) -> list[Drawing]:
-    """R-hat against the index of the draw and against seconds."""
+    """Draw R-hat against the index of the draw and against seconds."""
     drawings = []
     for name, label in (("index", "draws of each chain"), ("seconds", "seconds of each chain")):
         figure, axes = new_figure()
@@ -152,7 +219,7 @@ def mpsrf_figure(found: Comparison) -> list[Drawing]:
         )
         if name == "seconds":
             axes.set_xscale("log")
-        # The distance from 1 is what matters; the ticks still say R-hat itself.
+        # The axis shows the distance from 1; its ticks are labelled with R-hat itself.
         axes.yaxis.set_major_formatter(lambda excess, _: f"{1 + excess:.6g}")
         _legend(axes)
         drawings.append(
@@ -167,7 +234,7 @@ def mpsrf_figure(found: Comparison) -> list[Drawing]:
 
 
 def convergence_figure(ten: Comparison) -> list[Drawing]:
-    """Errors of mean and variance against the index of the draw and against seconds."""
+    """Draw errors of mean and variance against the index of the draw and against seconds."""
     from matplotlib.ticker import NullFormatter
 
     drawings = []
@@ -196,8 +263,8 @@ def convergence_figure(ten: Comparison) -> list[Drawing]:
 
 Box = tuple[float, float, float, float]
 
-# Left, bottom, width and height of the axes, as parts of the figure.  All charts are alike, so
-# their places are given: finding them would take as long as drawing.
+# Left, bottom, width and height of the axes, as fractions of the figure.  They are fixed because an
+# automatic layout would take as long as drawing.
 _CHART: Box = (0.17, 0.33, 0.80, 0.60)
 _TRIANGLE: Box = (0.05, 0.04, 0.72, 0.78)
 _SCALE: Box = (0.81, 0.14, 0.035, 0.60)
@@ -229,6 +296,6 @@ def _plain_ticks(axes: Axes) -> None:
 
 
 def _legend(axes: Axes) -> None:
-    """Below the picture, where it hides nothing."""
+    """Put the legend below the axes, where it hides nothing."""
     figure = axes.figure
     figure.legend(loc="lower center", ncols=2, handlelength=2.6)

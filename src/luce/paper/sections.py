@@ -1,86 +1,20 @@
-"""The sections of the report: for each figure of the paper its claims, pictures and numbers."""
+"""The figures of the paper: for each its claims, pictures and numbers."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
-from luce.paper import figures, graphical_models, judge_mixing, judge_models, judge_mpsrf, numbers
-from luce.paper.augmented import SummedOut, sum_out
+from luce.paper import figures, judge, tables
 from luce.paper.claims import Claim
-from luce.paper.densities import Densities, densities
-from luce.paper.experiments import Comparison, Size, compare, grow
-from luce.paper.samplers import SAMPLERS, Scale
-
-_MORE_SIZES = (100, 1000)
-
-# What each experiment says while it runs, counted for the length of the progress bar.
-STEPS = {
-    "densities": 1,
-    "summed_out": 1,
-    **{name: 1 + len(SAMPLERS[n]) for name, n in (("ten", 10), ("twenty", 20))},
-    "sizes": 1 + len(_MORE_SIZES),
-}
-
-
-class Experiments:
-    """Everything that is measured, each thing when it is first asked for and then kept."""
-
-    def __init__(self, scale: Scale, seed: int, say: Callable[[str], None]) -> None:
-        self._scale, self._seed, self._say = scale, seed, say
-        self._densities: Densities | None = None
-        self._summed_out: SummedOut | None = None
-        self._ten: Comparison | None = None
-        self._twenty: Comparison | None = None
-        self._sizes: list[Size] | None = None
-
-    @property
-    def densities(self) -> Densities:
-        """Three categories."""
-        if self._densities is None:
-            self._say("n = 3: hidden counts")
-            self._densities = densities(self._scale.chains, self._scale.draws, self._seed)
-        return self._densities
-
-    @property
-    def summed_out(self) -> SummedOut:
-        """The augmented model without its hidden counts."""
-        if self._summed_out is None:
-            self._say("n = 4: sums over hidden counts")
-            self._summed_out = sum_out(self._seed)
-        return self._summed_out
-
-    @property
-    def ten(self) -> Comparison:
-        """All samplers on ten categories."""
-        if self._ten is None:
-            self._ten = compare(10, self._scale, self._seed, self._say)
-        return self._ten
-
-    @property
-    def twenty(self) -> Comparison:
-        """All samplers on twenty categories."""
-        if self._twenty is None:
-            self._twenty = compare(20, self._scale, self._seed, self._say)
-        return self._twenty
-
-    @property
-    def sizes(self) -> list[Size]:
-        """The paper's sampler on ten categories and ever more."""
-        if self._sizes is None:
-            self._sizes = grow(self.ten, _MORE_SIZES, self._seed, self._say)
-        return self._sizes
-
-    @property
-    def comparisons(self) -> list[Comparison]:
-        """Those that some figure asked for."""
-        return [found for found in (self._ten, self._twenty) if found is not None]
+from luce.paper.experiments import Experiments, steps_of
+from luce.paper.samplers import Scale
 
 
 class Section(NamedTuple):
-    """A figure of the paper: how to judge it, draw it, and list the numbers behind it.
+    """A figure of the paper: functions that judge it, draw it, and list the numbers behind it.
 
-    `needs` are the experiments, attributes of `Experiments`, that it is made from.
+    `needs` names the attributes of `Experiments` that it is made from.
     """
 
     title: str
@@ -88,13 +22,15 @@ class Section(NamedTuple):
     needs: tuple[str, ...]
     judge: Callable[[Experiments], list[Claim]]
     draw: Callable[[Experiments], list[figures.Drawing]]
-    list_numbers: Callable[[Experiments], numbers.Columns] | None = None
+    tabulate: Callable[[Experiments], tables.Columns] | None = None
 
 
-def count_steps(names: list[str]) -> int:
-    """How often a report on these figures says what it does: experiments, then drawings."""
-    needed = {need for name in names for need in SECTIONS[name].needs}
-    return sum(STEPS[need] for need in needed) + len(names)
+def count_steps(names: Iterable[str], scale: Scale) -> int:
+    """Count the steps of a report on these figures: those of experiments, then one a figure."""
+    wanted = list(names)
+    needed = {need for name in wanted for need in SECTIONS[name].needs}
+    steps = steps_of(scale)
+    return sum(steps[need] for need in needed) + len(wanted)
 
 
 _SPREAD = "Lines are means over chains, bands reach from the 10th to the 90th percentile."
@@ -110,41 +46,41 @@ SECTIONS = {
         "Prior Dir(2, 2, 2); two outcomes at category 2; category 1 truncated in the third panel. "
         "The fourth shows draws of the paper's sampler, counted in the triangles of the mesh.",
         ("densities",),
-        lambda found: judge_models.about_densities(found.densities),
+        lambda found: judge.about_densities(found.densities),
         lambda found: figures.densities_figure(found.densities),
-        lambda found: numbers.densities_numbers(found.densities),
+        lambda found: tables.densities_table(found.densities),
     ),
     "graphical-models": Section(
         "The two graphical models",
         "π are the probabilities, m the counts of term t; each outcome j has a hidden count k of "
         "truncated outcomes before it. Shaded: observed.",
         ("summed_out",),
-        lambda found: judge_models.about_models(found.summed_out),
-        lambda found: graphical_models.draw(),
+        lambda found: judge.about_models(found.summed_out),
+        lambda found: figures.graphical_models_figure(),
     ),
     "autocorrelation": Section(
         "Autocorrelation, n\u00a0=\u00a010",
         f"Divided by lag 0. {_SPREAD}",
         ("ten",),
-        lambda found: judge_mixing.about_autocorrelation(found.ten),
+        lambda found: judge.about_autocorrelation(found.ten),
         lambda found: figures.autocorrelation_figure(found.ten),
-        lambda found: numbers.autocorrelation_numbers(found.ten),
+        lambda found: tables.autocorrelation_table(found.ten),
     ),
     "mpsrf-10": Section(
         "Convergence of chains to each other, n\u00a0=\u00a010",
         f"The multivariate potential scale reduction factor over all chains. {_HALF} {_SECONDS}",
         ("ten",),
-        lambda found: judge_mpsrf.about_mpsrf_10(found.ten),
+        lambda found: judge.about_mpsrf_10(found.ten),
         lambda found: figures.mpsrf_figure(found.ten),
-        lambda found: numbers.mpsrf_numbers(found.ten),
+        lambda found: tables.mpsrf_table(found.ten),
     ),
     "mpsrf-20": Section(
         "Convergence of chains to each other, n\u00a0=\u00a020",
         f"As before, with Metropolis as at n = 10 and tuned again. {_HALF} {_SECONDS}",
         ("ten", "twenty", "sizes"),
-        lambda found: judge_mpsrf.about_mpsrf_20(found.ten, found.twenty, found.sizes),
+        lambda found: judge.about_mpsrf_20(found.ten, found.twenty, found.sizes),
         lambda found: figures.mpsrf_figure(found.twenty),
-        lambda found: numbers.mpsrf_numbers(found.twenty),
+        lambda found: tables.mpsrf_table(found.twenty),
     ),
     "statistic-convergence": Section(
         "Convergence of mean and variance, n\u00a0=\u00a010",
@@ -152,8 +88,10 @@ SECTIONS = {
         "they are its own, as in the paper, makes its last errors look smaller by a part in twice "
         f"the number of chains: 1 % for 50. {_SPREAD} {_HALF} {_SECONDS}",
         ("ten",),
-        lambda found: judge_mixing.about_convergence(found.ten),
+        lambda found: judge.about_convergence(found.ten),
         lambda found: figures.convergence_figure(found.ten),
-        lambda found: numbers.convergence_numbers(found.ten),
+        lambda found: tables.convergence_table(found.ten),
     ),
 }
+
+FIGURES = tuple(SECTIONS)

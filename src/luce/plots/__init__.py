@@ -1,14 +1,14 @@
 """Pictures of draws.  They need matplotlib: ``pip install 'luce[plots]'``.
 
-Every function draws into `ax` where one is given, and else makes a figure of its own, of a size
-that fits; it returns the axes.  Figures of its own have no background and stand on light and dark
-pages alike; ``ax.figure.savefig("name.svg")`` writes the same file for the same picture.
+Every function draws into `ax` where it is given, else into a new figure whose size fits, and
+returns the axes.  New figures have no background and suit light and dark pages alike;
+``ax.figure.savefig("name.svg")`` writes the same file for the same picture.
 """
 
-from luce.plots.chain_lines import autocorrelation, trace
+from luce.plots.chains import autocorrelation, trace
 from luce.plots.checks import predictive_check, reliability
-from luce.plots.dots import shares, strengths
 from luce.plots.heatmaps import rank_heatmap, win_matrix
+from luce.plots.intervals import shares, strengths
 from luce.plots.triangle import simplex
 
 __all__ = [

@@ -1,4 +1,4 @@
-"""Where pictures are drawn: the axes that were given, or a figure in the house style.
+"""Axes to draw into: those that were given, or a new figure in the style of luce.
 
 Colours are those of Okabe and Ito, which most colour-blind people can tell apart.  All colours and
 greys have contrast with white and with black, because figures have no background.
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.cm import ScalarMappable
 
-    from luce.plots.names import Names
+    from luce.plots.label_text import Names
 
 Box = tuple[float, float, float, float]
 
@@ -45,15 +45,15 @@ _STYLE: dict[str, Any] = {
     "text.color": GREY,
 }
 
-# Inches of a row with its name: of the first rows, and of those after them.
-_ROW, _NEXT_ROW = 0.225, 0.15
-_ROOMY = 24  # the first rows
-_TALLEST = 14.0
-_LETTERS = (6.0, 9.0)  # points: the smallest and the largest name
+# Inches of height of a row: of each of the first rows, and of each row after these.
+_FIRST_ROW, _NEXT_ROW = 0.225, 0.15
+_FIRST_ROWS = 24  # number of rows that get the larger height
+_TALLEST = 14.0  # inches of the tallest figure
+_FONT_SIZES = (6.0, 9.0)  # points of the smallest and the largest name
 
 
 def require_matplotlib() -> None:
-    """Say what to install where matplotlib is missing."""
+    """Raise an error that says what to install where matplotlib is missing."""
     try:
         import matplotlib.figure  # noqa: F401
     except ImportError:
@@ -64,7 +64,7 @@ def require_matplotlib() -> None:
 
 @contextmanager
 def drawing(ax: Axes | None, width: float, height: float) -> Iterator[Axes]:
-    """Give the axes to draw into; new ones, in a figure of that many inches, for None."""
+    """Give the axes to draw into; for None, new axes in a figure of this size in inches."""
     with drawing_rows(None if ax is None else [ax], 1, width, height) as axes:
         yield axes[0]
 
@@ -73,7 +73,7 @@ def drawing(ax: Axes | None, width: float, height: float) -> Iterator[Axes]:
 def drawing_rows(
     ax: Sequence[Axes] | None, rows: int, width: float, height: float
 ) -> Iterator[list[Axes]]:
-    """Give as many axes as there are rows: those given, or one below the other."""
+    """Give one set of axes for each row: those given, or new ones below each other."""
     require_matplotlib()
     from matplotlib import rcParams, style
 
@@ -82,15 +82,15 @@ def drawing_rows(
         return
     from matplotlib.layout_engine import ConstrainedLayoutEngine
 
-    from luce.plots.picture import Picture
+    from luce.plots.figure import Picture
 
-    # Whatever the reader's own settings, but for the font, which is looked up as late as drawing.
+    # The reader's settings are ignored but for the font, which is looked up as late as drawing.
     with style.context({**_STYLE, "font.family": rcParams["font.family"]}, after_reset=True):
         room = ConstrainedLayoutEngine(w_pad=0.1, h_pad=0.08)
         figure = Picture(figsize=(width, height), layout=room)
         axes = [figure.add_subplot(rows, 1, 1 + k) for k in range(rows)]
         for each in axes:
-            # Ticks are made when they are drawn, when the style is another one.
+            # Ticks are made when they are drawn, after this style has been left.
             each.tick_params(which="both", color=GREY, labelcolor=GREY, labelsize=9)
             each.grid(True, color=GRID, linewidth=0.6)
         yield axes
@@ -105,8 +105,9 @@ def _checked(given: list[Any], rows: int) -> list[Axes]:
 
 
 def height_of(rows: int) -> float:
-    """Inches for so many rows: names stay readable, and a figure a page."""
-    return max(0.8, min(_ROW * min(rows, _ROOMY) + _NEXT_ROW * max(rows - _ROOMY, 0), _TALLEST))
+    """Compute the inches of height of rows: readable names, at most a page."""
+    first = min(rows, _FIRST_ROWS)
+    return max(0.8, min(_FIRST_ROW * first + _NEXT_ROW * (rows - first), _TALLEST))
 
 
 def name_rows(ax: Axes, at: Sequence[float], names: Names, height: float | None) -> int:
@@ -115,9 +116,9 @@ def name_rows(ax: Axes, at: Sequence[float], names: Names, height: float | None)
     Parameters
     ----------
     ax
-        Its limits are set.
+        Axes whose limits are set.
     at
-        Places of the names on the vertical axis.
+        Positions of the names on the vertical axis.
     names
         The names.
     height
@@ -126,7 +127,7 @@ def name_rows(ax: Axes, at: Sequence[float], names: Names, height: float | None)
     Returns
     -------
     int
-        Every how manieth row has its name.
+        Step k: every k-th row has its name.
     """
     size, step = _fitted(ax, "y", height)
     ax.set_yticks(list(at)[::step], names.texts[::step], fontsize=size, **names.look)
@@ -153,7 +154,7 @@ def add_scale(
     box: Box = (1.03, 0.0, 0.03, 1.0),
     percent: bool = False,
 ) -> None:
-    """Put the scale of shades beside the axes, as a part of them: nothing else moves."""
+    """Put a colour bar inside the axes' own box, so that nothing else moves."""
     beside = ax.inset_axes(box)
     bar = ax.figure.colorbar(shades, cax=beside, label=words)
     bar.outline.set_visible(False)
@@ -164,7 +165,7 @@ def add_scale(
 
 
 def room_for(ax: Axes, axis: str, inches: float | None) -> float:
-    """Points of one row ("y") or column ("x")."""
+    """Compute the points that one row ("y") or column ("x") takes."""
     low, high = ax.get_ylim() if axis == "y" else ax.get_xlim()
     if inches is None:
         box = ax.get_window_extent()
@@ -173,9 +174,9 @@ def room_for(ax: Axes, axis: str, inches: float | None) -> float:
 
 
 def _fitted(ax: Axes, axis: str, inches: float | None) -> tuple[float, int]:
-    """Points of a name, and every how manieth one fits."""
-    smallest, largest = _LETTERS
+    """Choose the font size of names, and the step k such that every k-th name fits."""
+    smallest, largest = _FONT_SIZES
     room = room_for(ax, axis, inches)
-    # Letters with marks above and below are about a third higher than their points.
+    # Letters with marks above and below are about 1.4 times as high as the font size.
     size = min(room / 1.4, largest)
     return (size, 1) if size >= smallest else (smallest, ceil(1.4 * smallest / room))

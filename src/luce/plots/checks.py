@@ -1,4 +1,4 @@
-"""Whether the model can make data like the data, and whether its predictions come true."""
+"""Checks of a model against its data, of predictions, and of ranks that should be uniform."""
 
 from __future__ import annotations
 
@@ -10,13 +10,15 @@ import numpy as np
 from luce._types import FloatArray, IntArray, Label, Labels, SeedLike
 from luce.answers.held_out import reliability as reliability_of
 from luce.answers.prediction import posterior_predictive
+from luce.answers.rank_uniformity import band_of
 from luce.answers.scales import shares as shares_of
-from luce.answers.view import BLOCK, LabelledDraws, read_labelled, tails
+from luce.answers.view import DrawsView, tail_of
 from luce.counts.counts import ConditionalCounts
 from luce.counts.labels import plural
 from luce.errors import DataError
 from luce.plots.canvas import (
     BLUE,
+    CHAINS,
     GREY,
     VERMILION,
     drawing,
@@ -24,19 +26,19 @@ from luce.plots.canvas import (
     name_rows,
     require_matplotlib,
 )
-from luce.plots.dots import Spread, draw_intervals, interval_words, spread_of, whole
-from luce.plots.excerpt import evenly, of_draws
-from luce.plots.names import names_of
+from luce.plots.intervals import Spread, draw_intervals, interval_words, most_rows, spread_of
+from luce.plots.label_text import names_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from xarray import DataArray, Dataset
 
-    from luce.answers.given import DrawsLike
+    from luce.answers.view import DrawsLike
 
-_REPLICATES = 1000  # at most; more do not make the picture any better
-_WORK = 5e7  # cells of all replicates together
-_FEWEST = 100
+_MOST_REPLICATES = 1000  # more do not make the picture any better
+_FEWEST_REPLICATES = 100
+_MOST_CELLS = 5e7  # cells of all replicates together
+_NAMED_CURVES = 4  # curves outside the band that the legend names
 _SCORES = {"log_score": "log score", "brier_score": "Brier score"}
 
 
@@ -57,15 +59,15 @@ def predictive_check(
     draws: DrawsLike,
     counts: ConditionalCounts | Iterable[tuple[Label, Labels | None, float]],
     *,
-    interval: float = 0.9,
+    ci_prob: float = 0.9,
     most: int = 40,
     seed: SeedLike = 0,
     ax: Axes | None = None,
 ) -> Axes:
     """Draw observed shares over those of data replicated from the draws.
 
-    Lines are intervals of the replicates, thick 50 %, diamonds what was observed: filled where it
-    lies outside the thin line.
+    Lines are intervals of the replicates, the thick ones of 50 %.  Diamonds are observed shares,
+    filled where they lie outside the thin line.
 
     Parameters
     ----------
@@ -76,12 +78,12 @@ def predictive_check(
 
         - `ConditionalCounts`: a row for each category, the share of times it was the outcome among
           those it could have been.  Which set an outcome was recorded in is not kept by them.
-        - Triples (label, within, count), as for `calibration`: a row for each category of each
-          set, the sets with the most outcomes first.
-    interval
-        The probability of the thin line.
+        - Triples (label, within, count), as for `luce.answers.reliability`: a row for
+          each category of each set, the sets with the most outcomes first.
+    ci_prob
+        Probability of the interval drawn as a thin line.
     most
-        How many rows: of those that could have been the outcome most often.
+        Largest number of rows; those that could have been the outcome most often are drawn.
     seed
         The same seed gives the same replicates.
     ax
@@ -97,14 +99,14 @@ def predictive_check(
     ['b', 'a', 'c']
     """
     require_matplotlib()
-    tails(interval)
-    whole(most)
-    x = read_labelled(draws)
+    tail_of(ci_prob)
+    most_rows(most)
+    x = DrawsView.of(draws)
     if isinstance(counts, ConditionalCounts):
         rows = _by_category(x, counts, most, seed)
     else:
-        rows = _by_set(x, draws, counts, most, seed)
-    spread = spread_of(rows.replicated, interval)
+        rows = _by_set(x, counts, most, seed)
+    spread = spread_of(rows.replicated, ci_prob)
     names = names_of(list(x.categories), rows.numbers)
     places = len(rows.numbers) + len(rows.headings)
     height = height_of(places)
@@ -120,11 +122,15 @@ def predictive_check(
         axes.set_xlabel("share of outcomes in %")
         # Diamonds at 0 must not lie on the names.
         axes.set_xlim(left=-0.04 * axes.get_xlim()[1])
-        axes.plot([], [], color=BLUE, linewidth=3, label=f"replicated: {interval_words(interval)}")
+        axes.plot([], [], color=BLUE, linewidth=3, label=f"replicated: {interval_words(ci_prob)}")
         axes.legend(
-            loc="lower left", bbox_to_anchor=(-0.02, 1.0), ncols=3, borderpad=0,
-            columnspacing=1.2, handletextpad=0.5,
-        )  # fmt: skip
+            loc="lower left",
+            bbox_to_anchor=(-0.02, 1.0),
+            ncols=3,
+            borderpad=0,
+            columnspacing=1.2,
+            handletextpad=0.5,
+        )
     return axes
 
 
@@ -137,14 +143,15 @@ def reliability(checked: Dataset, *, ax: Axes | None = None) -> Axes:
     Parameters
     ----------
     checked
-        What `luce.answers.reliability` returned.
+        The result of `luce.answers.reliability`.
     ax
         Axes to draw into.
 
     Examples
     --------
     >>> import luce
-    >>> checked = luce.answers.reliability([[[0.6, 0.2, 0.2]]], [(0, [0, 1], 3), (2, None, 1)], bins=2)
+    >>> outcomes = [(0, [0, 1], 3), (2, None, 1)]
+    >>> checked = luce.answers.reliability([[[0.6, 0.2, 0.2]]], outcomes, bins=2)
     >>> ax = luce.plots.reliability(checked)
     >>> ax.collections[-1].get_offsets().data.round(2)
     array([[0.23, 0.2 ],
@@ -165,14 +172,61 @@ def reliability(checked: Dataset, *, ax: Axes | None = None) -> Axes:
     with drawing(ax, 4.6, 4.5) as axes:
         axes.plot([0, 1], [0, 1], color=GREY, linewidth=1.0, zorder=1)
         axes.vlines(predicted, low, high, color=GREY, alpha=0.4, linewidth=7, zorder=2)
-        axes.scatter(
-            predicted, observed, s=18 + 110 * number / number.max(), color=BLUE, zorder=3,
-            linewidths=0,
-        )  # fmt: skip
+        area = 18 + 110 * number / number.max()
+        axes.scatter(predicted, observed, s=area, color=BLUE, zorder=3, linewidths=0)
         axes.set(xlim=(-0.03, 1.03), ylim=(-0.03, 1.03), aspect="equal")
         axes.set(xlabel="predicted probability", ylabel="observed share")
         scores = [f"{words} {float(checked[name]):.3f}" for name, words in _SCORES.items()]
         axes.set_title(", ".join(scores).replace("-", "−"), fontsize=9, loc="right")
+    return axes
+
+
+def rank_curves(
+    ranks: IntArray, names: list[str], draws: int, level: float, *, ax: Axes | None = None
+) -> Axes:
+    """Draw how far the distribution functions of ranks stray from that of uniform ranks.
+
+    Curves of quantities that stay in the band are blue; those that leave it are red, and the
+    farthest are named.  If all ranks are uniform, all curves stay in the band with probability
+    1 - level at least.
+
+    Parameters
+    ----------
+    ranks
+        Ranks of shape (replication, quantity), from 0 to `draws`.
+    names
+        Names of the quantities.
+    draws
+        Number of draws that each rank is among.
+    level
+        Probability of a false alarm, of all quantities together.
+    ax
+        Axes to draw into.
+    """
+    n, m = ranks.shape
+    least, most = band_of(n, draws, level / m)
+    share = np.arange(1, draws + 1) / (draws + 1)
+    at = np.r_[0.0, share, 1.0]
+    below = np.array([(ranks <= k).sum(axis=0) for k in range(draws)])
+    outside = (below < least[:, None]) | (below > most[:, None])
+    leaves = np.asarray(outside.any(axis=0), np.bool_).reshape(m)
+    far = np.abs(below / n - share[:, None]).max(axis=0)
+    named = [j for j in np.argsort(-far, kind="stable") if leaves[j]][:_NAMED_CURVES]
+    with drawing(ax, 5.2, 3.0) as axes:
+        low, high = (np.r_[0.0, ends / n - share, 0.0] for ends in (least, most))
+        axes.fill_between(at, low, high, color=GREY, alpha=0.25, linewidth=0, zorder=1)
+        axes.axhline(0.0, color=GREY, linewidth=0.8, zorder=1)
+        for j in range(m):
+            colour = VERMILION if leaves[j] else BLUE
+            if j in named:
+                colour = (VERMILION, *CHAINS[1:4])[named.index(j)]
+            curve = np.r_[0.0, below[:, j] / n - share, 0.0]
+            label = names[j] if j in named else None
+            order = 3 if leaves[j] else 2
+            axes.plot(at, curve, color=colour, linewidth=1.1, label=label, zorder=order)
+        axes.set(xlim=(0, 1), xlabel="rank / draws", ylabel="share below − uniform")
+        if named:
+            axes.legend(loc="best")
     return axes
 
 
@@ -184,24 +238,27 @@ def _draw_observed(ax: Axes, rows: _Rows, spread: Spread) -> None:
         (outside, VERMILION, "observed, outside"),
     ):
         if which.any():
-            ax.plot(
-                rows.observed[which], rows.at[which], "D", markersize=6, color=VERMILION,
-                markerfacecolor=fill, markeredgewidth=1.4, label=words, zorder=4, clip_on=False,
-            )  # fmt: skip
+            look: dict[str, Any] = {
+                "color": VERMILION,
+                "markerfacecolor": fill,
+                "markeredgewidth": 1.4,
+            }
+            x, y = rows.observed[which], rows.at[which]
+            ax.plot(x, y, "D", markersize=6, label=words, zorder=4, clip_on=False, **look)
 
 
-def _by_category(x: LabelledDraws, counts: ConditionalCounts, most: int, seed: SeedLike) -> _Rows:
-    """How often each category was the outcome, over all sets together."""
+def _by_category(x: DrawsView, counts: ConditionalCounts, most: int, seed: SeedLike) -> _Rows:
+    """Replicate the share of times each category was the outcome, over all sets together."""
     from scipy.sparse import csr_array
 
     cells = int(counts.sets.sizes.sum()) + counts.n_categories
     kept = _replicating(x, cells)
     seeds = seed if isinstance(seed, np.random.SeedSequence) else np.random.SeedSequence(seed)
     # Replicates of one part at a time, since each takes the sets' expanded size.
-    parts = np.array_split(kept, min(len(kept), 1 + len(kept) * cells // BLOCK))
+    parts = np.array_split(kept, min(len(kept), 1 + len(kept) * cells // x.block))
     sums = []
     for rows, own in zip(parts, seeds.spawn(len(parts)), strict=True):
-        part = posterior_predictive(of_draws(x, rows), counts, own)
+        part = posterior_predictive(x.one_chain(rows), counts, own)
         numbers = np.array([x.categories.index[c] for c in part["category"].values.tolist()])
         here = (np.arange(len(numbers)), numbers)
         adding = csr_array((np.ones(len(numbers)), here), (len(numbers), x.n_categories))
@@ -220,20 +277,19 @@ def _by_category(x: LabelledDraws, counts: ConditionalCounts, most: int, seed: S
 
 
 def _by_set(
-    x: LabelledDraws,
-    draws: DrawsLike,
+    x: DrawsView,
     outcomes: Iterable[tuple[Label, Labels | None, float]],
     most: int,
     seed: SeedLike,
 ) -> _Rows:
-    """How often each category was the outcome, set by set."""
-    cells = reliability_of(draws, outcomes)
+    """Replicate the share of times each category was the outcome, set by set."""
+    cells = reliability_of(x, outcomes)
     number = cells["number"].values
     if (number % 1 != 0).any():
         broken = float(number[number % 1 != 0][0])
         raise DataError(f"a set has {broken:g} outcomes; whole numbers can be replicated.")
     rng = np.random.default_rng(seed)
-    kept = of_draws(x, _replicating(x, int(cells.sizes["cell"])))
+    kept = x.one_chain(_replicating(x, int(cells.sizes["cell"])))
     sets = cells["set"].values
     first = np.flatnonzero(np.diff(sets, prepend=-1))
     found: list[tuple[FloatArray, FloatArray]] = []
@@ -260,7 +316,7 @@ def _by_set(
     return _Rows(numbers, observed, _replicates(replicated), np.array(at, np.float64), headings)
 
 
-def _heading(x: LabelledDraws, members: list[int], total: int) -> _Heading:
+def _heading(x: DrawsView, members: list[int], total: int) -> _Heading:
     words = plural(total, "outcome")
     if len(members) == x.n_categories:
         return f"{words}, all possible:", {}
@@ -269,9 +325,9 @@ def _heading(x: LabelledDraws, members: list[int], total: int) -> _Heading:
     return f"{words} among {', '.join(names.texts)}{more}:", names.look
 
 
-def _replicating(x: LabelledDraws, cells: int) -> IntArray:
-    """Draws to replicate data from: as many as the work allows."""
-    return evenly(x, int(np.clip(_WORK / cells, _FEWEST, _REPLICATES)))
+def _replicating(x: DrawsView, cells: int) -> IntArray:
+    """Choose the draws to replicate data from, fewer where the data has many cells."""
+    return x.evenly(int(np.clip(_MOST_CELLS / cells, _FEWEST_REPLICATES, _MOST_REPLICATES)))
 
 
 def _replicates(values: FloatArray) -> DataArray:

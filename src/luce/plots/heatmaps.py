@@ -1,16 +1,18 @@
-"""Tables of probabilities as shades: who comes where, and who is chosen over whom."""
+"""Tables of probabilities as shades: ranks, duels and transitions."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from luce._types import BoolArray, FloatArray, IntArray, Label, Labels
 from luce.answers.comparisons import win_matrix as wins_of
 from luce.answers.ranks import expected_order, rank_probabilities
-from luce.answers.view import LabelledDraws, read_labelled
+from luce.answers.view import DrawsView
 from luce.plots.canvas import (
+    GREY,
     add_scale,
     drawing,
     height_of,
@@ -19,19 +21,18 @@ from luce.plots.canvas import (
     require_matplotlib,
     room_for,
 )
-from luce.plots.dots import whole
-from luce.plots.excerpt import of_categories
-from luce.plots.names import names_of
+from luce.plots.intervals import most_rows
+from luce.plots.label_text import names_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.colors import Normalize
     from matplotlib.image import AxesImage
 
-    from luce.answers.given import DrawsLike
+    from luce.answers.view import DrawsLike
 
-_RANK = 24  # points of the number of a rank
-_ANNOTATED = 12  # rows and columns up to which cells have room for numbers
+_RANK = 24  # points of width that the number of a rank needs
+_ANNOTATED = 12  # largest number of rows and columns whose cells hold numbers
 # White to dark blue; and vermilion to blue, through white.  Both get darker evenly.
 _SHADES = ["#f7f9fc", "#c6dcec", "#7fb6d9", "#2f86bd", "#0b5a93", "#08304f"]
 _SIDES = ["#8a3b00", "#d55e00", "#f0b48a", "#f7f7f7", "#8fc1de", "#0072b2", "#003f63"]
@@ -51,8 +52,8 @@ def rank_heatmap(
     draws
         What `Posterior.sample` returned, or an array of shape (chain, draw, category).
     most
-        How many categories.  Of more the best are drawn; the last column then holds all ranks
-        beyond.
+        Largest number of categories.  Of more the best are drawn; the last column then holds all
+        ranks beyond.
     among
         Rank these only, as if the others did not take part.
     ax
@@ -70,9 +71,9 @@ def rank_heatmap(
     require_matplotlib()
     from matplotlib.colors import PowerNorm
 
-    x = read_labelled(draws, among)
-    order = _best(x, expected_order(draws, among), whole(most))
-    table = rank_probabilities(draws, among).values[order]
+    x = DrawsView.of(draws, among)
+    order = _best(x, expected_order(x), most_rows(most))
+    table = rank_probabilities(x).values[order]
     ranks = [str(rank + 1) for rank in range(len(order))]
     if x.n_categories > most:
         beyond = table[:, most:].sum(axis=1, keepdims=True)
@@ -85,13 +86,13 @@ def rank_heatmap(
     width = max(2.4, 0.45 * columns) if small else min(0.19 * columns, 8.0)
     letters = 0.07 * max(map(len, names.texts))
     with drawing(ax, width + letters + 1.4, height + 0.75) as axes:
-        # By square roots, since most cells hold little where there are many.
+        # Shades go by square roots: of many cells most hold little.
         image = _shade(axes, table, _SHADES, PowerNorm(0.5, 0.0, table.max()))
         if small:
             _annotate(axes, image, table, table >= 0.005, (width, height) if ax is None else None)
         name_rows(axes, range(rows), names, height if ax is None else None)
         room = room_for(axes, "x", width if ax is None else None)
-        kept = _thinned(columns, room)
+        kept = named_ranks(columns, room)
         axes.set_xticks(kept, [ranks[k] for k in kept], fontsize=9)
         axes.tick_params(axis="x", length=0)
         axes.set_xlabel("rank")
@@ -116,7 +117,7 @@ def win_matrix(
     draws
         As for `rank_heatmap`.
     most
-        How many categories.  Of more the best are drawn.
+        Largest number of categories.  Of more the best are drawn.
     among
         As for `rank_heatmap`.
     ax
@@ -134,9 +135,9 @@ def win_matrix(
     require_matplotlib()
     from matplotlib.colors import Normalize
 
-    x = read_labelled(draws, among)
-    order = _best(x, expected_order(draws, among), whole(most))
-    table = wins_of(of_categories(x, order)).values
+    x = DrawsView.of(draws, among)
+    order = _best(x, expected_order(x), most_rows(most))
+    table = wins_of(x.take(order)).values
     names = names_of(list(x.categories), order.tolist(), 20)
     rows = len(order)
     side = max(1.8, 0.42 * rows) if rows <= _ANNOTATED else min(height_of(rows), 9.0)
@@ -154,8 +155,50 @@ def win_matrix(
     return axes
 
 
-def _best(x: LabelledDraws, order: list[Label], most: int) -> IntArray:
-    """Numbers of the categories with the best expected ranks."""
+def transition_heatmap(
+    table: FloatArray,
+    forbidden: BoolArray,
+    *,
+    sources: list[str],
+    states: list[str],
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw the probability to move from the row to the column, crosses where that cannot occur.
+
+    Parameters
+    ----------
+    table
+        Probabilities, shape (source, state).
+    forbidden
+        Marks of the transitions that cannot occur.
+    sources, states
+        Names of rows and columns.
+    ax
+        Axes to draw into.
+    """
+    require_matplotlib()
+    from matplotlib.colors import PowerNorm
+
+    shown = np.ma.masked_array(table, forbidden)
+    rows, columns = (names_of(names, range(len(names)), 20) for names in (sources, states))
+    small = max(table.shape) <= _ANNOTATED
+    height, width = (max(1.8, 0.42 * n) if small else min(height_of(n), 9.0) for n in table.shape)
+    aside, above = (0.075 * max(map(len, names.texts)) for names in (rows, columns))
+    with drawing(ax, width + aside + 1.2, height + above + 0.3) as axes:
+        image = _shade(axes, shown, _SHADES, PowerNorm(0.5, 0.0, max(float(table.max()), 0.01)))
+        cross = min(72 * width / table.shape[1], 72 * height / table.shape[0], 24) / 3
+        axes.plot(*np.argwhere(forbidden).T[::-1], "x", color=GREY, markersize=cross)
+        name_rows(axes, range(len(sources)), rows, height if ax is None else None)
+        name_columns(axes, range(len(states)), columns, width if ax is None else None)
+        if small:
+            seen = ~forbidden & (table >= 0.005)
+            _annotate(axes, image, table, seen, (width, height) if ax is None else None)
+        add_scale(axes, image, "P(row to column)", percent=True)
+    return axes
+
+
+def _best(x: DrawsView, order: list[Label], most: int) -> IntArray:
+    """Return the numbers of the categories with the best expected ranks."""
     place: dict[Label, int] = dict(x.categories.index)
     return np.array([place[label] for label in order[:most]])
 
@@ -184,22 +227,28 @@ def _annotate(
     dark = image.to_rgba(table)[:, :, :3] @ np.array([0.299, 0.587, 0.114]) < 0.55
     for (i, j), share in np.ndenumerate(table):
         if which[i, j]:
-            ax.text(
-                j, i, f"{100 * share:.0f}", ha="center", va="center", fontsize=9,
-                color="white" if dark[i, j] else "#202020",
-            )  # fmt: skip
+            color = "white" if dark[i, j] else "#202020"
+            ax.text(j, i, f"{100 * share:.0f}", ha="center", va="center", fontsize=9, color=color)
 
 
-def _thinned(count: int, room: float) -> list[int]:
-    """Places of the first and the last column, and of some evenly between, by points a column."""
-    step = next(s for s in _steps() if s * room >= _RANK)
+def named_ranks(count: int, room: float) -> list[int]:
+    """Choose the columns whose ranks are named: first, last, and evenly spaced ones between.
+
+    Parameters
+    ----------
+    count
+        Number of columns.
+    room
+        Points of width of one column.
+    """
+    step = next(s for s in _round_numbers() if s * room >= _RANK)
     between = [k for k in range(step - 1, count - 1) if (k + 1) % step == 0]
     if step == 1:
         return list(range(count))
     return [0, *(k for k in between if k > 0 and (count - 1 - k) * room >= _RANK), count - 1]
 
 
-def _steps() -> Any:
+def _round_numbers() -> Iterator[int]:
     size = 1
     while True:
         yield from (size, 2 * size, 5 * size)

@@ -6,42 +6,36 @@ a chosen out of S              p_a / p(S)
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import chain
 from typing import Any
 
 import numpy as np
 
-from luce._types import FloatArray, IntArray, Label, Labels
+from luce._types import BoolArray, FloatArray, Label, Labels
 from luce.counts.labels import some
 from luce.errors import DataError
-from luce.reading.availability import availability_columns, by_label
-from luce.reading.categories import all_categories
-from luce.reading.columns import (
-    Column,
-    Rows,
-    Runs,
+from luce.reading.frames import is_frame, source_of
+from luce.reading.inspection import Inspection
+from luce.reading.kind import Columns, Layout, Reading, find_role, plain
+from luce.reading.kinds import CHOICES, availability_columns
+from luce.reading.rows import Column, Runs
+from luce.reading.sources import PlainSource, Source
+from luce.reading.tally import Lists, Tally
+from luce.reading.values import (
     as_flag,
-    as_labels,
+    as_number,
+    describe_type,
     hashable,
     is_list,
     is_missing,
+    objects,
+    repeated,
 )
-from luce.reading.duels import read_counts, run_counts
-from luce.reading.given import describe_type, is_frame, source_of
-from luce.reading.label_lists import Separator, read_label_lists
-from luce.reading.lists import Lists
-from luce.reading.reading import Inspection, Reading, reader, require_rows
-from luce.reading.roles import find_role, first_layout, no_layout
-from luce.reading.sources import PlainSource, Source
-from luce.reading.tally import Tally
 
-LAYOUTS = {
-    "long": (["case", "alternative", "chosen"], ["count", "available"]),
-    "picks": (["chosen", "offered"], ["count"]),
-    "losers": (["chosen", "losers"], ["count"]),
-}
+_WIDE = Layout(("chosen",), ("count",))  # beside the columns of availability
 
 
-@reader("choices")
+@CHOICES.reader
 def from_choices(
     data: Any,
     *,
@@ -52,7 +46,7 @@ def from_choices(
     alternative: str | None = None,
     count: str | None = None,
     availability: str | None = None,
-    separator: Separator = None,
+    separator: str | None = None,
     categories: Labels | None = None,
     skip_bad: bool = False,
 ) -> Reading:
@@ -64,60 +58,78 @@ def from_choices(
         A list of (chosen, offered) or (chosen, offered, count), where `offered` lists all that
         could be chosen; or a frame in one of the layouts below.
     chosen, offered, losers, count
-        Columns, where a row is a choice: what was chosen; what was on offer, as a list or a text
-        with separators, or else the others that were (`losers`); how often.
+        Columns, where a row is a choice: the chosen alternative; those on offer, as a list or a
+        text with separators, or else the others that were on offer (`losers`); how often.
     case, alternative, chosen
         Columns, where a row is an alternative of a choice: which choice, which alternative, and 1
         if it was chosen, else 0 (or the label of the chosen one in every row).
     availability
-        What the names of columns that tell whether an alternative was on offer start or end with,
+        The start or end of the names of columns that tell whether an alternative was on offer,
         where a row is a choice: "avail" for avail_bus or bus_avail.  The usual ones are found.
     separator
-        What stands between labels in a text; found where there is one of | ; + , unless given.
+        Text between labels; found where there is one of | ; + and comma, unless given.
     categories
-        All labels in order, where they are not just those that occur.
+        All labels in order; those that occur, sorted, unless given.
     skip_bad
-        Leave rows out that cannot be used, with a warning that lists them?
+        Leave bad rows out, with a warning that lists them?
 
     Examples
     --------
     >>> from_choices([("tea", ["tea", "milk"]), ("milk", ["tea", "milk", "wine"])])
     ConditionalCounts(3 categories, 2 outcomes, 1 set)
     """
-    columns = {"chosen": chosen, "offered": offered, "losers": losers, "case": case,
-               "alternative": alternative, "count": count}  # fmt: skip
-    return _read(data, columns, availability, separator, categories, skip_bad)
-
-
-def _read(
-    data: Any,
-    columns: Mapping[str, str | None],
-    availability: str | None = None,
-    separator: Separator = None,
-    categories: Labels | None = None,
-    skip_bad: bool = False,
-) -> Reading:
-    """Read choices, and say how many there were."""
+    columns = CHOICES.columns(locals())
     source = _source(data)
-    found = first_layout(source.names, columns, LAYOUTS)
+    found = CHOICES.match(source.names, columns)
     wide = availability_columns(source.names, availability)
-    taken = found is not None and any(name in wide.values() for name in found[1].values())
-    if found is None or taken or availability is not None:
-        if not wide:
-            raise no_layout(
-                "choices", source.names, LAYOUTS, "; or chosen and columns of availability"
-            )
-        return _read_wide(source, columns, wide, categories, skip_bad)
-    layout, roles = found
-    if layout == "long":
-        return _read_long(source, roles, categories, skip_bad)
-    return _read_picks(source, roles, separator, categories, skip_bad)
+    taken = found is not None and any(name in wide.values() for name in found.roles.values())
+    if wide and (found is None or taken or availability is not None):
+        inspection = _inspect_wide(source, columns, wide)
+        times = inspection.counts()
+        picks, sets = _read_wide(inspection, wide)
+        categories = list(wide) if categories is None else categories
+    else:
+        found = found or CHOICES.require(source.names, columns)
+        inspection = CHOICES.inspect(source, found)
+        times = inspection.counts()
+        long = found.layout == "long"
+        picks, sets = _read_long(inspection) if long else _read_picks(inspection, separator)
+    return _count(inspection, picks, sets, times, categories, skip_bad)
+
+
+def _count(
+    inspection: Inspection,
+    chosen: Column,
+    offered: Column,
+    times: FloatArray,
+    categories: Labels | None,
+    skip_bad: bool,
+) -> Reading:
+    """Count the chosen alternatives, each given those on offer."""
+    sets = [frozenset(labels) for labels in offered.values]
+    codes = zip(chosen.codes.tolist(), offered.codes.tolist(), strict=True)
+    inside = np.fromiter((chosen.values[c] in sets[o] for c, o in codes), np.bool_, len(chosen))
+    inspection.refuse(
+        ~inside,
+        lambda i: f"{chosen[i]!r} was chosen but not on offer; that was {some(offered[i])}.",
+    )
+    usable = inspection.settle(skip_bad)
+    chosen, offered, times = chosen.take(usable), offered.take(usable), times[usable]
+    tally = Tally.over(dict.fromkeys(chain.from_iterable(offered.present())), categories)
+    picks = tally.numbers(chosen)
+    tally.add_outcomes(picks, times)
+    kept = np.unique(offered.codes)
+    per_set = np.bincount(offered.codes, times, len(sets)).astype(np.float64)
+    shelves = tally.lists(Column(kept, offered.values))
+    tally.add_sets(shelves, -per_set[kept])
+    given = np.searchsorted(kept, offered.codes)
+    tally.remember(Lists.singles(picks), times, lambda: shelves, given)
+    return CHOICES.reading(tally.counts(), times.sum())
 
 
 def _source(data: Any) -> Source:
-    if is_frame(data):
-        return source_of(data)
-    if not is_list(data):
+    """Open the data, and name the columns of a list of choices."""
+    if is_frame(data) or not is_list(data):
         return source_of(data)
     rows = list(data)
     if not rows:
@@ -128,171 +140,147 @@ def _source(data: Any) -> Source:
                 f"choice {i} is {describe_type(row)}; (chosen, offered) or (chosen, offered, "
                 "count) is needed."
             )
-    times = [row[2] if len(row) == 3 else 1 for row in rows]
-    return PlainSource({
-        "chosen": [row[0] for row in rows],
-        "offered": [frozenset(hashable(_as_list(row[1]))) for row in rows],
-        "count": times,
-    })  # fmt: skip
+    offered = [_assortment(row[1]) for row in rows]
+    counts = [row[2] if len(row) == 3 else 1 for row in rows]
+    return PlainSource({"chosen": [row[0] for row in rows], "offered": offered, "count": counts})
 
 
-def _as_list(offered: Any) -> list[Any]:
-    if not is_list(offered):
-        raise DataError(f"{describe_type(offered)} was given as what was offered; a list of "
-                        "labels is needed.")  # fmt: skip
-    return list(offered)
+def _assortment(given: Any) -> frozenset[Any]:
+    if not is_list(given):
+        raise DataError(
+            f"{describe_type(given)} was given as what was offered; a list of labels is needed."
+        )
+    return frozenset(hashable(list(given)))
 
 
-def _read_picks(
-    source: Source,
-    roles: dict[str, str],
-    separator: Separator,
-    categories: Labels | None,
-    skip_bad: bool,
-) -> Reading:
-    listed = roles["offered" if "offered" in roles else "losers"]
-    counted = [roles["count"]] if "count" in roles else []
-    rows = source.distinct([roles["chosen"], listed], counted)
-    require_rows(source, rows)
-    inspection = Inspection(len(rows))
-    times = read_counts(rows, counted[0], inspection) if counted else rows.repeats
-    chosen = as_labels(rows[roles["chosen"]])
+def _read_picks(inspection: Inspection, separator: str | None) -> tuple[Column, Column]:
+    """Read a choice a row, with a list of those on offer, or of those not chosen."""
+    chosen = inspection.labels("chosen")
     inspection.refuse(chosen.missing, lambda i: "the chosen one is missing.")
-    offered = read_label_lists(rows[listed], separator, inspection, listed)
-    texts = {x for value in offered.values for x in value}
+    listed = "offered" if "offered" in inspection else "losers"
+    offered = inspection.label_lists(listed, separator)
+    texts = set(chain.from_iterable(offered.values))
     if texts and all(isinstance(x, str) for x in texts):  # 1 in a column of numbers is "1" here
         chosen = Column(chosen.codes, [_as_text(v, texts) for v in chosen.values])
-    if "losers" in roles:
-        both = [(*offered[i], chosen[i]) for i in range(len(rows))]
-        offered = Column.of(_tuples(both))
-        for i in range(len(rows)):
-            if len(set(offered[i])) < len(offered[i]):
-                inspection.refuse_row(i, f"{chosen[i]!r} was chosen and is among the losers.")
-    return _count(source, rows, chosen, offered, times, inspection, categories, skip_bad)
+    if listed == "losers":
+        return chosen, _with_chosen(inspection, offered, chosen)
+    return chosen, offered
 
 
-def _read_wide(
-    source: Source,
-    columns: Mapping[str, str | None],
-    wide: dict[str, str],
-    categories: Labels | None,
-    skip_bad: bool,
-) -> Reading:
-    rest = [name for name in source.names if name not in wide.values()]
-    choice = columns.get("chosen") or find_role(rest, "chosen")
-    if choice is None:
-        raise no_layout("choices", source.names, {"wide": (["chosen"], ["count"])})
-    count = columns.get("count") or find_role(rest, "count")
-    rows = source.distinct([choice, *wide.values()], [count] if count else [])
-    require_rows(source, rows)
-    inspection = Inspection(len(rows))
-    times = read_counts(rows, count, inspection) if count else rows.repeats
-    flags = []
-    for name in wide.values():
-        values, wrong = rows[name].numbers()
-        bad = wrong | ~np.isin(np.nan_to_num(values), (0.0, 1.0))
-        for i in np.flatnonzero(bad).tolist():
-            inspection.refuse_row(i, f"{name} is {rows[name][i]!r}; 1 (on offer) or 0 is needed.")
-        flags.append(np.nan_to_num(values) == 1.0)
-    labels = list(wide)
-    on_offer = np.stack(flags, axis=1)
-    chosen = by_label(as_labels(rows[choice]), labels)
-    inspection.refuse(chosen.missing, lambda i: "the chosen one is missing.")
-    patterns, codes = np.unique(on_offer, axis=0, return_inverse=True)
-    sets = [tuple(labels[j] for j in np.flatnonzero(p)) for p in patterns]
-    offered = Column(codes.reshape(-1), sets)
-    named = labels if categories is None else categories
-    return _count(source, rows, chosen, offered, times, inspection, named, skip_bad)
-
-
-def _read_long(
-    source: Source, roles: dict[str, str], categories: Labels | None, skip_bad: bool
-) -> Reading:
-    more = [roles[role] for role in ("count", "available") if role in roles]
-    runs = source.runs(roles["case"], [roles["alternative"], roles["chosen"], *more])
-    require_rows(source, runs)
-    items, marks = as_labels(runs[roles["alternative"]]), as_labels(runs[roles["chosen"]])
-    inspection = Inspection(len(runs))
-    times = run_counts(runs, roles["count"], inspection) if "count" in roles else runs.repeats
-    there = runs[roles["available"]].map(as_flag) if "available" in roles else None
-    flagged = all(as_flag(value) is not None for value in marks.values)
-    picks: list[Label] = []
-    sets = []
-    for i, span in enumerate(runs.spans()):
-        if there is not None:
-            if any(there[k] is None for k in span):
-                inspection.refuse_row(i, f"{roles['available']} is neither 1 nor 0.")
-            offered_rows = [k for k in span if there[k]]
-            taken = [k for k in span if flagged and as_flag(marks[k]) and not there[k]]
-            if taken:
-                inspection.refuse_row(i, f"{items[taken[0]]!r} was chosen but not available.")
-        else:
-            offered_rows = list(span)
-        alternatives = tuple(items[k] for k in offered_rows)
-        if flagged:
-            winners = [items[k] for k in span if as_flag(marks[k])]
-        else:
-            winners = list(dict.fromkeys(marks[k] for k in span if not is_missing(marks[k])))
-        if len(winners) != 1:
-            which = "none" if not winners else f"{len(winners)} ({winners[0]!r}, {winners[1]!r})"
-            inspection.refuse_row(i, f"of {len(alternatives)} alternatives {which} is chosen; "
-                                     "one is needed.")  # fmt: skip
-        if any(map(is_missing, alternatives)):
-            inspection.refuse_row(i, "an alternative is missing.")
-        elif len(set(alternatives)) < len(alternatives):
-            twice = next(x for j, x in enumerate(alternatives) if x in alternatives[:j])
-            inspection.refuse_row(i, f"{twice!r} appears twice in one choice.")
-        picks.append(winners[0] if winners else None)
-        sets.append(alternatives)
-    chosen, offered = Column.of(picks), Column.of(_tuples(sets))
-    return _count(source, runs, chosen, offered, times, inspection, categories, skip_bad)
-
-
-def _count(
-    source: Source,
-    rows: Rows | Runs,
-    chosen: Column,
-    offered: Column,
-    times: FloatArray,
-    inspection: Inspection,
-    named: Labels | None,
-    skip_bad: bool,
-) -> Reading:
-    sets = [
-        frozenset(value) if isinstance(value, tuple) else frozenset() for value in offered.values
-    ]
-    inside = np.fromiter(
-        (chosen[i] in sets[offered.codes[i]] for i in range(len(chosen))), np.bool_, len(chosen)
-    )
-    inspection.refuse(
-        ~inside,
-        lambda i: f"{chosen[i]!r} was chosen but not on offer; that was {some(offered[i])}.",
-    )
-    usable = inspection.settle(source, rows, skip_bad)
-    chosen, offered, times = chosen.take(usable), offered.take(usable), times[usable]
-    kept = np.unique(offered.codes)
-    used = dict.fromkeys(label for k in kept for label in offered.values[k])
-    categories = all_categories(used, named)
-    index = categories.index
-    there = np.zeros(len(sets), np.bool_)
-    there[kept] = True
-    lists = Lists.of(
-        [index[x] for x in value] if ok else []
-        for value, ok in zip(offered.values, there.tolist(), strict=True)
-    )
-    codes: IntArray = np.fromiter((index.get(v, -1) for v in chosen.values), np.int64)[chosen.codes]
-    tally = Tally(len(categories))
-    tally.add_outcomes(codes, times)
-    per_set = np.bincount(offered.codes, times, len(sets)).astype(np.float64)
-    tally.add_sets(lists.take(kept), -per_set[kept])
-    return Reading(tally.counts(list(categories)), float(times.sum()), "choice")
+def _with_chosen(inspection: Inspection, losers: Column, chosen: Column) -> Column:
+    """Add the chosen alternative to those not chosen, among which it must not be."""
+    for i in range(len(inspection)):
+        if chosen[i] in losers[i]:
+            inspection.refuse_row(i, f"{chosen[i]!r} was chosen and is among the losers.")
+    return Column.of(objects((*losers[i], chosen[i]) for i in range(len(inspection))))
 
 
 def _as_text(value: Any, texts: set[Any]) -> Any:
     return str(value) if isinstance(value, int) and str(value) in texts else value
 
 
-def _tuples(values: list[tuple[Any, ...]]) -> np.ndarray[Any, Any]:
-    array = np.empty(len(values), object)
-    array[:] = values
-    return array
+def _inspect_wide(source: Source, columns: Columns, wide: Mapping[str, str]) -> Inspection:
+    """Take the rows of choices with columns of availability out of a source."""
+    rest = [name for name in source.names if name not in wide.values()]
+    found = {role: columns[role] or find_role(rest, role) for role in _WIDE.roles}
+    roles = {role: name for role, name in found.items() if name}
+    if "chosen" not in roles:
+        raise CHOICES.no_layout(source.names, _WIDE)
+    counted = [roles["count"]] if "count" in roles else []
+    return Inspection(source, source.distinct([roles["chosen"], *wide.values()], counted), roles)
+
+
+def _read_wide(inspection: Inspection, wide: Mapping[str, str]) -> tuple[Column, Column]:
+    """Read a choice a row, with a column of 1 and 0 for each alternative."""
+    on_offer = np.stack([_on_offer(inspection, name) for name in wide.values()], axis=1)
+    labels = list(wide)
+    picked = inspection.labels("chosen")
+    chosen = Column(picked.codes, _by_label(picked.values, labels))
+    inspection.refuse(chosen.missing, lambda i: "the chosen one is missing.")
+    patterns, codes = np.unique(on_offer, axis=0, return_inverse=True)
+    sets = [tuple(labels[j] for j in np.flatnonzero(p)) for p in patterns]
+    return chosen, Column(codes.reshape(-1), sets)
+
+
+def _on_offer(inspection: Inspection, name: str) -> BoolArray:
+    """Read a column of availability."""
+    column = inspection.rows[name]
+    values, wrong = column.numbers()
+    flags = np.nan_to_num(values)
+    inspection.refuse(
+        wrong | ~np.isin(flags, (0.0, 1.0)),
+        lambda i: f"{name} is {column[i]!r}; 1 (on offer) or 0 is needed.",
+    )
+    on_offer: BoolArray = flags == 1.0
+    return on_offer
+
+
+def _by_label(chosen: list[Any], labels: list[str]) -> list[Any]:
+    """Spell choices as labels; numbers are compared as numbers, words without punctuation."""
+    exact = set(labels)
+    numbers = {as_number(label): label for label in labels}
+    words = {plain(label): label for label in labels}
+    if len(words) < len(labels):  # labels that differ in spelling alone must be spelled out
+        words = {}
+
+    def label_of(value: Any) -> Any:
+        if value in exact or is_missing(value):
+            return value
+        number = as_number(value)
+        if number is not None:
+            return numbers.get(number, value)
+        return words.get(plain(str(value)), value)
+
+    return [label_of(value) for value in chosen]
+
+
+def _read_long(inspection: Inspection) -> tuple[Column, Column]:
+    """Read an alternative a row, and all rows of one case as one choice."""
+    runs = inspection.rows
+    assert isinstance(runs, Runs)
+    items, marks = inspection.labels("alternative"), inspection.labels("chosen")
+    flags = [as_flag(value) for value in marks.values]
+    flagged = None not in flags  # else each row names the chosen alternative
+    there = inspection["available"].map(as_flag) if "available" in inspection else None
+    picks: list[Label] = []
+    sets = []
+    for i, span in enumerate(runs.spans()):
+        if there is None:
+            alternatives = tuple(items[k] for k in span)
+        else:
+            _check_available(inspection, i, [(items[k], there[k], marks[k]) for k in span], flagged)
+            alternatives = tuple(items[k] for k in span if there[k])
+        if flagged:
+            winners = [items[k] for k in span if flags[marks.codes[k]]]
+        else:
+            winners = list(dict.fromkeys(marks[k] for k in span if not is_missing(marks[k])))
+        _check_choice(inspection, i, winners, alternatives)
+        picks.append(winners[0] if winners else None)
+        sets.append(alternatives)
+    return Column.of(picks), Column.of(objects(sets))
+
+
+def _check_available(
+    inspection: Inspection, i: int, rows: list[tuple[Any, bool | None, Any]], flagged: bool
+) -> None:
+    """Refuse choice i where availability is unclear, or where the chosen one was unavailable."""
+    if any(there is None for _, there, _ in rows):
+        inspection.refuse_row(i, f"{inspection.roles['available']} is neither 1 nor 0.")
+    absent = [item for item, there, mark in rows if flagged and as_flag(mark) and not there]
+    if absent:
+        inspection.refuse_row(i, f"{absent[0]!r} was chosen but not available.")
+
+
+def _check_choice(
+    inspection: Inspection, i: int, winners: list[Any], alternatives: tuple[Any, ...]
+) -> None:
+    """Refuse choice i unless one of several different alternatives was chosen."""
+    if len(winners) != 1:
+        which = "none" if not winners else f"{len(winners)} ({winners[0]!r}, {winners[1]!r})"
+        inspection.refuse_row(
+            i, f"of {len(alternatives)} alternatives {which} is chosen; one is needed."
+        )
+    if any(map(is_missing, alternatives)):
+        inspection.refuse_row(i, "an alternative is missing.")
+    elif len(set(alternatives)) < len(alternatives):
+        inspection.refuse_row(i, f"{repeated(alternatives)!r} appears twice in one choice.")

@@ -1,21 +1,88 @@
-"""Frames of pandas, polars, pyarrow, duckdb, dask or pyspark, reduced by their own engine."""
+"""Data in memory: mappings of columns, records, and frames, reduced by their own engine."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import PurePath
 from typing import Any
 
 import numpy as np
 
-from luce._types import IntArray
+from luce._types import FloatArray, IntArray
 from luce.errors import DataError
-from luce.reading.columns import Column, Rows, hashable
-from luce.reading.sources import PlainSource, Source
+from luce.reading.rows import Column, Rows
+from luce.reading.sources import PlainSource, Source, places_of
+from luce.reading.values import describe_type, hashable, is_list, objects
 
-NAMELESS = "Unnamed: 0"  # what pandas calls a column without a name
+NAMELESS = "Unnamed: 0"  # pandas' name of a column without a name
 _REPEATS = "_luce_repeats"
-_LONG = 10_000  # rows from which on an engine encodes text faster than we do
+_LONG = 10_000  # rows from which on an engine encodes text faster than Python does
+
+
+def source_of(data: Any) -> Source:
+    """Open data in memory: a frame, a mapping of columns, or a list of records."""
+    if isinstance(data, Source):
+        return data
+    refuse_path(data)
+    if isinstance(data, Mapping):
+        if not all(isinstance(k, str) for k in data):
+            raise DataError("a mapping must go from names of columns to lists of values.")
+        return PlainSource({name: _column(name, values) for name, values in data.items()})
+    if isinstance(data, np.ndarray) and data.dtype.names:
+        return PlainSource({name: data[name].tolist() for name in data.dtype.names})
+    if isinstance(data, (list, tuple)) and data and all(isinstance(x, Mapping) for x in data):
+        names = dict.fromkeys(name for record in data for name in record)
+        if not all(isinstance(name, str) for name in names):
+            raise DataError("records must go from names of columns, as text, to values.")
+        return PlainSource({name: [record.get(name) for record in data] for name in names})
+    import narwhals as nw
+
+    try:
+        return FrameSource(nw.from_native(data))
+    except nw.exceptions.NarwhalsError as error:  # two columns of one name, say
+        raise DataError(f"this frame cannot be read: {error}") from None
+    except TypeError:
+        raise DataError(
+            f"{describe_type(data)} was given; a frame (pandas, polars, pyarrow, duckdb, dask, "
+            "pyspark), a mapping of columns or a list of records is needed."
+        ) from None
+
+
+def has_named_rows(data: Any) -> bool:
+    """Tell whether this is a frame of pandas whose index holds texts, as a table of wins may."""
+    if type(data).__module__.split(".")[0] != "pandas" or not hasattr(data, "reset_index"):
+        return False
+    return len(data.index) > 0 and all(isinstance(name, str) for name in data.index)
+
+
+def with_named_rows(data: Any) -> Any:
+    """Turn an index of texts, in a frame of pandas, into a first column."""
+    if not has_named_rows(data):
+        return data
+    name = data.index.name if isinstance(data.index.name, str) else NAMELESS
+    return data.rename_axis(index=name).reset_index() if name not in data.columns else data
+
+
+def refuse_path(data: Any) -> None:
+    """Refuse the name of a file, and name the function that opens files."""
+    if isinstance(data, PurePath) or (isinstance(data, str) and PurePath(data).suffix):
+        raise DataError(f"{str(data)!r} looks like a file; luce.read opens files.")
+
+
+def is_frame(data: Any) -> bool:
+    """Tell whether data has named columns."""
+    if isinstance(data, (Source, Mapping)) or (isinstance(data, np.ndarray) and data.dtype.names):
+        return True
+    if isinstance(data, (list, tuple, set, frozenset, str, bytes, np.ndarray, Iterator)):
+        return isinstance(data, (list, tuple)) and bool(data) and isinstance(data[0], Mapping)
+    return hasattr(data, "collect_schema") or hasattr(data, "columns")
+
+
+def _column(name: str, values: Any) -> Sequence[Any]:
+    if not is_list(values):
+        raise DataError(f"column {name!r} is {describe_type(values)}; a list of values is needed.")
+    return values.tolist() if isinstance(values, np.ndarray) else list(values)
 
 
 class FrameSource(Source):
@@ -24,7 +91,7 @@ class FrameSource(Source):
     def __init__(self, frame: Any) -> None:
         self._frame = frame.lazy() if hasattr(frame, "lazy") else frame
         self.names = list(self._frame.collect_schema().names())
-        if "" in self.names:  # which engines do not group by
+        if "" in self.names:  # engines do not group by a column without a name
             self._frame = self._frame.rename({"": NAMELESS})
             self.names[self.names.index("")] = NAMELESS
         wrong = [name for name in self.names if not isinstance(name, str)]
@@ -34,40 +101,39 @@ class FrameSource(Source):
 
     def distinct(self, keys: Sequence[str], numbers: Sequence[str] = ()) -> Rows:
         """Return the distinct rows of some columns, grouped by the frame's engine."""
-        import narwhals as nw
-
         schema = self._frame.collect_schema()
+        names = [*keys, *numbers]
         if not keys:
             return self._every_row(numbers) if numbers else PlainSource({}).distinct([])
-        nested = any(not _is_groupable(schema[name]) for name in keys)
-        summable = all(schema[name].is_numeric() for name in numbers) and not nested
-        if nested:
-            return self._every_row([*keys, *numbers])
-        if numbers and not summable:
-            return self.distinct([*keys, *numbers])
-        sums = [nw.col(name).sum().alias(f"_luce_sum_{i}") for i, name in enumerate(numbers)]
-        # One negative, missing or infinite number, and the rows are looked at one by one.
-        least = [nw.col(name).min().alias(f"_luce_min_{i}") for i, name in enumerate(numbers)]
-        given = [nw.col(name).count().alias(f"_luce_n_{i}") for i, name in enumerate(numbers)]
-        grouped = self._frame.select(*dict.fromkeys([*keys, *numbers])).group_by(*keys)
+        if not all(_is_groupable(schema[name]) for name in keys):
+            return self._every_row(names)
+        if not all(schema[name].is_numeric() for name in numbers):
+            return self.distinct(names)
         try:
-            groups = self._collect(grouped.agg(nw.len().alias(_REPEATS), *sums, *least, *given))
+            groups = self._grouped(keys, numbers)
         except TypeError:  # lists, in a column whose type does not say so
-            return self._every_row([*keys, *numbers])
+            return self._every_row(names)
         repeats = groups[_REPEATS].to_numpy().astype(np.float64)
-        totals = {}
-        for i, name in enumerate(numbers):
-            total = groups[f"_luce_sum_{i}"].to_numpy().astype(np.float64)
-            low = groups[f"_luce_min_{i}"].to_numpy().astype(np.float64)
-            complete = bool((groups[f"_luce_n_{i}"].to_numpy() == repeats).all())
-            # Nor do engines add fractions in the same order; we do, whichever engine it was.
-            whole = np.isfinite(total).all() and (total % 1 == 0).all()
-            # A total below one of its terms has left the range of the engine's integers.
-            if not (complete and whole and (low >= 0).all() and (total >= low).all()):
-                return self.distinct([*keys, *numbers])
-            totals[name] = total
+        totals = {name: _total(groups, i, repeats) for i, name in enumerate(numbers)}
+        if any(total is None for total in totals.values()):
+            return self.distinct(names)
         columns = {name: _encode(groups, name) for name in keys}
-        return Rows(columns, repeats, self._places_of(columns), totals)
+        return Rows(columns, repeats, self._places_of(columns), totals)  # type: ignore[arg-type]
+
+    def _grouped(self, keys: Sequence[str], numbers: Sequence[str]) -> Any:
+        """Let the engine group rows: repeats, and sum, least and number of values of `numbers`."""
+        import narwhals as nw
+
+        made = [nw.len().alias(_REPEATS)]
+        for i, name in enumerate(numbers):
+            column = nw.col(name)
+            made += [
+                column.sum().alias(f"_luce_sum_{i}"),
+                column.min().alias(f"_luce_min_{i}"),
+                column.count().alias(f"_luce_n_{i}"),
+            ]
+        selected = self._frame.select(*dict.fromkeys([*keys, *numbers]))
+        return self._collect(selected.group_by(*keys).agg(*made))
 
     def columns(self, names: Sequence[str]) -> dict[str, Column]:
         """Return every row of some columns."""
@@ -88,20 +154,29 @@ class FrameSource(Source):
         return PlainSource(plain).distinct(names)
 
     def _places_of(self, columns: dict[str, Column]) -> Any:
-        """Look bad rows up among all rows: only done once something is wrong."""
+        """Look bad rows up among all rows, which is done only once something is wrong."""
 
         def places(bad: IntArray) -> list[list[int]]:
             names = list(columns)
-            wanted = {tuple(_key(columns[n][int(i)]) for n in names): k for k, i in enumerate(bad)}
-            found: list[list[int]] = [[] for _ in bad]
+            wanted = [tuple(_key(columns[n][int(i)]) for n in names) for i in bad]
             rows = self._collect(self._frame.select(*names))
             values = zip(*(map(_key, _values(rows[n]).tolist()) for n in names), strict=True)
-            for place, row in enumerate(values, 1):
-                if row in wanted:
-                    found[wanted[row]].append(place)
-            return found
+            return places_of(wanted, enumerate(values, 1))
 
         return places
+
+
+def _total(groups: Any, i: int, repeats: FloatArray) -> FloatArray | None:
+    """Return the sums of column i of numbers, or None if its rows must be looked at one by one.
+
+    That is the case for negative, missing and infinite numbers; for fractions, which engines add
+    in different orders; and for sums that overflowed the engine's integers, below their terms.
+    """
+    total: FloatArray = groups[f"_luce_sum_{i}"].to_numpy().astype(np.float64)
+    least = groups[f"_luce_min_{i}"].to_numpy().astype(np.float64)
+    complete = bool((groups[f"_luce_n_{i}"].to_numpy() == repeats).all())
+    whole = np.isfinite(total).all() and (total % 1 == 0).all()
+    return total if complete and whole and (least >= 0).all() and (total >= least).all() else None
 
 
 def _encode(groups: Any, name: str) -> Column:
@@ -122,13 +197,11 @@ def _values(series: Any) -> np.ndarray[Any, Any]:
     array: np.ndarray[Any, Any] = series.to_numpy()
     if array.dtype.kind in "biuf" and array.ndim == 1:  # records come as tables
         return array
-    values = np.empty(len(array), object)
-    values[:] = series.to_list()
-    return values
+    return objects(series.to_list())
 
 
 def _key(value: Any) -> Any:
-    """A value as what finds it again: nan equals nan here."""
+    """Return a key that finds a value again: nan equals nan."""
     return None if isinstance(value, float) and math.isnan(value) else hashable(value)
 
 

@@ -1,4 +1,4 @@
-"""Grouped outcomes: one of these, nobody knows which.
+"""Grouped outcomes: one of several categories, it is not known which.
 
 one of W                       p(W)
 one of W, given S              p(W) / p(S)
@@ -7,30 +7,28 @@ one of W, given S              p(W) / p(S)
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import product
+from itertools import chain, product
 from math import prod
 from numbers import Number
 from typing import Any
 
 import numpy as np
 
-from luce._types import Labels
+from luce._types import FloatArray, Label, Labels
 from luce.errors import DataError
-from luce.reading.categories import all_categories
-from luce.reading.columns import Column, Rows, as_labels, hashable, in_order, is_missing
-from luce.reading.duels import read_counts
-from luce.reading.given import is_frame, source_of
-from luce.reading.label_lists import Separator, read_label_lists
-from luce.reading.lists import Lists
-from luce.reading.reading import Inspection, Reading, reader, require_rows
-from luce.reading.roles import check_column, find_roles, first_layout, no_layout
+from luce.reading.frames import is_frame, source_of
+from luce.reading.inspection import Inspection
+from luce.reading.kind import Columns, Reading, check_column, find_roles
+from luce.reading.kinds import GROUPS
+from luce.reading.rows import Column
 from luce.reading.sources import PlainSource, Source
-from luce.reading.tally import Tally
+from luce.reading.tally import Lists, Tally
+from luce.reading.values import hashable, in_order, is_missing
 
-LAYOUTS = {"groups": (["group"], ["count", "within"])}
+_MOST_CELLS = 1_000_000  # combinations of answers
 
 
-@reader("groups")
+@GROUPS.reader
 def from_groups(
     data: Any,
     *,
@@ -38,7 +36,7 @@ def from_groups(
     count: str | None = None,
     within: str | None = None,
     cells: Sequence[str] | None = None,
-    separator: Separator = None,
+    separator: str | None = None,
     categories: Labels | None = None,
     skip_bad: bool = False,
 ) -> Reading:
@@ -56,11 +54,11 @@ def from_groups(
         Columns that together are the category, as in a table of several questions: the
         categories are all combinations of their values, and an empty value leaves that part open.
     separator
-        What stands between labels in a text; found where there is one of | ; + , unless given.
+        Text between labels; found where there is one of | ; + and comma, unless given.
     categories
-        All labels in order, where they are not just those that occur.
+        All labels in order; those that occur, sorted, unless given.
     skip_bad
-        Leave rows out that cannot be used, with a warning that lists them?
+        Leave bad rows out, with a warning that lists them?
 
     Examples
     --------
@@ -70,57 +68,29 @@ def from_groups(
     >>> from_groups(answers, cells=["sex", "vote"], count="n")
     ConditionalCounts(4 categories, 17 outcomes, 2 sets)
     """
-    columns = {"group": group, "count": count, "within": within}
-    return _read(data, columns, cells, separator, categories, skip_bad)
-
-
-def _read(
-    data: Any,
-    columns: Mapping[str, str | None],
-    cells: Sequence[str] | None = None,
-    separator: Separator = None,
-    categories: Labels | None = None,
-    skip_bad: bool = False,
-) -> Reading:
-    """Read grouped outcomes, and say how many there were."""
+    columns = GROUPS.columns(locals())
     source = _source(data)
     if cells is not None:
         return _read_cells(source, columns, cells, categories, skip_bad)
-    found = first_layout(source.names, columns, LAYOUTS)
-    if found is None:
-        raise no_layout("groups", source.names, LAYOUTS, "; or cells=[...], columns that together "
-                        "are the category")  # fmt: skip
-    roles = found[1]
-    rows = source.distinct([roles[r] for r in ("group", "within") if r in roles],
-                           [roles["count"]] if "count" in roles else [])  # fmt: skip
-    require_rows(source, rows)
-    inspection = Inspection(len(rows))
-    times = _whole(rows, roles, inspection)
-    groups = read_label_lists(rows[roles["group"]], separator, inspection, roles["group"])
-    possible = None
-    if "within" in roles:
-        possible = _possible(rows[roles["within"]], separator, inspection, roles["within"])
-        for i in np.flatnonzero(inspection.usable & (possible.codes > 0)).tolist():
-            outside = [x for x in groups[i] if x not in possible[i]]
-            if outside:
-                inspection.refuse_row(i, f"{outside[0]!r} is in the group but was not possible.")
-    usable = inspection.settle(source, rows, skip_bad)
-    groups, times = groups.take(usable), times[usable]
-    used = dict.fromkeys(x for k in np.unique(groups.codes) for x in groups.values[k])
-    if possible is not None:
-        possible = possible.take(usable)
-        used.update(dict.fromkeys(x for k in np.unique(possible.codes) for x in possible.values[k]))
-    known = all_categories(used, categories)
-    tally = Tally(len(known))
-    tally.add_groups(_numbered(groups, known.index), times)
-    if possible is not None:
-        limited = possible.codes > 0
-        sets = _numbered(possible.take(limited), known.index)
-        tally.add_sets(sets, -times[limited])
-    return Reading(tally.counts(list(known)), float(times.sum()), "answer")
+    inspection = GROUPS.inspect(source, GROUPS.require(source.names, columns))
+    times = _whole_counts(inspection)
+    groups = inspection.label_lists("group", separator)
+    possible = _possible(inspection, groups, separator)
+    usable = inspection.settle(skip_bad)
+    groups, possible, times = groups.take(usable), possible.take(usable), times[usable]
+    used = chain.from_iterable([*groups.present(), *possible.present()])
+    tally = Tally.over(dict.fromkeys(used), categories)
+    answers = tally.lists(groups)
+    tally.add_groups(answers, times)
+    limited = possible.codes > 0
+    sets = tally.lists(possible.take(limited))
+    tally.add_sets(sets, -times[limited])
+    tally.remember(answers, times, lambda: sets, np.where(limited, np.cumsum(limited) - 1, -1))
+    return GROUPS.reading(tally.counts(), times.sum())
 
 
 def _source(data: Any) -> Source:
+    """Open the data, and name the columns of a list or mapping of groups."""
     if isinstance(data, Mapping) and any(
         not isinstance(key, str) or isinstance(value, Number) for key, value in data.items()
     ):
@@ -136,76 +106,88 @@ def _tuple(group: Any) -> Any:
     return hashable(group)  # a text may still be split at its separators
 
 
-def _possible(column: Column, separator: Separator, inspection: Inspection, name: str) -> Column:
-    """What was possible: an empty value, which has code 0, means everything."""
-    given = ~column.missing
-    inner = Inspection(len(column))
-    read = read_label_lists(column, separator, inner, name)
-    inspection.refuse(~inner.usable & given, lambda i: f"{name} is {column[i]!r}, which is not a "
-                      "list of different labels.")  # fmt: skip
-    return Column(np.where(given, read.codes + 1, 0), [(), *read.values])
-
-
-def _numbered(column: Column, index: Mapping[Any, int]) -> Lists:
-    numbers = [[index[x] for x in v] if all(x in index for x in v) else [] for v in column.values]
-    return Lists.of(numbers).take(column.codes)
-
-
-def _whole(rows: Rows, roles: Mapping[str, str], inspection: Inspection) -> Any:
-    """How often each row happened: a whole number, since each is one outcome."""
-    if "count" not in roles:
-        return rows.repeats
-    times = read_counts(rows, roles["count"], inspection)
+def _whole_counts(inspection: Inspection) -> FloatArray:
+    """Read how often each row occurs: a whole number, since each is one outcome."""
+    times = inspection.counts()
     inspection.refuse(
         times % 1 != 0,
         lambda i: (
-            f"{roles['count']} is {times[i]:g}; grouped outcomes are counted in whole "
+            f"{inspection.roles['count']} is {times[i]:g}; grouped outcomes are counted in whole "
             "numbers, each being one outcome."
         ),
     )
     return times
 
 
+def _possible(inspection: Inspection, groups: Column, separator: str | None) -> Column:
+    """Read the possible labels of each row; code 0, an empty tuple, stands for all labels."""
+    everything = Column(np.zeros(len(inspection), np.int64), [()])
+    if "within" not in inspection:
+        return everything
+    column, name = inspection["within"], inspection.roles["within"]
+    given = ~column.missing
+    apart = Inspection(inspection.source, inspection.rows, inspection.roles)
+    read = apart.label_lists("within", separator)
+    inspection.refuse(
+        ~apart.usable & given,
+        lambda i: f"{name} is {column[i]!r}, which is not a list of different labels.",
+    )
+    possible = Column(np.where(given, read.codes + 1, 0), [(), *read.values])
+    for i in np.flatnonzero(inspection.usable & given).tolist():
+        outside = [label for label in groups[i] if label not in possible[i]]
+        if outside:
+            inspection.refuse_row(i, f"{outside[0]!r} is in the group but was not possible.")
+    return possible
+
+
 def _read_cells(
     source: Source,
-    columns: Mapping[str, str | None],
+    columns: Columns,
     cells: Sequence[str],
-    named: Labels | None,
+    categories: Labels | None,
     skip_bad: bool,
 ) -> Reading:
-    """Tables in which some answers are missing: a group is all cells that agree with the rest."""
+    """Read a table of answers; a missing answer leaves all cells that agree with the others."""
     for name in cells:
         check_column(source.names, "cells", name)
     if isinstance(cells, str) or len(cells) < 1:
         raise DataError(f"cells = {cells!r}; a list of columns is needed.")
     rest = [name for name in source.names if name not in cells]
-    roles = find_roles(rest, {"count": columns.get("count")}, ["count"])
-    rows = source.distinct(list(cells), [roles["count"]] if "count" in roles else [])
-    require_rows(source, rows)
-    inspection = Inspection(len(rows))
-    times = _whole(rows, roles, inspection)
-    usable = inspection.settle(source, rows, skip_bad)
-    answers = [_answers(as_labels(rows[name])).take(usable) for name in cells]
-    levels = [in_order(c.values[k] for k in c.used() if c.values[k] is not None) for c in answers]
-    combinations = prod(map(len, levels))
-    if combinations > 1_000_000:
-        raise DataError(f"{len(cells)} columns have {combinations:,} combinations; at most "
-                        "1,000,000 are allowed.")  # fmt: skip
-    categories = all_categories(product(*levels), named)
+    roles = find_roles(rest, {"count": columns["count"]}, ["count"])
+    inspection = Inspection(source, source.distinct(list(cells), list(roles.values())), roles)
+    times = _whole_counts(inspection)
+    usable = inspection.settle(skip_bad)
+    answers = [_answers(inspection.rows[name]).take(usable) for name in cells]
+    levels = _levels(answers)
+    tally = Tally.over(product(*levels), categories)
     groups = []
     for i in range(int(usable.sum())):
         parts = [lv if c[i] is None else [c[i]] for c, lv in zip(answers, levels, strict=True)]
-        groups.append([categories.index[cell] for cell in product(*parts)])
-    tally = Tally(len(categories))
-    tally.add_groups(Lists.of(groups), times[usable])
-    return Reading(tally.counts(list(categories)), float(times[usable].sum()), "answer")
+        groups.append([tally.categories.index[cell] for cell in product(*parts)])
+    lists, times = Lists.of(groups), times[usable]
+    tally.add_groups(lists, times)
+    tally.remember(lists, times)
+    return GROUPS.reading(tally.counts(), times.sum())
 
 
 def _answers(column: Column) -> Column:
-    """Answers, with None for those that are missing, however that is written."""
+    """Read answers, with None for missing ones."""
 
     def missing(value: Any) -> bool:
-        # Not more than R writes: "none" and "-" may be answers.
+        # Only the texts that R writes: "none" and "-" may be answers.
         return is_missing(value) or (isinstance(value, str) and value.strip() in ("NA", "NaN"))
 
-    return Column(column.codes, [None if missing(v) else v for v in column.values])
+    labels = column.labels()
+    return Column(labels.codes, [None if missing(v) else v for v in labels.values])
+
+
+def _levels(answers: list[Column]) -> list[list[Label]]:
+    """List the answers to each question, whose combinations are the categories."""
+    levels = [in_order(x for x in column.present() if x is not None) for column in answers]
+    combinations = prod(map(len, levels))
+    if combinations > _MOST_CELLS:
+        raise DataError(
+            f"{len(answers)} columns have {combinations:,} combinations; at most "
+            f"{_MOST_CELLS:,} are allowed."
+        )
+    return levels

@@ -1,51 +1,157 @@
-"""What a table holds, told from the names of its columns where they leave no doubt."""
+"""The kinds of data that luce reads, each described as data, and how columns tell the kind."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
+
 from luce.counts.labels import some
 from luce.errors import DataError
-from luce.reading import choices, groups, pairs, rank_layouts, teams, transitions
-from luce.reading.availability import availability_columns
-from luce.reading.roles import find_role, first_layout, plain
-from luce.reading.sources import Source
+from luce.reading.kind import Kind, Layout, Match, find_role, plain
 
-_LAYOUTS = {
-    "pairs": pairs.LAYOUTS,
-    "rankings": rank_layouts.LAYOUTS,
-    "choices": choices.LAYOUTS,
-    "transitions": transitions.LAYOUTS,
-    "teams": teams.LAYOUTS,
-    "groups": groups.LAYOUTS,
-}
-# Matches between teams share their columns with pairs; only these names are theirs alone.
-_OF_TEAMS = {"side1", "side2", "winners", "losers", "sidea", "sideb"}
+# Marks by which columns of availability are known: avail_bus, bus_avail.
+_AVAILABILITY = ("avail", "availability", "available", "av", "is_available")
+# Names of columns that hold one place of a ranking: Rank_1, 2nd.
+_PLACE = re.compile(
+    r"(rank|place|position|choice|pref|preference|top)?\W*_?\d+(st|nd|rd|th)?", re.I
+)
 
 
-def find_kind(source: Source) -> str:
-    """Find the one kind of data that the columns fit, or ask for it by name."""
-    names = source.names
-    fitting = {
-        kind: found
-        for kind, layouts in _LAYOUTS.items()
-        if (found := first_layout(names, {}, layouts)) is not None
-    }
-    if "teams" in fitting and not _OF_TEAMS & set(map(plain, names)):
-        del fitting["teams"]
-    if not fitting and availability_columns(names, None):
-        return "choices"
+def availability_columns(names: Sequence[str], mark: str | None = None) -> dict[str, str]:
+    """Map alternatives to the columns that tell whether each was on offer.
+
+    Such columns start or end with the mark, or with a usual one unless it is given.
+    """
+    for one in _AVAILABILITY if mark is None else [mark]:
+        # A separator must stand beside a usual mark: average and avocado are two products.
+        between = "[_. -]+" if mark is None else "[_. -]*"
+        before = re.compile(f"{re.escape(one)}{between}(?P<label>.*[^_. -])", re.IGNORECASE)
+        after = re.compile(f"(?P<label>[^_. -].*?){between}{re.escape(one)}", re.IGNORECASE)
+        matches = {name: before.fullmatch(name) or after.fullmatch(name) for name in names}
+        found = {match["label"]: name for name, match in matches.items() if match}
+        if len(found) >= 2:
+            return found
+    if mark is not None:
+        raise DataError(f"no two columns start or end with availability = {mark!r}.")
+    return {}
+
+
+def is_place(column: str) -> bool:
+    """Tell whether a column's name says which place it holds: Rank_1, 2nd."""
+    return _PLACE.fullmatch(column) is not None
+
+
+def _are_places(names: Sequence[str]) -> bool:
     count = find_role(names, "count")
     places = [name for name in names if name != count]
-    if not fitting and len(places) > 1 and all(map(rank_layouts.is_place, places)):
-        return "rankings"
-    if len(fitting) > 1:
-        # The kind whose layout uses the most columns says the most about them.
-        most = max(len(roles) for _, roles in fitting.values())
-        best = [kind for kind, (_, roles) in fitting.items() if len(roles) == most]
-        fitting = {kind: fitting[kind] for kind in best}
-    if len(fitting) == 1:
-        return next(iter(fitting))
-    could = f"could be {' or '.join(fitting)}" if fitting else "fit no kind of data by their names"
+    return len(places) > 1 and all(map(is_place, places))
+
+
+PAIRS = Kind(
+    "pairs",
+    "comparison",
+    layouts={
+        "winner and loser": Layout(("winner", "loser"), ("count",)),
+        "numbers of wins": Layout(("item1", "item2", "wins1"), ("wins2", "tied")),
+        "outcomes": Layout(("item1", "item2", "outcome"), ("count",)),
+    },
+    numbers=("wins1", "wins2", "tied", "count"),
+    column_options=("home",),
+    besides="a square table of wins",
+    module="luce.reading.pairs",
+)
+
+RANKINGS = Kind(
+    "rankings",
+    "ranking",
+    layouts={
+        "long": Layout(("ranking", "item", "rank"), ("count",), grouped=True),
+        "orders": Layout(("order",), ("count",)),
+    },
+    besides="a table in one of the layouts items-in-columns, items-in-rows, places-in-columns",
+    wide=_are_places,
+    module="luce.reading.rankings",
+)
+
+CHOICES = Kind(
+    "choices",
+    "choice",
+    layouts={
+        "long": Layout(("case", "alternative", "chosen"), ("count", "available"), grouped=True),
+        "picks": Layout(("chosen", "offered"), ("count",)),
+        "losers": Layout(("chosen", "losers"), ("count",)),
+    },
+    besides="chosen and columns of availability",
+    wide=lambda names: bool(availability_columns(names)),
+    module="luce.reading.choices",
+)
+
+TRANSITIONS = Kind(
+    "transitions",
+    "transition",
+    layouts={
+        "moves": Layout(("source", "target"), ("count",)),
+        "long": Layout(("sequence", "state"), ("time",), grouped=True),
+    },
+    besides="a square table of counts whose first column names the rows as the others are named",
+    module="luce.reading.transitions",
+)
+
+TABLE = Kind("table", "outcome", {}, column_options=("rows",), module="luce.reading.tables")
+
+TEAMS = Kind(
+    "teams",
+    "comparison",
+    layouts={
+        "winners and losers": Layout(("winners", "losers"), ("count",)),
+        "numbers of wins": Layout(("side1", "side2", "wins1"), ("wins2", "tied")),
+        "outcomes": Layout(("side1", "side2", "outcome"), ("count",)),
+    },
+    numbers=PAIRS.numbers,
+    column_options=("home",),
+    besides="a column for each player",
+    # Matches share the other names of their columns with pairs.
+    telling=frozenset({"side1", "side2", "winners", "losers", "sidea", "sideb"}),
+    module="luce.reading.teams",
+)
+
+GROUPS = Kind(
+    "groups",
+    "answer",
+    layouts={"groups": Layout(("group",), ("count", "within"))},
+    besides="cells=[...], columns that together are the category",
+    module="luce.reading.groups",
+)
+
+KINDS = {kind.name: kind for kind in (PAIRS, RANKINGS, CHOICES, TRANSITIONS, TABLE, TEAMS, GROUPS)}
+
+
+def kind_named(name: str) -> Kind:
+    """Return the kind of that name, or say which there are."""
+    if name not in KINDS:
+        raise DataError(f"kind = {name!r}; one of {', '.join(KINDS)} is needed.")
+    return KINDS[name]
+
+
+def find_kind(names: Sequence[str]) -> Kind:
+    """Find the one kind of data that the names of columns fit, or ask for it."""
+    found = {kind: match for kind in KINDS.values() if (match := _recognised(kind, names))}
+    if not found:
+        found = {kind: Match("wide", {}) for kind in KINDS.values() if kind.wide(names)}
+    # The kind whose layout uses the most columns says the most about them.
+    most = max((len(match.roles) for match in found.values()), default=0)
+    best = [kind for kind, match in found.items() if len(match.roles) == most]
+    if len(best) == 1:
+        return best[0]
+    names_of = " or ".join(kind.name for kind in best)
+    could = f"could be {names_of}" if best else "fit no kind of data by their names"
     raise DataError(
         f"the columns {some(names, 12)} {could}. Say which it is: kind='pairs' (--kind pairs), or "
-        "rankings, choices, transitions, table, teams, groups."
+        f"{', '.join(name for name in KINDS if name != 'pairs')}."
     )
+
+
+def _recognised(kind: Kind, names: Sequence[str]) -> Match | None:
+    if kind.telling and not kind.telling & set(map(plain, names)):
+        return None
+    return kind.match(names, {})

@@ -1,8 +1,15 @@
-"""One ranking after another, as labels, until they are counts."""
+"""Single rankings, as orders of labels with ties, and what they count.
+
+a before b before c            p_a / (p_a + p_b + p_c) * p_b / (p_b + p_c)
+d, only known to be below      p_d joins every denominator and wins nothing
+d, absent                      p_d appears nowhere
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from itertools import chain, permutations, product
 from math import factorial, prod
 from typing import Any, NamedTuple
@@ -12,20 +19,24 @@ import numpy as np
 from luce._types import Label, Labels
 from luce.counts.labels import Categories, is_hashable, shown
 from luce.errors import DataError
-from luce.reading.categories import all_categories
-from luce.reading.columns import is_missing
-from luce.reading.label_lists import is_printed_list
-from luce.reading.lists import Lists
-from luce.reading.reading import Reading
-from luce.reading.tally import Tally
-from luce.reading.ties import ask_for_meaning
+from luce.reading.tally import Lists, Tally
+from luce.reading.ties import ask_for_meaning, check_ties
+from luce.reading.values import as_number, is_missing, is_printed_list, stripped
 
-MEANINGS = ("half", "last")  # of equal ranks
+TIE_MEANINGS = ("half", "last")  # of equal ranks
 _MOST_ORDERS = 120  # of tied items in one ranking: five of them
+_MOST_RANK = 1e15
+
+# Texts in race results for retired, withdrawn, did not start, disqualified, and so on.
+_USUAL_TEXTS = (
+    "ret retired rt wd withdrew withdrawn dns dnf dsq dq disq dnp dnc nc dnq nq np ex exc sick "
+    "otl ocs bfd raf"
+)
+_DID_NOT_FINISH = frozenset(_USUAL_TEXTS.split())
 
 
 class Order(NamedTuple):
-    """A ranking as it was told.
+    """One ranking, with ties and items that have no rank.
 
     Parameters
     ----------
@@ -36,9 +47,9 @@ class Order(NamedTuple):
     zeros
         Labels whose rank is 0: they were listed and not ranked.
     blanks
-        Labels that were listed with nothing beside them.
+        Labels that were listed without a rank.
     count
-        How often this ranking occurs.
+        Number of times this ranking occurs.
     """
 
     classes: tuple[tuple[Label, ...], ...]
@@ -49,12 +60,67 @@ class Order(NamedTuple):
 
     @property
     def labels(self) -> Iterator[Label]:
-        """Everybody of whom something is said."""
+        """All labels with a rank, 0 included, or below all ranks."""
         return chain(*self.classes, self.below, self.zeros)
 
 
 class WrongOrderError(ValueError):
-    """What is wrong with one ranking, as a sentence."""
+    """A ranking that cannot be used; the message says why, as a sentence."""
+
+
+@dataclass(frozen=True)
+class RankOptions:
+    """Meanings of ranks: of 0, of nothing, of ties and of texts, and which rank is best."""
+
+    unranked: str | None = None
+    blank: str | None = None
+    best: str = "smallest"
+    did_not_finish: Iterable[str] | None = None
+    ties: str | None = None
+
+    def __post_init__(self) -> None:
+        check_ties(self.ties, TIE_MEANINGS)
+        for name, value in (("unranked", self.unranked), ("blank", self.blank)):
+            if value not in (None, "absent", "below"):
+                raise DataError(
+                    f"{name} = {value!r}; 'absent' (took no part) or 'below' (after all who are "
+                    "ranked) is needed."
+                )
+        if self.best not in ("smallest", "largest"):
+            raise DataError(f"best = {self.best!r}; 'smallest' or 'largest' is needed.")
+        check_list("did_not_finish", self.did_not_finish)
+
+    @cached_property
+    def unfinished(self) -> frozenset[str]:
+        """Texts that stand for a rank below all others, in small letters."""
+        given = self.did_not_finish
+        return _DID_NOT_FINISH if given is None else frozenset(text.lower() for text in given)
+
+    def rank(self, value: Any) -> Any:
+        """Read a rank: a number, "below", None for a blank, or ("wrong", text)."""
+        number = as_number(value)
+        if number is None:
+            text = str(value).strip()
+            return "below" if text.lower() in self.unfinished else ("wrong", text)
+        return None if number != number else number
+
+
+def check_list(name: str, given: Any) -> None:
+    """Refuse a text that was given instead of a list of texts."""
+    if isinstance(given, str):
+        raise DataError(f"{name} = {given!r}; a list of texts is needed: [{given!r}].")
+
+
+def find_order_separator(texts: Iterable[str]) -> str:
+    """Find the strongest separator in any of the texts, or "" for spaces.
+
+    All texts are split by the same one, since a ranking of a single item may have spaces in its
+    name.
+    """
+    every = list(texts)
+    if any("=" in text for text in every) and not any(s in t for t in every for s in "|;\t,"):
+        return ">"
+    return next((s for s in (">", "|", ";", "\t", ",") if any(s in t for t in every)), "")
 
 
 def read_order(given: Any, separator: str = ">") -> tuple[tuple[Label, ...], ...]:
@@ -71,10 +137,11 @@ def read_order(given: Any, separator: str = ">") -> tuple[tuple[Label, ...], ...
         if is_printed_list(given):
             raise WrongOrderError(f"{given!r} is a list printed as text; write it as a > b > c.")
         parts = [p.strip() for p in given.split(separator or None)] if given.strip() else []
-        places: Sequence[Any] = [p.split("=") if "=" in p else p for p in parts]
-        places = [[x.strip() for x in p] if isinstance(p, list) else p for p in places]
+        places: Sequence[Any] = [
+            [x.strip() for x in part.split("=")] if "=" in part else part for part in parts
+        ]
     elif isinstance(given, Iterable):
-        places = [x.strip() if isinstance(x, str) else x for x in given]
+        places = [stripped(x) for x in given]
     else:
         raise WrongOrderError(f"{given!r} is not a ranking; a list of labels is needed.")
     while places and is_missing(places[-1]):  # padding at the end, as in tables of places
@@ -82,16 +149,16 @@ def read_order(given: Any, separator: str = ">") -> tuple[tuple[Label, ...], ...
     classes = tuple(
         tuple(place) if isinstance(place, (frozenset, set, list)) else (place,) for place in places
     )
-    check_order(classes)
+    _check_classes(classes)
     return classes
 
 
-def check_order(classes: tuple[tuple[Label, ...], ...], *others: Iterable[Label]) -> None:
-    """Refuse a ranking that is empty, or that names somebody twice."""
+def _check_classes(classes: tuple[tuple[Label, ...], ...]) -> None:
+    """Refuse a ranking that is empty, or that names a label twice."""
     if not classes:
         raise WrongOrderError("the ranking is empty.")
     seen: set[Label] = set()
-    for label in chain(*classes, *others):
+    for label in chain(*classes):
         if is_missing(label):
             raise WrongOrderError("a place is empty.")
         if not is_hashable(label):
@@ -103,114 +170,146 @@ def check_order(classes: tuple[tuple[Label, ...], ...], *others: Iterable[Label]
         raise WrongOrderError("a place is empty.")
 
 
-def count_orders(
-    orders: list[Order],
-    unranked: str | None,
-    blank: str | None,
-    ties: str | None,
-    named: Labels | None,
-) -> Reading:
-    """Turn rankings into counts."""
-    listed = chain(*(chain(o.labels, o.blanks) for o in orders))
-    categories = all_categories(dict.fromkeys(listed), named)
-    number = float(sum(order.count for order in orders))
-    _ask_about_ties(orders, ties)
-    meaning = _meaning_of_silence(orders, len(categories), unranked, blank)
-    tally = Tally(len(categories))
-    plain: list[tuple[list[int], list[int], float]] = []
-    rest: list[tuple[list[int], float]] = []
-    for order in orders:
-        for ranked, below, weight in _strict(order, ties, unranked):
-            if not ranked:  # nobody finished: it says nothing
-                continue
-            places = [categories.index[label] for label in ranked]
-            if meaning == "below" and _nobody_absent(order, unranked):
-                rest.append((places, weight))
-                continue
-            after = [categories.index[label] for label in below]
-            if meaning == "below":
-                after = _everybody_else(categories, order, ranked)
-            plain.append((places, after, weight))
-    tally.add_rankings(Lists.of(p for p, _ in rest), None, _weights(w for _, w in rest))
-    tally.add_rankings(
-        Lists.of(p for p, _, _ in plain),
-        Lists.of(b for _, b, _ in plain),
-        _weights(w for _, _, w in plain),
-    )
-    return Reading(tally.counts(list(categories)), number, "ranking")
+def order_of_ranks(
+    ranks: Iterable[tuple[Any, Any]], options: RankOptions, count: float, contest: str = ""
+) -> Order:
+    """Sort labels by their ranks, as `RankOptions.rank` reads these."""
+    where = f"in column {contest!r}, " if contest else ""
+    by_rank: dict[float, list[Label]] = {}
+    below, zeros, blanks = [], [], []
+    seen: set[Label] = set()
+    for label, rank in ranks:
+        if is_missing(label):
+            raise WrongOrderError(f"{where}an item is missing.")
+        if label in seen:
+            raise WrongOrderError(f"{where}{label!r} appears twice in one ranking.")
+        seen.add(label)
+        if rank is None:
+            blanks.append(label)
+        elif rank == "below":
+            below.append(label)
+        elif not isinstance(rank, float) or not 0 <= rank < _MOST_RANK:
+            text = rank[1] if isinstance(rank, tuple) else f"{rank:g}"
+            raise WrongOrderError(
+                f"{where}the rank of {label!r} is {text!r}; a number from 1 on is needed, 0 for "
+                "none, or a known text such as DNF."
+            )
+        elif rank == 0:
+            zeros.append(label)
+        else:
+            by_rank.setdefault(rank, []).append(label)
+    if not by_rank and not below:
+        raise WrongOrderError(f"{where}nobody is ranked.")
+    sorted_ranks = sorted(by_rank, reverse=options.best == "largest")
+    classes = tuple(tuple(by_rank[rank]) for rank in sorted_ranks)
+    return Order(classes, tuple(below), tuple(zeros), tuple(blanks), count)
 
 
-def find_separator(texts: Iterable[str]) -> str:
-    """Find the strongest separator in any of the texts, or "" for spaces.
+def check_order(order: Order, options: RankOptions, known: set[Label] | None, n: int) -> None:
+    """Refuse an order with an unknown label, or with ties that their meaning does not cover.
 
-    All texts are split by one, since a ranking of one alone may have spaces in its name.
+    Parameters
+    ----------
+    order
+        The order.
+    options
+        Meanings of ranks.
+    known
+        The categories, if the user named them.
+    n
+        Number of categories.
     """
-    every = list(texts)
-    if any("=" in text for text in every) and not any(s in t for t in every for s in "|;\t,"):
-        return ">"
-    return next((s for s in (">", "|", ";", "\t", ",") if any(s in t for t in every)), "")
+    if known is not None:
+        for label in chain(order.labels, order.blanks):
+            if label not in known:
+                raise WrongOrderError(f"{label!r} is not one of the categories.")
+    sizes = [len(c) for c in order.classes]
+    if options.ties == "half" and prod(map(factorial, sizes)) > _MOST_ORDERS:
+        raise WrongOrderError(
+            f"its ties allow {prod(map(factorial, sizes)):,} orders; ties='half' counts them all, "
+            f"up to {_MOST_ORDERS}."
+        )
+    if options.ties == "last":
+        if any(size > 1 for size in sizes[:-1]):
+            raise WrongOrderError("a tie is not in last place, which ties='last' needs.")
+        others = "below" in (options.unranked, options.blank) and sum(sizes) < n
+        if sizes and sizes[-1] > 1 and (order.below or others):
+            raise WrongOrderError(
+                "a tie is above somebody who is only known to be below, so it is not the last."
+            )
 
 
-def _ask_about_ties(orders: list[Order], ties: str | None) -> None:
+def count_orders(orders: list[Order], options: RankOptions, named: Labels | None) -> Tally:
+    """Count rankings: each place is an outcome among those that come later."""
     tied = sum(order.count for order in orders if any(len(c) > 1 for c in order.classes))
-    ask_for_meaning(tied, ties, MEANINGS, "ranking with a tie", "rankings with ties")
+    listed = chain(*(chain(o.labels, o.blanks) for o in orders))
+    tally = Tally.over(dict.fromkeys(listed), named)
+    ask_for_meaning(tied, options.ties, TIE_MEANINGS, "ranking with a tie", "rankings with ties")
+    others_below = _are_others_below(orders, tally.n, options)
+    index = tally.categories.index
+    top = _Weighted()  # all others come below
+    plain = _Weighted()
+    for order in orders:
+        for ranked, below, weight in _strict(order, options):
+            places = [index[label] for label in ranked]
+            if not places:  # nobody finished, which says nothing
+                continue
+            if others_below and (not order.zeros or options.unranked == "below"):
+                top.add(places, [], weight)
+            elif others_below:
+                plain.add(places, _all_others(tally.categories, [*ranked, *order.zeros]), weight)
+            else:
+                plain.add(places, [index[label] for label in below], weight)
+    tally.add_rankings(Lists.of(top.places), None, np.asarray(top.weights, np.float64))
+    weights = np.asarray(plain.weights, np.float64)
+    tally.add_rankings(Lists.of(plain.places), Lists.of(plain.below), weights)
+    return tally
 
 
-def _meaning_of_silence(
-    orders: list[Order], n: int, unranked: str | None, blank: str | None
-) -> str:
-    """Decide what it means not to be mentioned, or to be ranked 0; ask where it matters."""
+class _Weighted:
+    """Strict orders as category numbers, with those below them and their weights."""
+
+    def __init__(self) -> None:
+        self.places: list[list[int]] = []
+        self.below: list[list[int]] = []
+        self.weights: list[float] = []
+
+    def add(self, places: list[int], below: list[int], weight: float) -> None:
+        """Add one strict order."""
+        self.places.append(places)
+        self.below.append(below)
+        self.weights.append(weight)
+
+
+def _are_others_below(orders: list[Order], n: int, options: RankOptions) -> bool:
+    """Tell whether unlisted items come below the ranked ones; ask where it matters."""
+    unlisted = options.blank or options.unranked
     for order in orders:
         silent = n - sum(1 for _ in order.labels)
-        if (order.zeros and unranked is None) or (silent and (blank or unranked) is None):
+        if (order.zeros and options.unranked is None) or (silent and unlisted is None):
             who = f"{len(order.zeros) or silent} of {n}"
             raise DataError(
                 f"some rankings leave items out (one leaves out {who}), which can mean two "
                 "things. unranked='absent' says that they took no part; unranked='below' that "
                 "they come after all who are ranked. (On the command line: --unranked.)"
             )
-    return blank or unranked or "absent"
+    return unlisted == "below"
 
 
-def _nobody_absent(order: Order, unranked: str | None) -> bool:
-    return not order.zeros or unranked == "below"
-
-
-def _everybody_else(categories: Categories, order: Order, ranked: Sequence[Label]) -> list[int]:
-    out = {categories.index[label] for label in chain(ranked, order.zeros)}
+def _all_others(categories: Categories, labels: Iterable[Label]) -> list[int]:
+    out = {categories.index[label] for label in labels}
     return [i for i in range(len(categories)) if i not in out]
 
 
 def _strict(
-    order: Order, ties: str | None, unranked: str | None
+    order: Order, options: RankOptions
 ) -> Iterator[tuple[tuple[Label, ...], tuple[Label, ...], float]]:
-    """Rankings without ties that stand for this one, who is below, and what each counts."""
+    """Yield the strict orders that stand for this one, the labels below, and their weights."""
     classes, below = order.classes, order.below
-    if unranked == "below":
+    if options.unranked == "below":
         below += order.zeros
-    if ties == "last" and classes and len(classes[-1]) > 1:
+    if options.ties == "last" and classes and len(classes[-1]) > 1:
         classes, below = classes[:-1], below + classes[-1]
-    orders = 1 if ties is None else prod(factorial(len(c)) for c in classes)
+    orders = 1 if options.ties is None else prod(factorial(len(c)) for c in classes)
     for places in product(*(permutations(c) for c in classes)) if orders > 1 else [classes]:
         yield tuple(chain(*places)), below, order.count / orders
-
-
-def check_ties_of(order: Order, ties: str | None, others_below: bool) -> None:
-    """Refuse ties that the meaning asked for does not cover."""
-    sizes = [len(c) for c in order.classes]
-    if ties == "half" and prod(map(factorial, sizes)) > _MOST_ORDERS:
-        raise WrongOrderError(
-            f"its ties allow {prod(map(factorial, sizes)):,} orders; ties='half' counts them all, "
-            f"up to {_MOST_ORDERS}."
-        )
-    if ties == "last":
-        if any(size > 1 for size in sizes[:-1]):
-            raise WrongOrderError("a tie is not in last place, which ties='last' needs.")
-        if sizes and sizes[-1] > 1 and (order.below or others_below):
-            raise WrongOrderError(
-                "a tie is above somebody who is only known to be below, so it is not the last."
-            )
-
-
-def _weights(values: Iterable[float]) -> np.ndarray[Any, np.dtype[np.float64]]:
-    return np.fromiter(values, np.float64)

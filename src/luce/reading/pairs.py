@@ -7,7 +7,6 @@ a and b tied, as an entity     p_tie / (p_a + p_b + p_tie)
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from numbers import Real
 from typing import Any
 
@@ -16,30 +15,18 @@ import numpy as np
 from luce._types import Label, Labels
 from luce.counts.labels import some
 from luce.errors import DataError
-from luce.reading.columns import as_labels, is_list
-from luce.reading.duels import (
-    MEANINGS,
-    DuelOptions,
-    Duels,
-    count_duels,
-    read_home,
-    read_results,
-)
-from luce.reading.given import describe_type, is_frame, source_of, with_named_rows
-from luce.reading.reading import Inspection, Reading, reader, require_rows
-from luce.reading.roles import check_column, find_role, first_layout, no_layout
+from luce.reading.frames import is_frame, source_of, with_named_rows
+from luce.reading.inspection import Inspection
+from luce.reading.kind import Columns, Match, Reading, find_role
+from luce.reading.kinds import PAIRS
+from luce.reading.rows import Column
+from luce.reading.sides import SideOptions, count_meetings, inspect_sides, read_meetings
 from luce.reading.sources import PlainSource, Source
-from luce.reading.ties import check_ties
-from luce.reading.win_matrix import is_square, pairs_of_array, pairs_of_matrix
-
-LAYOUTS = {
-    "winner and loser": (["winner", "loser"], ["count"]),
-    "numbers of wins": (["item1", "item2", "wins1"], ["wins2", "tied"]),
-    "outcomes": (["item1", "item2", "outcome"], ["count"]),
-}
+from luce.reading.tables import Table, is_square, read_table
+from luce.reading.values import describe_type, is_list
 
 
-@reader("pairs")
+@PAIRS.reader
 def from_pairs(
     data: Any,
     *,
@@ -73,7 +60,7 @@ def from_pairs(
         `item1`, `item2` and an `outcome` that names the winner (by label, by column, as 1 or 0,
         as W1 or W2) or a tie.  `count` says how often the row happened.
     ties
-        What a tie means, asked for where there are some: "entity", a tie is one more competitor,
+        Meaning of a tie, asked for where there are some: "entity", a tie is one more competitor,
         or "half", half a win for each.
     home
         Who has an advantage: "first" or "second", the item of that number, or a column that
@@ -82,9 +69,9 @@ def from_pairs(
     tie_label, home_label
         Labels of these two additional categories.
     categories
-        All labels in order, where they are not just those that occur.
+        All labels in order; those that occur, sorted, unless given.
     skip_bad
-        Leave rows out that cannot be used, with a warning that lists them?
+        Leave bad rows out, with a warning that lists them?
 
     Examples
     --------
@@ -94,55 +81,44 @@ def from_pairs(
     >>> from_pairs(votes, ties="entity").categories
     ('x', 'y', 'z', 'tie')
     """
-    columns = {
-        "winner": winner, "loser": loser, "item1": item1, "item2": item2, "wins1": wins1,
-        "wins2": wins2, "tied": tied, "outcome": outcome, "count": count,
-    }  # fmt: skip
-    options = DuelOptions(ties, home, tie_label, home_label, categories)
-    return _read(data, columns, options, skip_bad)
+    columns = PAIRS.columns(locals())
+    options = SideOptions(ties, home, tie_label, home_label, categories)
+    source, found = _find_layout(data, columns, skip_bad)
+    inspection = inspect_sides(PAIRS, source, found, options)
+    sides = _read_sides(inspection, found)
+    meetings = read_meetings(inspection, sides, sides, options, teams=False)
+    tally, number = count_meetings(meetings.take(inspection.settle(skip_bad)), options)
+    return PAIRS.reading(tally.counts(), number)
 
 
-def _read(
-    data: Any, columns: Mapping[str, str | None], options: DuelOptions, skip_bad: bool = False
-) -> Reading:
-    """Read pair comparisons, and say how many there were."""
-    check_ties(options.ties, MEANINGS)
+def _find_layout(data: Any, columns: Columns, skip_bad: bool) -> tuple[Source, Match]:
+    """Open the data and find its layout; a square table becomes rows of wins."""
     source = _source(data)
-    layout = first_layout(source.names, columns, LAYOUTS)
-    if layout is None and not any(columns.values()):
+    found = PAIRS.match(source.names, columns)
+    if found is None and not any(columns.values()):
         table = source_of(with_named_rows(data)) if is_frame(data) else source
         if is_square(table):
-            source = pairs_of_matrix(table, skip_bad)
-            layout = first_layout(source.names, columns, LAYOUTS)
-    if layout is None:
-        raise no_layout("pairs", source.names, LAYOUTS, "; or a square table of wins")
-    name, roles = layout
-    rest = [column for column in source.names if column not in roles.values()]
-    if (
-        name == "winner and loser"
-        and not (columns.get("winner") and columns.get("loser"))
-        and all(find_role(rest, role) for role in ("item1", "item2"))
-    ):
+            source = _source_of_frame_of_wins(table, skip_bad)
+    found = found or PAIRS.require(source.names, columns)
+    _refuse_two_readings(source, found, columns)
+    return source, found
+
+
+def _refuse_two_readings(source: Source, found: Match, columns: Columns) -> None:
+    """Ask where columns that look like winner and loser stand beside two items."""
+    if "winner" not in found.roles or (columns["winner"] and columns["loser"]):
+        return
+    rest = [column for column in source.names if column not in found.roles.values()]
+    if all(find_role(rest, role) for role in ("item1", "item2")):
         raise DataError(
             f"the columns {some(source.names, 12)} may be read in two ways. Name them: winner=... "
             "and loser=..., or item1=..., item2=... and wins1=... or outcome=..."
         )
-    if name == "winner and loser" and options.home in ("first", "second"):
-        raise DataError(
-            f"home = {options.home!r}, but winner and loser do not say who was the first: give "
-            "the column that names who was at home."
-        )
-    keys = [roles[r] for r in ("winner", "loser", "item1", "item2", "outcome") if r in roles]
-    if options.home not in (None, "first", "second"):
-        keys.append(check_column(source.names, "home", str(options.home)))
-    numbers = [roles[r] for r in ("wins1", "wins2", "tied", "count") if r in roles]
-    rows = source.distinct(list(dict.fromkeys(keys)), numbers)
-    require_rows(source, rows)
-    inspection = Inspection(len(rows))
-    first, second = (
-        as_labels(rows[roles[a] if a in roles else roles[b]])
-        for a, b in (("winner", "item1"), ("loser", "item2"))
-    )
+
+
+def _read_sides(inspection: Inspection, found: Match) -> tuple[Column, Column]:
+    """Read the two items of each row, which must be there and differ."""
+    first, second = (inspection.labels(role) for role in PAIRS.layouts[found.layout].needed[:2])
     inspection.refuse(first.missing, lambda i: "the first of the two is missing.")
     inspection.refuse(second.missing, lambda i: "the second of the two is missing.")
     place = {value: k for k, value in enumerate(second.values)}
@@ -150,38 +126,63 @@ def _read(
     inspection.refuse(
         same[first.codes] == second.codes, lambda i: f"{first[i]!r} is compared with itself."
     )
-    results = read_results(rows, roles, first, second, inspection)
-    at_home = read_home(rows, options.home, first, second, inspection)
-    duels = Duels(first, second, *results, at_home, teams=False)
-    return count_duels(duels.take(inspection.settle(source, rows, skip_bad)), options)
+    return first, second
+
+
+def _source(data: Any) -> Source:
+    """Open the data, and name the columns of lists of pairs and of square arrays."""
+    if is_frame(data) or not is_list(data):
+        return source_of(data)
+    if isinstance(data, np.ndarray) and data.ndim == 2 and data.shape[0] == data.shape[1] > 1:
+        return _source_of_wins(read_table(data))
+    rows = [tuple(row) if is_list(row) else (row,) for row in data]
+    if not rows:
+        raise DataError("there are no pairs.")
+    width = len(rows[0])
+    wrong = next((i for i, row in enumerate(rows) if len(row) != width), None)
+    if wrong is not None or width not in (2, 3):
+        i = wrong or 0
+        raise DataError(
+            f"item {i} is {describe_type(data[i] if hasattr(data, '__getitem__') else rows[i])}; "
+            "(winner, loser) is needed, or (winner, loser, count), the same for all."
+        )
+    if len(rows) == width == 3 and isinstance(data, list) and _all_numbers(data):
+        raise DataError(
+            "three lists of three numbers may be a table of wins or three pairs with their counts; "
+            "give a table as an array, and pairs as tuples."
+        )
+    names = ("winner", "loser", "count")[:width]
+    return PlainSource(dict(zip(names, map(list, zip(*rows, strict=True)), strict=True)))
 
 
 def _all_numbers(rows: list[Any]) -> bool:
     return all(isinstance(row, list) and all(isinstance(x, Real) for x in row) for row in rows)
 
 
-def _source(data: Any) -> Source:
-    """Name the columns of what has none: lists of pairs, and square arrays."""
-    if is_frame(data):
-        return source_of(data)
-    if isinstance(data, np.ndarray) and data.ndim == 2 and data.shape[0] == data.shape[1] > 1:
-        return pairs_of_array(data)
-    if not is_list(data):
-        return source_of(data)
-    rows = [tuple(row) if is_list(row) else (row,) for row in data]
-    if not rows:
-        raise DataError("there are no pairs.")
-    wrong = next((i for i, row in enumerate(rows) if len(row) != len(rows[0])), None)
-    if wrong is not None or len(rows[0]) not in (2, 3):
-        i = wrong or 0
+def _source_of_frame_of_wins(source: Source, skip_bad: bool) -> Source:
+    """Write a square table, whose first column names the rows, as rows of wins."""
+    table = read_table(source, source.names[0], skip_bad=skip_bad)
+    if len(set(table.rows)) < len(table.rows):
         raise DataError(
-            f"item {i} is {describe_type(data[i] if hasattr(data, '__getitem__') else rows[i])}; "
-            "(winner, loser) is needed, or (winner, loser, count), the same for all."
+            f"a table of wins must be square, with each competitor in one row: {len(table.rows)} "
+            f"rows ({some(table.rows)}) and {len(table.columns)} columns were given."
         )
-    if len(rows) == len(rows[0]) == 3 and isinstance(data, list) and _all_numbers(data):
-        raise DataError(
-            "three lists of three numbers may be a table of wins or three pairs with their counts; "
-            "give a table as an array, and pairs as tuples."
-        )
-    names = ["winner", "loser", "count"][: len(rows[0])]
-    return PlainSource(dict(zip(names, map(list, zip(*rows, strict=True)), strict=True)))
+    return _source_of_wins(table)
+
+
+def _source_of_wins(table: Table) -> Source:
+    """Write a square table as rows of item1, item2, wins1, without its diagonal.
+
+    Two who have nothing in their cell never met.
+    """
+    by_text = {str(label).strip(): label for label in table.rows}
+    columns = [by_text.get(str(label), label) for label in table.columns]
+    wins = np.nan_to_num(table.values).tolist()
+    cells = [
+        (a, b, wins[i][j])
+        for i, a in enumerate(table.rows)
+        for j, b in enumerate(columns)
+        if a != b
+    ]
+    names = ("item1", "item2", "wins1")
+    return PlainSource(dict(zip(names, map(list, zip(*cells, strict=True)), strict=True)))

@@ -11,7 +11,7 @@ from luce.reading.frames import FrameSource
 
 
 class ParquetSource(FrameSource):
-    """A Parquet file, scanned whenever it is asked for rows."""
+    """A Parquet file, scanned whenever rows are asked for."""
 
     def __init__(self, path: Path, magic: bytes) -> None:
         if magic != b"PAR1":
@@ -33,7 +33,7 @@ class ParquetSource(FrameSource):
         return self._ask(lambda: super(ParquetSource, self)._collect(frame))
 
     def _ask(self, query: Any) -> Any:
-        """Let the engine work; whatever it says of a broken file is said in our words."""
+        """Run a query of the engine, and turn its failures into a DataError."""
         try:
             return query()
         except (DataError, KeyboardInterrupt, SystemExit, MemoryError):

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from luce.errors import Problem
+from luce.errors import DataError, Problem
+from luce.reading.sources import Source
+from luce.reading.text import LineSource, Row, TextFile
+from luce.reading.values import quoted
 
 RESULTS = ("1-0", "0-1", "1/2-1/2", "*")
 _NEEDED = ("White", "Black", "Result")
-_KEPT = ("Event", *_NEEDED)  # in the order in which they come
+_KEPT = ("Event", *_NEEDED)  # tags in their usual order
 
 _NAME = r"\[\s*([\w+#=:-]++)\s*"
 _VALUE = r'"([^"\\]*+(?:\\.[^"\\]*+)*+)"\s*'
@@ -19,7 +22,7 @@ _LOOSE_TAG = re.compile(rf'{_NAME}"(.*)"\s*\]\s*')  # quotes within the value we
 _HALF_TAG = re.compile(rf"\[\s*|{_NAME}(?:{_VALUE})?")
 _TAG_START = re.compile(rf'{_NAME}"')
 _ESCAPED = re.compile(r'\\(["\\])')
-# All that matters between tags: comments, variations, the start of a tag, a result.
+# Everything of interest between tags: comments, variations, the start of a tag, a result.
 _EVENT = re.compile(r"\{[^}]*+\}?|;.*|[()\[]|(?<![\w/-])(?:1-0|0-1|1/2-1/2|\*)(?![\w/-])", re.ASCII)
 
 
@@ -33,7 +36,7 @@ class Game(NamedTuple):
 
 
 def is_pgn(head: str) -> bool:
-    """Does a file that begins like this hold chess games?"""
+    """Tell from its beginning whether a file holds chess games."""
     head = head.lstrip()
     while head.startswith((";", "%")):
         head = head.partition("\n")[2].lstrip()
@@ -51,7 +54,7 @@ def parse_pgn(lines: Iterable[tuple[int, str]]) -> Iterator[Game | Problem]:
     Yields
     ------
     Game or Problem
-        Each game, those without a result ("*") too, or why it cannot be used.
+        Each game, also without a result ("*"), or the reason why it cannot be used.
     """
     reader = _Reader()
     for number, text in lines:
@@ -73,7 +76,7 @@ def parse_pgn(lines: Iterable[tuple[int, str]]) -> Iterator[Game | Problem]:
             or ";" in text
         ):
             reader.read(number, text)
-        else:  # nothing but moves, as most lines: no need to look closer
+        else:  # only moves, as on most lines
             reader.meet_moves(number)
         if reader.done:
             yield from reader.done
@@ -82,13 +85,29 @@ def parse_pgn(lines: Iterable[tuple[int, str]]) -> Iterator[Game | Problem]:
     yield from reader.done
 
 
+def pgn_source(text: TextFile, kind: str | None) -> tuple[Source, str, dict[str, Any]]:
+    """Open a file of games: rows of those with a result, their kind, and their columns."""
+    if kind not in (None, "pairs"):
+        raise DataError(f"kind = {kind!r}, but games in PGN are pairs.")
+
+    def rows() -> Iterator[Row]:
+        for game in parse_pgn(text.lines()):
+            if isinstance(game, Problem):
+                text.problems.add(game)
+            elif game.result != "*":
+                yield game.line, (game.white, game.black, game.result)
+
+    source = LineSource(text.path.name, ["White", "Black", "Result"], rows, text.problems)
+    return source, "pairs", {"item1": "White", "item2": "Black", "outcome": "Result"}
+
+
 class _Reader:
-    """The game being read, and where in it we are."""
+    """The state of parsing: the game being read, and the place within it."""
 
     def __init__(self) -> None:
         self.done: list[Game | Problem] = []
-        self.comment = 0  # line on which the brace comment began that we are in
-        self.half: tuple[int, str] | None = None  # a tag that goes on on the next line
+        self.comment = 0  # first line of the open brace comment; 0 if none is open
+        self.half: tuple[int, str] | None = None  # a tag that continues on the next line
         self._in_comment: set[str] = set()
         self._begin_game()
 
@@ -102,7 +121,7 @@ class _Reader:
         self.complaint: Problem | None = None
 
     def read(self, number: int, text: str) -> None:
-        """Read a line in which anything may occur."""
+        """Read a line with tags, comments, variations or results."""
         at = 0
         if self.comment:
             at = self._leave_comment(text)
@@ -117,7 +136,7 @@ class _Reader:
                 at = self._read_moves(number, text, at)
 
     def meet_moves(self, number: int) -> None:
-        """Take note of moves; after a result, they belong to another game."""
+        """Note that moves occur; after a result, they belong to the next game."""
         if self.token:
             self._finish()
         self.line = self.line or number
@@ -180,7 +199,7 @@ class _Reader:
     def _read_moves(self, number: int, text: str, at: int) -> int:
         for event in _EVENT.finditer(text, at):
             start, end = event.span()
-            # Once moves were met there is no need to see more of them, until a result.
+            # Until a result comes, moves need to be noted only once.
             if (not self.moved or self.token) and text[at:start].strip():
                 self.meet_moves(number)
             at, first = end, text[start]
@@ -213,7 +232,7 @@ class _Reader:
         self.complaint = self.complaint or Problem(number, what)
 
     def _complain_of_tag(self, number: int, text: str) -> None:
-        self._complain(number, f'{_quoted(text)} is no tag; [Name "value"] is one.')
+        self._complain(number, f'{quoted(text)} is no tag; [Name "value"] is one.')
 
     def _finish(self) -> None:
         if self.line:
@@ -231,16 +250,12 @@ class _Reader:
                 return Problem(line, f"{name} is {player!r}; the name of a player is needed.")
         white, (line, black) = self.tags["White"][1], self.tags["Black"]
         if white == black:
-            return Problem(line, f"{_quoted(white)} plays both sides; two players are needed.")
+            return Problem(line, f"{quoted(white)} plays both sides; two players are needed.")
         line, result = self.tags["Result"]
         if result not in RESULTS:
-            what = f"the result is {_quoted(result)}; it can be {', '.join(RESULTS)}."
+            what = f"the result is {quoted(result)}; it can be {', '.join(RESULTS)}."
             return Problem(line, what)
         if self.token and self.token[1] != result:
             line, token = self.token
             return Problem(line, f"the moves end with {token}, but the tag Result says {result}.")
         return Game(self.line, white, black, result)
-
-
-def _quoted(text: str, most: int = 40) -> str:
-    return repr(text if len(text) <= most else text[:most] + "...")

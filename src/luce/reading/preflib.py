@@ -1,4 +1,4 @@
-"""PrefLib files, in today's format and in that of before 2022."""
+"""PrefLib files, in the format since 2022 and in the one before."""
 
 from __future__ import annotations
 
@@ -7,13 +7,16 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from itertools import chain
 from math import inf, isfinite
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from luce.counts.labels import plural
 from luce.errors import DataError, Problem
+from luce.reading.sources import Source
+from luce.reading.text import LineSource, Row, TextFile
+from luce.reading.values import quoted
 
-_READ = ("soc", "soi", "toc", "toi", "wmd")
-_MOST = 10**15
+_READ = ("soc", "soi", "toc", "toi", "wmd")  # types of data
+_MOST = 10**15  # largest count of voters or alternatives
 
 _KEYS = r"FILE NAME|DATA TYPE|NUMBER ALTERNATIVES|ALTERNATIVE NAME \d+"
 _NEW_HEAD = re.compile(rf"^[ \t]*#\s*({_KEYS})\s*:", re.IGNORECASE | re.MULTILINE)
@@ -21,18 +24,18 @@ _OLD_HEAD = re.compile(r"[0-9]+[ \t]*(,[ \t]*[0-9]+[ \t]*)?$", re.MULTILINE)
 _NAME_KEY = re.compile(r"ALTERNATIVE NAME ([0-9]{1,16})")
 _WHOLE = re.compile(r"[0-9]{1,16}")
 _DECIMAL = re.compile(r"(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
-# One place of an order and what ends it: a class in braces, or all up to the next comma.
+# One place of an order and its end: a class in braces, or everything up to the next comma.
 _PLACE = re.compile(r"(?:\s*+\{([^{}]*+)\}\s*+|([^{},]*+))(,|\Z)")
 
 _Line = tuple[int, str]
-_Claims = list[tuple[int, str, str]]  # line and value of a total in the header, and what of
+_Claims = list[tuple[int, str, str]]  # line and value of a total in the header, and its unit
 
 
 class Order(NamedTuple):
-    """`count` voters ranked these classes, the most preferred first; a class of 2+ is a tie."""
+    """Classes of alternatives, best first, as `count` voters ranked them; 2 or more are tied."""
 
     line: int
-    count: int  # type: ignore[assignment]  # of voters, and no longer tuple's method
+    count: int  # type: ignore[assignment]  # hides tuple.count, which nobody needs
     classes: tuple[tuple[int, ...], ...]
 
 
@@ -46,7 +49,7 @@ class Edge(NamedTuple):
 
 
 class PrefLib(NamedTuple):
-    """What a PrefLib file holds; alternatives are numbered from 0, in the order of `names`."""
+    """The content of a PrefLib file; alternatives are numbered from 0, in the order of `names`."""
 
     data_type: str
     names: list[str]
@@ -56,7 +59,7 @@ class PrefLib(NamedTuple):
 
 
 def is_preflib(head: str, suffix: str) -> bool:
-    """Does a file of this suffix that begins like this hold PrefLib data?"""
+    """Tell from its beginning and its suffix whether a file holds PrefLib data."""
     head = head.lstrip()
     if head.startswith("#"):
         return _NEW_HEAD.search(head) is not None
@@ -76,8 +79,8 @@ def parse_preflib(lines: Iterable[tuple[int, str]], suffix: str) -> PrefLib:
     Returns
     -------
     PrefLib
-        An order or edge listed several times is kept as often. A line that cannot be used is only
-        among the problems. A header that leaves open what the data mean raises DataError.
+        Orders and edges keep their repetitions. Lines that cannot be used are only among the
+        problems. A header that leaves the meaning of the data open raises DataError.
     """
     full = ((line, text.strip()) for line, text in lines if text.strip())
     if not (first := next(full, None)):
@@ -98,6 +101,36 @@ def parse_preflib(lines: Iterable[tuple[int, str]], suffix: str) -> PrefLib:
             out.problems.append(Problem(line, str(why)))
     out.problems.extend(list(_disagreements(claims, out)))
     return out
+
+
+def preflib_source(text: TextFile, kind: str | None) -> tuple[Source, str, dict[str, Any]]:
+    """Open a PrefLib file: its rows, their kind, and the options that the format settles."""
+    parsed = parse_preflib(text.lines(), text.suffix)
+    problems = text.problems | set(parsed.problems)
+    names = parsed.names
+    if parsed.data_type == "wmd":
+        if kind != "pairs":
+            raise DataError(
+                "a weighted graph (wmd) does not say what its weights are. If an edge from a to b "
+                "of weight w means that a beat b w times, say kind='pairs' (--kind pairs)."
+            )
+        edges = [(e.line, (names[e.source], names[e.target], e.weight)) for e in parsed.edges]
+        columns = ["winner", "loser", "count"]
+        source = LineSource(text.path.name, columns, lambda: iter(edges), problems)
+        return source, "pairs", {"categories": names}
+    if kind not in (None, "rankings"):
+        raise DataError(f"kind = {kind!r}, but {parsed.data_type} files hold rankings.")
+
+    def rows() -> Iterator[Row]:
+        for order in parsed.orders:
+            classes = tuple(
+                names[c[0]] if len(c) == 1 else frozenset(names[k] for k in c)
+                for c in order.classes
+            )
+            yield order.line, (classes, order.count)
+
+    source = LineSource(text.path.name, ["order", "count"], rows, problems)
+    return source, "rankings", {"categories": names, "layout": "orders"}
 
 
 def _new_header(lines: Iterator[_Line], suffix: str) -> tuple[PrefLib, _Claims, Iterator[_Line]]:
@@ -142,7 +175,7 @@ def _old_header(lines: Iterator[_Line], suffix: str) -> tuple[PrefLib, _Claims, 
         number, _, name = text.partition(",")
         if number.strip() != str(len(named) + 1):
             raise DataError(
-                f"line {start} says {plural(n, 'alternative')}, but {_quoted(text)} stands where "
+                f"line {start} says {plural(n, 'alternative')}, but {quoted(text)} stands where "
                 f"'{len(named) + 1},name' is needed (line {line})."
             )
         named.append((line, name.strip()))
@@ -153,7 +186,7 @@ def _old_header(lines: Iterator[_Line], suffix: str) -> tuple[PrefLib, _Claims, 
     totals = [part.strip() for part in text.split(",")]
     if len(totals) != 3 or not all(_WHOLE.fullmatch(total) for total in totals):
         raise DataError(
-            f"{_quoted(text)} follows the names of {plural(n, 'alternative')}; the line "
+            f"{quoted(text)} follows the names of {plural(n, 'alternative')}; the line "
             "'voters,sum of counts,unique orders' is needed there."
         )
     return out, [(line, totals[1], "voters"), (line, totals[2], "unique orders")], lines
@@ -163,7 +196,7 @@ def _distinct(named: list[_Line]) -> list[str]:
     seen: dict[str, int] = {}
     for line, name in named:
         if not name or seen.setdefault(name, line) != line:
-            given = f"{_quoted(name)}, as line {seen[name]} does" if name else "an empty name"
+            given = f"{quoted(name)}, as line {seen[name]} does" if name else "an empty name"
             raise DataError(f"line {line} gives {given}; every alternative needs its own name.")
     return list(seen)
 
@@ -177,9 +210,9 @@ def _order(line: int, text: str, sign: str, file: PrefLib) -> Order:
     while more:
         place = _PLACE.match(body, at)
         if place is None:
-            raise DataError(f"the braces in {_quoted(body)} do not pair; a tie is {{a,b}}.")
+            raise DataError(f"the braces in {quoted(body)} do not pair; a tie is {{a,b}}.")
         tied, one, more = place.groups()
-        if tied is None or tied.strip():  # `{}` says nothing
+        if tied is None or tied.strip():  # `{}` is an empty class
             parts = [one] if tied is None else tied.split(",")
             classes.append(tuple([_alternative(part, 1, n) for part in parts]))
         at = place.end()
@@ -199,13 +232,13 @@ def _order(line: int, text: str, sign: str, file: PrefLib) -> Order:
 def _edge(line: int, text: str, lowest: int, n: int) -> Edge:
     parts = [part.strip() for part in text.split(",")]
     if len(parts) != 3:
-        raise DataError(f"{_quoted(text)} is no edge; 'source,target,weight' is needed.")
+        raise DataError(f"{quoted(text)} is no edge; 'source,target,weight' is needed.")
     source, target = (_alternative(part, lowest, n) for part in parts[:2])
     if source == target:
         raise DataError(f"an edge leads from alternative {parts[0]} to itself; two are needed.")
     weight = float(parts[2]) if _DECIMAL.fullmatch(parts[2]) else inf
     if not isfinite(weight):
-        raise DataError(f"the weight is {_quoted(parts[2])}; a finite number from 0 on is needed.")
+        raise DataError(f"the weight is {quoted(parts[2])}; a finite number from 0 on is needed.")
     return Edge(line, source, target, weight)
 
 
@@ -213,7 +246,7 @@ def _alternative(text: str, lowest: int, n: int) -> int:
     number = int(text) - lowest if _WHOLE.fullmatch(text := text.strip()) else -1
     if not 0 <= number < n:
         last = n - 1 + lowest
-        raise DataError(f"{_quoted(text)} is no alternative; their numbers are {lowest} to {last}.")
+        raise DataError(f"{quoted(text)} is no alternative; their numbers are {lowest} to {last}.")
     return number
 
 
@@ -224,7 +257,7 @@ def _disagreements(claims: _Claims, out: PrefLib) -> Iterator[Problem]:
     found = {"voters": voters, "unique orders": orders, "edges": [len(out.edges)]}
     for line, value, what in claims:
         if not _WHOLE.fullmatch(value or "0"):  # some writers leave it empty
-            yield Problem(line, f"{_quoted(value)} {what} are announced; a whole number is needed.")
+            yield Problem(line, f"{quoted(value)} {what} are announced; a whole number is needed.")
         # A line that was left out explains a difference.
         elif value and not out.problems and int(value) not in found[what]:
             there = f"{found[what][0]:,}"
@@ -236,15 +269,11 @@ def _known_type(given: str) -> str:
     if data_type not in _READ:
         cat = ", groups of alternatives and no order," if data_type == "cat" else ""
         types = ", ".join(_READ)
-        raise DataError(f"the data are of type {_quoted(given)}{cat} but luce reads {types}.")
+        raise DataError(f"the data are of type {quoted(given)}{cat} but luce reads {types}.")
     return data_type
 
 
 def _whole(text: str, what: str) -> int:
     if not _WHOLE.fullmatch(text) or not 1 <= int(text) <= _MOST:
-        raise DataError(f"{what} is {_quoted(text)}; a whole number from 1 to {_MOST:,} is needed.")
+        raise DataError(f"{what} is {quoted(text)}; a whole number from 1 to {_MOST:,} is needed.")
     return int(text)
-
-
-def _quoted(text: str, most: int = 40) -> str:
-    return repr(text if len(text) <= most else text[:most] + "...")

@@ -1,35 +1,39 @@
-"""Rankings: who came before whom.
-
-a before b before c            p_a / (p_a + p_b + p_c) * p_b / (p_b + p_c)
-d, only known to be below      p_d joins every denominator and wins nothing
-d, absent                      p_d appears nowhere
-"""
+"""Rankings in all layouts in which frames and files hold them; see `luce.reading.orders`."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
+
+import numpy as np
 
 from luce._types import Label, Labels
 from luce.counts.labels import Categories
 from luce.errors import DataError
-from luce.reading.columns import hashable, is_list
-from luce.reading.given import describe_type, has_named_rows, is_frame, source_of, with_named_rows
+from luce.reading.frames import has_named_rows, is_frame, source_of, with_named_rows
+from luce.reading.inspection import Inspection
+from luce.reading.kind import Columns, Match, Reading, find_role, find_roles
+from luce.reading.kinds import RANKINGS, is_place
 from luce.reading.orders import (
-    MEANINGS,
     Order,
+    RankOptions,
     WrongOrderError,
-    check_ties_of,
+    check_list,
+    check_order,
     count_orders,
+    find_order_separator,
+    order_of_ranks,
+    read_order,
 )
-from luce.reading.rank_layouts import RankOptions, find_layout
-from luce.reading.rank_tables import Rankings, read_orders
-from luce.reading.reading import Reading, reader
+from luce.reading.rows import Column, Rows, Runs
 from luce.reading.sources import PlainSource, Source
-from luce.reading.ties import check_ties
+from luce.reading.tables import is_unnamed
+from luce.reading.values import as_number, describe_type, hashable, is_list, is_missing
+
+_WIDE = ("items-in-columns", "items-in-rows", "places-in-columns")
 
 
-@reader("rankings")
+@RANKINGS.reader
 def from_rankings(
     data: Any,
     *,
@@ -79,12 +83,12 @@ def from_rankings(
         Texts that stand for a rank below all finishers; the usual ones (DNF, Ret, DSQ ...) unless
         given.
     ties
-        What equal ranks mean, asked for where there are some: "half", every order of the tied
+        Meaning of equal ranks, asked for where there are some: "half", every order of the tied
         counts equally, or "last", a tie in last place is only known to be below the rest.
     categories
-        All labels in order, where they are not just those that occur.
+        All labels in order; those that occur, sorted, unless given.
     skip_bad
-        Leave rankings out that cannot be used, with a warning that lists them?
+        Leave bad rankings out, with a warning that lists them?
 
     Examples
     --------
@@ -93,91 +97,48 @@ def from_rankings(
     >>> from_rankings([["a"], ["b"]], unranked="below", categories="abc")
     ConditionalCounts(3 categories, 2 outcomes, 0 sets)
     """
-    options = RankOptions(unranked, blank, best, did_not_finish, ignore)
-    columns = {"ranking": ranking, "item": item, "rank": rank, "order": order, "count": count}
+    columns = RANKINGS.columns(locals())
+    options = RankOptions(unranked, blank, best, did_not_finish, ties)
+    check_list("ignore", ignore)
     if counts is not None:
-        if is_frame(data):
-            raise DataError("counts go with a list of rankings; in a frame they are a column, "
-                            "count='...'.")  # fmt: skip
-        if not is_list(counts):
-            raise DataError(f"counts = {counts!r}; a list of numbers is needed.")
-        data = {"order": _listed(data), "count": list(counts)}
-    return _read(data, columns, options, layout, ties, categories, skip_bad)
-
-
-def _read(
-    data: Any,
-    columns: Mapping[str, str | None],
-    options: RankOptions,
-    layout: str | None = None,
-    ties: str | None = None,
-    categories: Labels | None = None,
-    skip_bad: bool = False,
-) -> Reading:
-    """Read rankings, and say how many there were."""
-    check_ties(ties, MEANINGS)
-    options.check()
+        data = _counted(data, counts)
     source = _source(data if layout != "items-in-rows" else with_named_rows(data))
-    asked = layout
-    layout = find_layout(source, columns, layout, options)
-    if asked is None and layout == "items-in-columns" and has_named_rows(data):
+    sheet = _Sheet(source, columns, ignore, options)
+    chosen = sheet.find_layout() if layout is None else _checked(layout)
+    if layout is None and chosen == "items-in-columns" and has_named_rows(data):
         raise DataError(
             "the rows of this frame have names. If they are the items, say layout="
             "'items-in-rows'; if they are not and the columns are, 'items-in-columns'."
         )
-    rankings = read_orders(source, layout, columns, options)
-    return _use(source, rankings, options, ties, categories, skip_bad)
-
-
-def _use(
-    source: Source,
-    rankings: Rankings,
-    options: RankOptions,
-    ties: str | None,
-    categories: Labels | None,
-    skip_bad: bool,
-) -> Reading:
-    """Check the rankings that were read against what was asked for, and count them."""
+    rankings = sheet.read(chosen)
     named = None if categories is None else list(Categories(categories))
-    known = None if named is None else set(named)
-    below = "below" in (options.unranked, options.blank)
-    orders = [order for order in rankings.orders if order is not None]
-    n = len(known if known is not None else {x for o in orders for x in (*o.labels, *o.blanks)})
-
-    def checked(order: Order) -> Order:
-        unknown = None if known is None else _outside(order, known)
-        if unknown is not None:
-            raise WrongOrderError(f"{unknown!r} is not one of the categories.")
-        ranked = sum(map(len, order.classes))
-        check_ties_of(order, ties, below and ranked < n)
-        return order
-
-    for i, order in enumerate(rankings.orders):
-        if order is not None:
-            rankings.read(i, lambda order=order: checked(order))  # type: ignore[misc]
-    orders = rankings.usable(source, skip_bad)
-    return count_orders(orders, options.unranked, options.blank, ties, named)
+    orders = rankings.usable(options, named, skip_bad)
+    tally = count_orders(orders, options, named)
+    return RANKINGS.reading(tally.counts(), sum(order.count for order in orders))
 
 
-def _outside(order: Order, known: set[Label]) -> Label | None:
-    return next((x for x in (*order.labels, *order.blanks) if x not in known), None)
+def _counted(data: Any, counts: Any) -> dict[str, list[Any]]:
+    """Put a list of rankings beside their counts."""
+    if is_frame(data):
+        raise DataError(
+            "counts go with a list of rankings; in a frame they are a column, count='...'."
+        )
+    if not is_list(counts):
+        raise DataError(f"counts = {counts!r}; a list of numbers is needed.")
+    return {"order": _listed(data), "count": list(counts)}
 
 
 def _source(data: Any) -> Source:
-    if isinstance(data, Mapping) and not all(isinstance(k, str) and _is_column(v)
-                                             for k, v in data.items()):  # fmt: skip
+    """Open the data, and name the columns of a list or mapping of rankings."""
+    if isinstance(data, Mapping) and not all(
+        isinstance(key, str) and is_list(values) for key, values in data.items()
+    ):
         return PlainSource({"order": _listed(data), "count": list(data.values())})
-    if is_frame(data):
-        return source_of(data)
-    return PlainSource({"order": _listed(data)})
-
-
-def _is_column(values: Any) -> bool:
-    return is_list(values)
+    return source_of(data) if is_frame(data) else PlainSource({"order": _listed(data)})
 
 
 def _listed(data: Any) -> list[Any]:
-    """Rankings as values that can be counted: tuples of labels, and frozensets for ties."""
+    """Make rankings hashable: tuples of labels, and frozensets for ties."""
     if not is_list(data):
         raise DataError(
             f"{describe_type(data)} was given; a list of rankings is needed, each a list of "
@@ -185,10 +146,272 @@ def _listed(data: Any) -> list[Any]:
         )
     listed = []
     for order in data:
-        # A tuple of labels is a ranking here, and whatever else can be gone through once.
+        # A tuple of labels is a ranking, and so is anything else that can be iterated once.
         if is_list(order) and not isinstance(order, (set, frozenset)):
             order = list(order)
         listed.append(hashable(order))
     if not listed:
         raise DataError("there are no rankings.")
     return listed
+
+
+def _checked(layout: str) -> str:
+    known = (*RANKINGS.layouts, *_WIDE)
+    if layout not in known:
+        raise DataError(f"layout = {layout!r}; one of {', '.join(known)} is needed.")
+    return layout
+
+
+class _Orders:
+    """Orders as they are read, beside the inspection of the rows that hold them."""
+
+    def __init__(self, inspection: Inspection) -> None:
+        self.inspection = inspection
+        self.orders: dict[int, Order] = {}
+
+    def read(self, build: Callable[[int], Order]) -> None:
+        """Read the order of each usable row, or note what is wrong with it."""
+        for i in np.flatnonzero(self.inspection.usable).tolist():
+            try:
+                self.orders[i] = build(i)
+            except WrongOrderError as error:
+                self.inspection.refuse_row(i, str(error))
+
+    def usable(
+        self, options: RankOptions, named: list[Label] | None, skip_bad: bool
+    ) -> list[Order]:
+        """Check the orders against the options; returns the good ones, in the order of rows."""
+        known = None if named is None else set(named)
+        every = (x for o in self.orders.values() for x in (*o.labels, *o.blanks))
+        n = len(set(every) if known is None else known)
+
+        def checked(i: int) -> Order:
+            check_order(self.orders[i], options, known, n)
+            return self.orders[i]
+
+        self.read(checked)
+        keep = self.inspection.settle(skip_bad)
+        return [order for i, order in self.orders.items() if keep[i]]
+
+
+class _Sheet:
+    """A frame or file of rankings: finds its layout, and reads it.
+
+    Parameters
+    ----------
+    source
+        The rows.
+    columns
+        Columns that the user named.
+    ignore
+        Columns to leave out of a wide layout.
+    options
+        Meanings of ranks.
+    """
+
+    def __init__(
+        self, source: Source, columns: Columns, ignore: Sequence[str], options: RankOptions
+    ) -> None:
+        self.source, self.columns, self.options = source, columns, options
+        self.ignore = ignore
+
+    def find_layout(self) -> str:
+        """Tell the layout by the names of columns, or else by their values."""
+        found = RANKINGS.match(self.source.names, self.columns)
+        if found is not None:
+            return found.layout
+        names = self._wide_columns()
+        named = _named_columns(names)
+        if len(named) >= 2 and all(map(is_place, named)):
+            return "places-in-columns"
+        rows = self.source.distinct(names)
+        ranks = [name for name in names if self._holds_ranks(rows[name])]
+        if len(ranks) == len(names) >= 2:
+            return "items-in-columns"
+        if len(ranks) == len(names) - 1 >= 1 and names[0] not in ranks:
+            self._refuse_two_readings(names)
+            return "items-in-rows"
+        raise RANKINGS.no_layout(self.source.names)
+
+    def read(self, layout: str) -> _Orders:
+        """Read all orders."""
+        if layout == "long":
+            return self._read_long()
+        if layout == "orders":
+            return self._read_texts()
+        if layout == "places-in-columns":
+            return self._read_places()
+        return self._read_columns() if layout == "items-in-columns" else self._read_rows()
+
+    def _read_long(self) -> _Orders:
+        """Read an item a row, and all rows of one ranking as one order."""
+        inspection = self._inspect("long")
+        runs = inspection.rows
+        assert isinstance(runs, Runs)
+        counts = inspection.counts()
+        items, ranks = inspection.labels("item"), self._ranks(inspection["rank"])
+        spans = list(runs.spans())
+
+        def build(i: int) -> Order:
+            pairs = [(items[k], ranks[k]) for k in spans[i]]
+            return order_of_ranks(pairs, self.options, float(counts[i]))
+
+        return _read(inspection, build)
+
+    def _read_texts(self) -> _Orders:
+        """Read a list or a text a row."""
+        inspection = self._inspect("orders")
+        counts = inspection.counts()
+        column = inspection["order"]
+        separator = find_order_separator(x for x in column.values if isinstance(x, str))
+        return _read(
+            inspection,
+            lambda i: Order(read_order(column[i], separator), count=float(counts[i])),
+        )
+
+    def _read_places(self) -> _Orders:
+        """Read a ranking a row, with a column for each place."""
+        names = _named_columns(self._wide_columns())
+        inspection = self._inspect_wide(names)
+        counts = inspection.counts()
+        places = [inspection.rows[name].labels() for name in names]
+        padding = _padding([[column[i] for column in places] for i in range(len(inspection))])
+
+        def build(i: int) -> Order:
+            labels = [column[i] for column in places]
+            while labels and (is_missing(labels[-1]) or labels[-1] in padding):
+                labels.pop()
+            known = [None if label in padding else label for label in labels]
+            return Order(read_order(known), count=float(counts[i]))
+
+        return _read(inspection, build)
+
+    def _read_columns(self) -> _Orders:
+        """Read a ranking a row, with a column of ranks for each item."""
+        names = _named_columns(self._wide_columns())
+        inspection = self._inspect_wide(names)
+        counts = inspection.counts()
+        items = [name.strip() for name in names]
+        ranks = [self._ranks(inspection.rows[name]) for name in names]
+
+        def build(i: int) -> Order:
+            pairs = zip(items, (column[i] for column in ranks), strict=True)
+            return order_of_ranks(pairs, self.options, float(counts[i]))
+
+        return _read(inspection, build)
+
+    def _read_rows(self) -> _Orders:
+        """Read an item a row, with a column of ranks for each ranking."""
+        names = self._wide_columns()
+        if len(names) < 2:
+            raise DataError(
+                f"items-in-rows needs a column of items and one of ranks; {names} is left."
+            )
+        label, *contests = names
+        columns = self.source.columns(names)
+        items = columns[label].labels()
+        if not len(items):
+            raise DataError(f"there are no {self.source.unit}s of data.")
+        # Problems are those of a column, which has no place among the rows.
+        whole = Rows({}, np.ones(len(contests)), lambda bad: [[0] for _ in bad])
+        ranks = [self._ranks(columns[contest]) for contest in contests]
+
+        def build(j: int) -> Order:
+            pairs = ((items[i], ranks[j][i]) for i in range(len(items)))
+            return order_of_ranks(pairs, self.options, 1.0, contests[j])
+
+        return _read(Inspection(self.source, whole, {}), build)
+
+    def _inspect(self, layout: str) -> Inspection:
+        """Take the rows of a layout with roles out of the source."""
+        wanted = RANKINGS.layouts[layout]
+        asked = {role for role, column in self.columns.items() if column is not None}
+        roles = find_roles(self.source.names, self.columns, wanted.roles)
+        if not asked <= set(wanted.roles) or not set(wanted.needed) <= set(roles):
+            raise RANKINGS.no_layout(self.source.names, wanted)
+        return RANKINGS.inspect(self.source, Match(layout, roles))
+
+    def _inspect_wide(self, names: list[str]) -> Inspection:
+        """Take the rows of a wide layout out of the source, with a column of counts."""
+        rest = [name for name in self.source.names if name not in (*names, *self.ignore)]
+        count = self.columns["count"] or find_role(rest, "count")
+        rows = self.source.distinct(names, [count] if count else [])
+        return Inspection(self.source, rows, {"count": count} if count else {})
+
+    def _ranks(self, column: Column) -> list[Any]:
+        return list(column.map(self.options.rank))
+
+    def _wide_columns(self) -> list[str]:
+        """List the columns of a wide table without those that count or name rankings."""
+        found = find_roles(self.source.names, self.columns, ["count", "ranking"])
+        known = {found.get("count"), found.get("ranking")} - {None}
+        items = [name for name in self.source.names if name not in self.ignore]
+        # A column that has an item's name and an item's ranks is an item: Heat, The Times.
+        guessed = {name for role, name in found.items() if self.columns.get(role) is None}
+        if guessed:
+            others = [name for name in items if name not in known]
+            wider = [name for name in items if name not in known - guessed]
+            if not self._dense(others) and self._dense(wider):
+                known -= guessed
+        return [name for name in items if name not in known]
+
+    def _dense(self, names: list[str]) -> bool:
+        """Tell whether columns hold ranks that are, in every row, 1, 2, ... without a gap."""
+        if not names:
+            return False
+        rows = self.source.distinct(names)
+        if not all(self._holds_ranks(rows[name]) for name in names):
+            return False
+        table = np.stack([rows[name].numbers()[0] for name in names], axis=1)
+        ranked = (set(row[np.isfinite(row) & (row > 0)]) for row in table)
+        return all(ranks == set(range(1, len(ranks) + 1)) for ranks in ranked)
+
+    def _holds_ranks(self, column: Column) -> bool:
+        return all(
+            as_number(v) is not None or str(v).strip().lower() in self.options.unfinished
+            for v in column.values
+        )
+
+    def _refuse_two_readings(self, names: list[str]) -> None:
+        """Ask where the first column may as well name who ranked, its rows being rankings."""
+        first, *others = names
+        told = is_unnamed(first) or find_role([first], "item") is not None
+        if len(others) > 1 and not told and self._dense(others):
+            raise DataError(
+                f"each row of this table is a ranking, and so may each column be. If {first!r} "
+                "names the items, say layout='items-in-rows'; if it names who ranked them, ranking="
+                f"{first!r}."
+            )
+
+
+def _read(inspection: Inspection, build: Callable[[int], Order]) -> _Orders:
+    orders = _Orders(inspection)
+    orders.read(build)
+    return orders
+
+
+def _named_columns(names: list[str]) -> list[str]:
+    """Leave out a column without a name, in which R writes numbers of rows."""
+    return [name for name in names if not is_unnamed(name)]
+
+
+def _padding(orders: list[list[Any]]) -> set[Any]:
+    """Find the values that stand for nobody at the end of a ranking: 0 and NA, as R writes them.
+
+    A value that also stands before others is an item, as 0 is where items count from there.
+    """
+    found = {0, "0", "NA", "na"}
+    ends = set()
+    for order in orders:
+        labels = list(order)
+        while labels and (is_missing(labels[-1]) or labels[-1] in found):
+            labels.pop()
+        ends.add(len(order) - len(labels))
+        if any(label in found for label in labels if not is_missing(label)):
+            return set()
+    if ends == {1} and not any(is_missing(order[-1]) for order in orders):
+        raise DataError(
+            f"every ranking ends with {orders[0][-1]!r}, which may be an item or nobody. If it is "
+            "nobody, leave its column out with ignore=[...]; if an item, give it another name."
+        )
+    return found

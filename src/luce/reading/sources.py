@@ -1,7 +1,7 @@
-"""Where rows come from.
+"""Sources of rows.
 
 A source has named columns and gives its *distinct* rows with their numbers of repeats, which is
-all that a likelihood needs; frames are reduced to that by their own engine.
+all that a likelihood needs; frames are reduced to distinct rows by their own engine.
 """
 
 from __future__ import annotations
@@ -15,11 +15,12 @@ import numpy as np
 
 from luce._types import IntArray
 from luce.errors import DataError, Problem
-from luce.reading.columns import Column, Rows, Runs, as_labels, hashable, in_order, is_missing
+from luce.reading.rows import Column, Rows, Runs
+from luce.reading.values import hashable, in_order, is_missing
 
 
 class Source(ABC):
-    """Rows with named columns; `unit` is what a row is called, `name` whose rows they are."""
+    """Rows with named columns; messages call a row `unit` and the source `name`."""
 
     names: list[str]
     unit = "row"
@@ -27,19 +28,19 @@ class Source(ABC):
 
     @property
     def problems(self) -> list[Problem]:
-        """What was wrong with rows before anybody looked at their columns."""
+        """Rows that could not be read at all."""
         return []
 
     @abstractmethod
     def distinct(self, keys: Sequence[str], numbers: Sequence[str] = ()) -> Rows:
-        """Return the distinct rows of some columns; `numbers` may come added up, as totals."""
+        """Return the distinct rows of some columns; `numbers` may come summed, as totals."""
 
     @abstractmethod
     def columns(self, names: Sequence[str]) -> dict[str, Column]:
         """Return every row of some columns, in their order."""
 
     def place(self, i: int) -> int:
-        """Where row i of `columns` stands, counted from 1."""
+        """Return the place of row i of `columns`, counted from 1."""
         return i + 1
 
     def runs(self, key: str, columns: Sequence[str]) -> Runs:
@@ -79,26 +80,36 @@ def counted_rows(
     counter: Counter[tuple[Any, ...]],
     again: Callable[[], Iterable[tuple[int, tuple[Any, ...]]]],
 ) -> Rows:
-    """Take rows that have been counted; `again` reads them all, to say where bad ones are."""
+    """Encode rows that have been counted; `again` reads all rows, to find places of bad ones."""
     distinct = list(counter)
 
     def places(bad: IntArray) -> list[list[int]]:
-        wanted = {distinct[int(i)]: k for k, i in enumerate(bad)}
-        found: list[list[int]] = [[] for _ in bad]
-        for place, row in again():
-            if row in wanted:
-                found[wanted[row]].append(place)
-        return found
+        return places_of([distinct[int(i)] for i in bad], again())
 
-    values = list(zip(*distinct, strict=True)) if distinct else [()] * len(names)
-    columns = {name: Column.of(list(column)) for name, column in zip(names, values, strict=True)}
-    return Rows(columns, np.fromiter(counter.values(), float, len(counter)), places)
+    repeats = np.fromiter(counter.values(), np.float64, len(counter))
+    return Rows(columns_of(names, distinct), repeats, places)
+
+
+def columns_of(names: Sequence[str], rows: Sequence[tuple[Any, ...]]) -> dict[str, Column]:
+    """Encode the columns of a list of rows."""
+    values = zip(*rows, strict=True) if rows else [()] * len(names)
+    return {name: Column.of(list(column)) for name, column in zip(names, values, strict=True)}
+
+
+def places_of(wanted: Sequence[Any], rows: Iterable[tuple[int, Any]]) -> list[list[int]]:
+    """Find all places where each of the wanted rows stands."""
+    number = {row: k for k, row in enumerate(wanted)}
+    found: list[list[int]] = [[] for _ in wanted]
+    for place, row in rows:
+        if row in number:
+            found[number[row]].append(place)
+    return found
 
 
 def runs_of(columns: dict[str, Column], key: str, place: Callable[[int], int]) -> Runs:
-    """Sort rows by the value of `key`, keeping their order within it."""
-    keys = as_labels(columns[key])
-    rank = np.full(len(keys.values), -1, np.int64)  # of what is missing
+    """Group rows by the value of `key`, keeping their order within a group."""
+    keys = columns[key].labels()
+    rank = np.full(len(keys.values), -1, np.int64)  # of missing keys
     there = [value for value in keys.values if not is_missing(value)]
     numbers = {value: k for k, value in enumerate(keys.values)}
     rank[[numbers[value] for value in in_order(there)]] = np.arange(len(set(there)))

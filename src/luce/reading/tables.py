@@ -12,34 +12,32 @@ from typing import Any
 import numpy as np
 
 from luce._types import BoolArray, FloatArray, Label, Labels
-from luce.counts.counts import ConditionalCounts
 from luce.counts.labels import some
-from luce.errors import DataError, Problem
-from luce.reading.categories import all_categories
-from luce.reading.columns import Column, as_labels
-from luce.reading.given import describe_type, is_frame, source_of, with_named_rows
-from luce.reading.lists import Lists
-from luce.reading.reading import Reading, reader, report
+from luce.errors import DataError
+from luce.reading.frames import is_frame, source_of, with_named_rows
+from luce.reading.inspection import Inspection
+from luce.reading.kind import Reading
+from luce.reading.kinds import TABLE
+from luce.reading.rows import Column, Rows
 from luce.reading.sources import PlainSource, Source
-from luce.reading.tally import Tally
+from luce.reading.tally import Lists, Tally
+from luce.reading.values import describe_type
 
 
 @dataclass
 class Table:
-    """A table of counts: nan where a cell cannot occur, and labels of rows and columns."""
+    """A table of counts, nan in cells that cannot occur, with labels of rows and columns."""
 
-    source: Source
     values: FloatArray
     rows: list[Label]
     columns: list[Label]
-    named_rows: bool
 
     def possible(self) -> BoolArray:
-        """Which cells can occur?"""
+        """Flags of the cells that can occur."""
         return ~np.isnan(self.values)
 
 
-@reader("table")
+@TABLE.reader
 def from_table(
     data: Any,
     *,
@@ -62,65 +60,52 @@ def from_table(
         the categories.  "table": the table is one sample, and its possible cells, as pairs of
         labels, are the categories.
     rows
-        The column that names the rows; the first one, where it is not of numbers.
+        The column that names the rows; the first one, unless it holds numbers.
     possible
-        Where the table itself does not tell: an array of the same shape, True for cells that can
-        occur.
+        An array of the same shape, True for cells that can occur, where the table does not tell.
     ignore
         Columns to leave out.
     categories
-        All labels in order, where they are not just the columns.
+        All labels in order; the columns unless given.
     skip_bad
-        Leave rows out that cannot be used, with a warning that lists them?
+        Leave bad rows out, with a warning that lists them?
 
     Examples
     --------
     >>> from_table({"tea": [5, 3], "milk": [2, float("nan")], "wine": [0, 4]})
     ConditionalCounts(3 categories, 14 outcomes, 1 set)
     """
-    return _read(data, given, rows, possible, ignore, categories, skip_bad)
-
-
-def _read(
-    data: Any,
-    given: str = "row",
-    rows: str | None = None,
-    possible: Any = None,
-    ignore: Sequence[str] = (),
-    categories: Labels | None = None,
-    skip_bad: bool = False,
-) -> Reading:
-    """Read a table of counts, and say how many outcomes it has."""
     if given not in ("row", "table"):
         raise DataError(f"given = {given!r}; 'row' (each row is a sample) or 'table' is needed.")
     table = read_table(data, rows, ignore, possible, skip_bad)
-    number = float(np.nansum(table.values))
-    if given == "row":
-        return Reading(count_rows(table, categories), number, "outcome")
-    cells = [
-        (table.rows[i], table.columns[j])
-        for i, j in zip(*np.nonzero(table.possible()), strict=True)
-    ]
-    labels = all_categories(cells, categories)
-    tally = Tally(len(labels))
-    codes = np.fromiter((labels.index[cell] for cell in cells), np.int64, len(cells))
-    tally.add_outcomes(codes, table.values[table.possible()])
-    return Reading(tally.counts(list(labels)), number, "outcome")
+    tally = (_tally_rows if given == "row" else _tally_cells)(table, categories)
+    return TABLE.reading(tally.counts(), np.nansum(table.values))
 
 
-def count_rows(table: Table, categories: Labels | None = None) -> ConditionalCounts:
+def _tally_rows(table: Table, categories: Labels | None) -> Tally:
     """Count every row given the cells that can occur in it; columns are the categories."""
-    labels = all_categories(table.columns, table.columns if categories is None else categories)
-    index = np.fromiter((labels.index[c] for c in table.columns), np.int64, len(table.columns))
-    possible = table.possible()
+    tally = Tally.over(table.columns, table.columns if categories is None else categories)
+    index = tally.numbers(Column.of(table.columns))
     totals = np.nansum(table.values, axis=1)
-    tally = Tally(len(labels))
-    at_row, at_column = np.nonzero(possible & (totals > 0)[:, None])
-    tally.add_outcomes(index[at_column], table.values[at_row, at_column])
-    sets = Lists(index[at_column], np.r_[0, np.cumsum(np.bincount(at_row, minlength=len(totals)))])
     filled = totals > 0
+    at_row, at_column = np.nonzero(table.possible() & filled[:, None])
+    values = table.values[at_row, at_column]
+    tally.add_outcomes(index[at_column], values)
+    sets = Lists(index[at_column], np.r_[0, np.cumsum(np.bincount(at_row, minlength=len(totals)))])
     tally.add_sets(sets.take(filled), -totals[filled])
-    return tally.counts(list(labels))
+    tally.remember(Lists.singles(index[at_column]), values, lambda: sets, at_row)
+    return tally
+
+
+def _tally_cells(table: Table, categories: Labels | None) -> Tally:
+    """Count the whole table as one sample; possible cells are the categories."""
+    at = zip(*np.nonzero(table.possible()), strict=True)
+    cells = Column.of([(table.rows[i], table.columns[j]) for i, j in at])
+    tally = Tally.over(cells.values, categories)
+    numbers, values = tally.numbers(cells), table.values[table.possible()]
+    tally.add_outcomes(numbers, values)
+    tally.remember(Lists.singles(numbers), values)
+    return tally
 
 
 def read_table(
@@ -130,8 +115,30 @@ def read_table(
     possible: Any = None,
     skip_bad: bool = False,
 ) -> Table:
-    """Read labels and numbers of a table, and refuse what is no count."""
+    """Read labels and counts of a table, and refuse rows with cells that are not counts."""
     source = _source(data)
+    names = _names(source, rows, ignore)
+    columns = source.columns(names)
+    first = columns[names[0]]
+    if len(first) == 0:
+        raise DataError(f"{source.name + ': ' if source.name else ''}the table has no rows.")
+    if rows is None and (is_unnamed(names[0]) or first.numbers()[1].any()):
+        rows = names[0]
+    labels = columns[rows].labels() if rows is not None else Column.of(range(len(first)))
+    counted = [name for name in names if name != rows]
+    read = Rows(columns, np.ones(len(first)), lambda bad: [[source.place(int(i))] for i in bad])
+    inspection = Inspection(source, read, {name: name for name in counted})
+    values = np.stack([_cells(inspection, name) for name in counted], axis=1)
+    values = _masked(values, possible, inspection, counted)
+    keep = inspection.settle(skip_bad)
+    kept = labels.take(keep)
+    by_number = isinstance(source, _ArraySource)
+    named: list[Label] = list(range(len(counted))) if by_number else [n.strip() for n in counted]
+    return Table(values[keep], [kept[i] for i in range(len(kept))], named)
+
+
+def _names(source: Source, rows: str | None, ignore: Sequence[str]) -> list[str]:
+    """List the columns of the table."""
     if isinstance(ignore, str):
         raise DataError(f"ignore = {ignore!r}; a list of columns is needed: [{ignore!r}].")
     names = [name for name in source.names if name not in ignore]
@@ -139,41 +146,27 @@ def read_table(
         raise DataError(f"rows = {rows!r}: there is no such column; they are {some(names, 20)}.")
     if len(names) < 2:
         raise DataError(f"a table needs two columns or more; {some(names)} was given.")
-    columns = source.columns(names)
-    first = columns[names[0]]
-    named = rows is not None or is_unnamed(names[0]) or bool(first.numbers()[1].any())
-    if rows is None and named:
-        rows = names[0]
-    numbers = [name for name in names if name != rows]
-    labels = _row_labels(columns[rows] if rows is not None and named else None, len(first))
-    if len(first) == 0:
-        raise DataError(f"{source.name + ': ' if source.name else ''}the table has no rows.")
-    values = np.full((len(first), len(numbers)), np.nan)
-    problems: dict[int, str] = {}
-    for j, name in enumerate(numbers):
-        read, wrong = columns[name].numbers()
-        for i in np.flatnonzero(wrong | (read < 0) | np.isinf(read)):
-            problems.setdefault(
-                int(i),
-                f"{name} is {columns[name][int(i)]!r}; a count, 0 or more, is needed, or nothing "
-                "where it cannot occur.",
-            )
-        values[:, j] = read
-    labels_j: list[Label] = [name.strip() for name in numbers]
-    if isinstance(source, _ArraySource):
-        labels_j = list(range(len(numbers)))
-    values = _masked(values, possible, problems, labels_j)
-    listed = [Problem(source.place(i), what) for i, what in sorted(problems.items())]
-    report(source, listed, skip_bad)
-    keep = np.ones(len(values), np.bool_)
-    keep[list(problems)] = False
-    kept = [label for label, k in zip(labels, keep.tolist(), strict=True) if k]
-    return Table(source, values[keep], kept, labels_j, named)
+    return names
+
+
+def _cells(inspection: Inspection, name: str) -> FloatArray:
+    """Read a column of counts, nan where a cell cannot occur."""
+    column = inspection[name]
+    values, wrong = column.numbers()
+    inspection.refuse(
+        wrong | (values < 0) | np.isinf(values),
+        lambda i: (
+            f"{name} is {column[i]!r}; a count, 0 or more, is needed, or nothing where it cannot "
+            "occur."
+        ),
+    )
+    return values
 
 
 def _masked(
-    values: FloatArray, possible: Any, problems: dict[int, str], columns: list[Label]
+    values: FloatArray, possible: Any, inspection: Inspection, columns: list[str]
 ) -> FloatArray:
+    """Put nan into the cells that `possible` excludes, and refuse rows with counts there."""
     if possible is None:
         return values
     try:
@@ -184,8 +177,8 @@ def _masked(
         raise DataError(f"possible has shape {mask.shape}; the table has {values.shape}.")
     if mask.dtype != np.bool_:
         raise DataError("possible must be an array of True and False.")
-    for i, j in zip(*np.nonzero(~mask & (np.nan_to_num(values) > 0)), strict=True):
-        problems.setdefault(int(i), f"{columns[j]} is {values[i, j]:g} but not possible.")
+    for i, j in np.argwhere(~mask & (np.nan_to_num(values) > 0)).tolist():
+        inspection.refuse_row(i, f"{columns[j].strip()} is {values[i, j]:g} but not possible.")
     return np.where(mask, np.nan_to_num(values), np.nan)
 
 
@@ -208,12 +201,14 @@ def _source(data: Any) -> Source:
 
 
 def is_unnamed(column: str) -> bool:
-    """Has the column no name of its own, as the one with the names of rows?"""
+    """Tell whether a column has no name of its own, as one with names or numbers of rows."""
     return column.strip() == "" or column.startswith("Unnamed: ")  # the latter is pandas' name
 
 
-def _row_labels(column: Column | None, n: int) -> list[Label]:
-    if column is None:
-        return list(range(n))
-    labels = as_labels(column)
-    return [labels[i] for i in range(n)]
+def is_square(source: Source) -> bool:
+    """Tell whether the first column names the rows as the other columns are named."""
+    if len(source.names) < 3:
+        return False
+    first = source.names[0]
+    labels = {str(value).strip() for value in source.distinct([first])[first].values}
+    return labels == {name.strip() for name in source.names[1:]}

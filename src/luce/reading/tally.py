@@ -1,43 +1,132 @@
-"""Outcomes and sets, added up many at a time, until they are conditional counts."""
+"""Outcomes and sets, summed as arrays, until they are conditional counts."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import chain
+
 import numpy as np
 
-from luce._types import BoolArray, FloatArray, IntArray, Label
+from luce._types import BoolArray, FloatArray, IntArray, Label, Labels
 from luce.counts.canonical import concatenate
 from luce.counts.counts import ConditionalCounts
 from luce.counts.family import SetFamily
-from luce.reading.lists import Lists
+from luce.counts.labels import Categories, some
+from luce.counts.observations import Entry, Log
+from luce.errors import DataError
+from luce.reading.rows import Column, starts_of
+from luce.reading.values import in_order
+
+
+@dataclass(frozen=True, eq=False)
+class Lists:
+    """Lists of category numbers, joined: list i is ``members[starts[i]:starts[i + 1]]``."""
+
+    members: IntArray
+    starts: IntArray
+
+    @staticmethod
+    def of(lists: Iterable[Sequence[int]]) -> Lists:
+        """Join Python lists."""
+        given = list(lists)
+        starts = starts_of(np.fromiter(map(len, given), np.int64, len(given)))
+        return Lists(np.fromiter(chain.from_iterable(given), np.int64, starts[-1]), starts)
+
+    @staticmethod
+    def singles(members: IntArray) -> Lists:
+        """Make a list of each single member."""
+        return Lists(members, np.arange(len(members) + 1))
+
+    @staticmethod
+    def empty(n: int) -> Lists:
+        """Make n empty lists."""
+        return Lists(np.empty(0, np.int64), np.zeros(n + 1, np.int64))
+
+    def __len__(self) -> int:
+        return len(self.starts) - 1
+
+    @property
+    def lengths(self) -> IntArray:
+        """Length of each list."""
+        return np.diff(self.starts)
+
+    @property
+    def owner(self) -> IntArray:
+        """Number of the list that each member belongs to."""
+        return np.repeat(np.arange(len(self)), self.lengths)
+
+    def take(self, which: IntArray | BoolArray) -> Lists:
+        """Select lists by number, in the given order and with repeats, or by flags."""
+        if which.dtype == np.bool_:
+            which = np.flatnonzero(which)
+        lengths = self.lengths[which]
+        starts = starts_of(lengths)
+        take = np.arange(starts[-1]) + np.repeat(self.starts[which] - starts[:-1], lengths)
+        return Lists(self.members[take], starts)
+
+    def beside(self, *others: Lists) -> Lists:
+        """Append to each list the lists of the same number."""
+        parts = (self, *others)
+        starts = starts_of(np.sum([part.lengths for part in parts], axis=0))
+        members = np.empty(starts[-1], np.int64)
+        done = starts[:-1].copy()
+        for part in parts:
+            shift = np.repeat(done - part.starts[:-1], part.lengths)
+            members[np.arange(len(part.members)) + shift] = part.members
+            done += part.lengths
+        return Lists(members, starts)
 
 
 class Tally:
-    """Adds up outcomes and sets over categories 0..n-1, as arrays.
+    """Sums of outcomes and of exponents of sets over some categories.
 
-    Nothing is checked here: readers give it what they have checked.
+    Nothing is checked here: readers add only rows that they have checked.  Beside the sums they
+    give the observations, from which ``counts.restrict`` works.
     """
 
-    def __init__(self, n: int) -> None:
-        self.n = n
-        self._counts = np.zeros(n)
+    def __init__(self, categories: Categories) -> None:
+        self.categories = categories
+        self.n = len(categories)
+        self._counts = np.zeros(self.n)
         self._families: list[SetFamily] = []
         self._n_outcomes = 0.0
         self._only_pairs = False
+        self._observations: list[Callable[[], Entry]] = []
+
+    @staticmethod
+    def over(
+        used: Iterable[Label], named: Labels | None, additional: Iterable[Label] = ()
+    ) -> Tally:
+        """Start a tally over the labels that occur, or over those that the user named."""
+        return Tally(all_categories(used, named, additional))
+
+    def numbers(self, column: Column) -> IntArray:
+        """Return the category number of the label in each row."""
+        known = [self.categories.index.get(label, -1) for label in column.values]
+        return np.asarray(known, np.int64)[column.codes]
+
+    def lists(self, column: Column) -> Lists:
+        """Return the category numbers of each row's tuple of labels."""
+        index = self.categories.index
+        known = Lists.of([index.get(label, -1) for label in labels] for labels in column.values)
+        return known.take(column.codes)
 
     def add_outcomes(self, codes: IntArray, counts: FloatArray) -> None:
-        """Add single outcomes: category ``codes[i]`` came ``counts[i]`` times."""
+        """Add single outcomes: category ``codes[i]`` occurred ``counts[i]`` times."""
         self._counts += _added_up(codes, counts, self.n)
         self._n_outcomes += float(counts.sum())
 
     def add_groups(self, groups: Lists, counts: FloatArray) -> None:
-        """Add outcomes "one of these", ``counts[i]`` times for list i."""
+        """Add grouped outcomes: one of list i, ``counts[i]`` times."""
         single = groups.lengths == 1
         self.add_outcomes(groups.take(single).members, counts[single])
         self.add_sets(groups.take(~single), counts[~single])
         self._n_outcomes += float(counts[~single].sum())
 
     def add_pairs(self, first: IntArray, second: IntArray, exponents: FloatArray) -> None:
-        """Add sets of two; the many rows that name the same two are merged at once."""
+        """Add sets of two; rows that name the same two are merged at once."""
         keys = np.minimum(first, second) * self.n + np.maximum(first, second)
         if self.n**2 <= 4 * len(keys) + 1_000_000:
             total = _added_up(keys, exponents, self.n**2)
@@ -52,15 +141,16 @@ class Tally:
         self._only_pairs = True
 
     def add_sets(self, sets: Lists, exponents: FloatArray, *, excluded: bool = False) -> None:
-        """Add sets, each listed by its members or, if `excluded`, by what it leaves out."""
+        """Add sets, each listed by its members or, if `excluded`, by the categories outside it."""
         if len(sets):
             self._families.append(_sorted(_family(self.n, sets, exponents, excluded)))
 
     def add_rankings(self, ranked: Lists, below: Lists | None, weights: FloatArray) -> None:
-        """Add rankings: places best first, and who is only known to come after them.
+        """Add rankings: categories best first, and those only known to come below them.
 
-        Each place is an outcome among those that come later.  With everybody else `below` (None),
-        a set is "all but those placed so far": a top 3 of a million costs three stored members.
+        Each place is an outcome among this category and all later ones.  If `below` is None, all
+        others come below, and a set is "all but those placed so far": a top 3 of a million
+        categories costs three stored members.
         """
         if not len(ranked):
             return
@@ -84,42 +174,104 @@ class Tally:
             -weights[owner],
         )
         self._families.append(_sorted(family))
+        own = np.arange(len(place)) if below is None else ranked.starts[owner + 1] - 1 - place
+        entry = Entry(ranked.members, weights[owner], family, float(weights @ length), given=own)
+        self._observations.append(lambda: entry)
 
-    def counts(self, labels: list[Label]) -> ConditionalCounts:
-        """Merge everything."""
+    def remember(
+        self,
+        outcomes: Lists,
+        counts: FloatArray,
+        sets: Callable[[], Lists] = lambda: Lists.empty(0),
+        given: IntArray | None = None,
+        *,
+        excluded: bool = False,
+    ) -> None:
+        """Remember the set that each outcome was recorded in; nothing is added to the sums.
+
+        Parameters
+        ----------
+        outcomes
+            The category, or the group of categories, of each outcome.
+        counts
+            Number of such outcomes.
+        sets
+            Builds the sets when they are needed: lists of members or, if `excluded`, of all others.
+        given
+            Number of the list of each outcome; -1, as for all unless given, where all categories
+            could occur.
+        """
+        own = np.full(len(counts), -1) if given is None else given
+        n = self.n  # the function that is kept must not hold the tally
+        self._observations.append(lambda: _observation(n, outcomes, counts, sets(), own, excluded))
+
+    def counts(self) -> ConditionalCounts:
+        """Merge all outcomes and sets into conditional counts."""
         if not self._families:
             self._families.append(_family(self.n, Lists.empty(0), np.empty(0)))
         family = concatenate(self.n, self._families)
-        # Pairs alone have been merged already, and below four categories only are they large sets.
+        # Sets of two are merged already; below four categories they are stored by complements.
         merged = self._only_pairs and len(self._families) == 1 and self.n >= 4
         return ConditionalCounts.from_nests(
-            labels, self._counts, family, self._n_outcomes, merged=merged
+            list(self.categories),
+            self._counts,
+            family,
+            self._n_outcomes,
+            merged=merged,
+            source=partial(_log, self._observations) if self._observations else None,
         )
 
 
+def _log(observations: list[Callable[[], Entry]]) -> Log:
+    """Build the log of all observations."""
+    log: Log = None
+    for build in observations:
+        log = log, build()
+    return log
+
+
+def _observation(
+    n: int, outcomes: Lists, counts: FloatArray, sets: Lists, given: IntArray, excluded: bool
+) -> Entry:
+    """Build the entry of outcomes, single or grouped, each given one of the sets or all."""
+    single = np.flatnonzero((outcomes.lengths == 1) & (counts > 0))
+    grouped = np.flatnonzero((outcomes.lengths > 1) & (counts > 0))
+    order = np.r_[single, grouped]
+    own = np.where(given < 0, len(sets), given)[order]  # after the sets: that of all categories
+    conditioned = np.bincount(own, counts[order], len(sets) + 1).astype(np.float64)
+    families = [
+        _family(n, sets, -conditioned[:-1], excluded),
+        _family(n, Lists.empty(1), -conditioned[-1:], excluded=True),
+        _family(n, outcomes.take(grouped), counts[grouped]),
+    ]
+    members = outcomes.take(single).members
+    total = float(counts[order].sum())
+    return Entry(members, counts[single], concatenate(n, families), total, given=own)
+
+
 def _added_up(codes: IntArray, values: FloatArray, n: int) -> FloatArray:
-    if (values % 1 != 0).any():  # so that sums of fractions do not depend on who came first
+    if (values % 1 != 0).any():  # sorted, so that sums of fractions do not depend on row order
         order = np.argsort(values, kind="stable")
         codes, values = codes[order], values[order]
     return np.bincount(codes, values, n).astype(np.float64, copy=False)
 
 
 def _family(n: int, sets: Lists, exponents: FloatArray, excluded: bool = False) -> SetFamily:
-    """Unrelated sets."""
+    """Make a family of sets that share no storage."""
     complement: BoolArray = np.full(len(sets), excluded)
-    return SetFamily(n, sets.members, sets.starts, complement, np.arange(len(sets) + 1),
-                     sets.starts[1:], exponents)  # fmt: skip
+    first = np.arange(len(sets) + 1)
+    return SetFamily(n, sets.members, sets.starts, complement, first, sets.starts[1:], exponents)
 
 
 def _sorted(family: SetFamily) -> SetFamily:
-    """The nests in an order that depends on what they are, not on who came first.
+    """Sort nests by their content.
 
-    Engines return groups in any order, and a seed is to give the same draws every time.
+    Engines return groups in any order; sorted nests give the same draws of a seed every time.
     """
     lists = Lists(family.members, family.nest_start)
     position = np.arange(len(family.members)) - family.nest_start[lists.owner]
-    # A sum of words, one for each member and its place, tells lists apart but for rare chance;
-    # then they keep the order they came in.
+    # The key of a list is a sum of hashes of each member with its position.  Lists with equal keys
+    # keep their order; different lists have equal keys only by rare chance.
     word = (family.members + 1).astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
     word ^= word >> np.uint64(29)
     word *= (2 * position + 1).astype(np.uint64) * np.uint64(0xBF58476D1CE4E5B9)
@@ -139,3 +291,21 @@ def _sorted(family: SetFamily) -> SetFamily:
         family.set_end[sets.members] + moved,
         family.exponent[sets.members],
     )
+
+
+def all_categories(
+    used: Iterable[Label], named: Labels | None, additional: Iterable[Label] = ()
+) -> Categories:
+    """List the labels that occur, sorted, or those that the user named; then additional ones."""
+    extra = list(additional)
+    if named is None:
+        return Categories([*in_order(used), *extra])
+    listed = list(Categories(named))  # refuses values that cannot be labels
+    known = set(listed) | set(extra)
+    unknown = [label for label in used if label not in known]
+    if unknown:
+        raise DataError(
+            f"{some(unknown)} {'occurs' if len(unknown) == 1 else 'occur'} in the data but not in "
+            f"categories, which are {some(listed)}. Name every label, or leave categories out."
+        )
+    return Categories([*listed, *(label for label in extra if label not in listed)])

@@ -1,35 +1,34 @@
-"""Teams: a side beats a side.
+"""Teams: a side of several beats a side of several.
 
 A beats B                      p(A) / p(A and B together)
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
-from luce._types import Label, Labels
+from luce._types import BoolArray, FloatArray, Label, Labels
 from luce.errors import DataError
-from luce.reading.columns import Column, hashable, is_list
-from luce.reading.duels import MEANINGS, DuelOptions, Duels, count_duels, read_home, read_results
-from luce.reading.given import describe_type, is_frame, source_of
-from luce.reading.label_lists import Separator, read_label_lists
-from luce.reading.reading import Inspection, Reading, reader, require_rows
-from luce.reading.roles import check_column, first_layout, no_layout
+from luce.reading.frames import is_frame, source_of
+from luce.reading.inspection import Inspection
+from luce.reading.kind import Match, Reading
+from luce.reading.kinds import TEAMS
+from luce.reading.rows import Column
+from luce.reading.sides import (
+    Meetings,
+    SideOptions,
+    count_meetings,
+    inspect_sides,
+    read_meetings,
+)
 from luce.reading.sources import PlainSource, Source
 from luce.reading.tables import is_unnamed
-from luce.reading.ties import check_ties
-
-LAYOUTS = {
-    "winners and losers": (["winners", "losers"], ["count"]),
-    "numbers of wins": (["side1", "side2", "wins1"], ["wins2", "tied"]),
-    "outcomes": (["side1", "side2", "outcome"], ["count"]),
-}
+from luce.reading.values import describe_type, hashable, in_order, is_list, objects
 
 
-@reader("teams")
+@TEAMS.reader
 def from_teams(
     data: Any,
     *,
@@ -42,7 +41,7 @@ def from_teams(
     tied: str | None = None,
     outcome: str | None = None,
     count: str | None = None,
-    separator: Separator = None,
+    separator: str | None = None,
     ties: str | None = None,
     home: str | None = None,
     tie_label: Label = "tie",
@@ -62,7 +61,7 @@ def from_teams(
     winners, losers, side1, side2, wins1, wins2, tied, outcome, count
         Columns, as in `from_pairs`.
     separator
-        What stands between labels in a text; found where there is one of | ; + , unless given.
+        Text between labels; found where there is one of | ; + and comma, unless given.
     ties, home, tie_label, home_label, categories, skip_bad
         As in `from_pairs`.
 
@@ -71,55 +70,37 @@ def from_teams(
     >>> from_teams([(["ann", "bo"], ["cy", "di"]), (["cy"], ["bo"])])
     ConditionalCounts(4 categories, 2 outcomes, 2 sets)
     """
-    columns = {"winners": winners, "losers": losers, "side1": side1, "side2": side2, "wins1": wins1,
-               "wins2": wins2, "tied": tied, "outcome": outcome, "count": count}  # fmt: skip
-    options = DuelOptions(ties, home, tie_label, home_label, categories)
-    return _read(data, columns, options, separator, skip_bad)
-
-
-def _read(
-    data: Any,
-    columns: Mapping[str, str | None],
-    options: DuelOptions,
-    separator: Separator = None,
-    skip_bad: bool = False,
-) -> Reading:
-    """Read matches between teams, and say how many there were."""
-    check_ties(options.ties, MEANINGS)
+    columns = TEAMS.columns(locals())
+    options = SideOptions(ties, home, tie_label, home_label, categories)
     source = _source(data)
-    layout = first_layout(source.names, columns, LAYOUTS)
-    if layout is None:
-        if not any(columns.values()) and len(source.names) >= 2:
-            return _read_players(source, options, skip_bad)
-        raise no_layout("matches", source.names, LAYOUTS, "; or a column for each player")
-    name, roles = layout
-    if name == "winners and losers" and options.home in ("first", "second"):
-        raise DataError(
-            f"home = {options.home!r}, but winners and losers do not say who was the first side."
-        )
-    keys = [roles[r] for r in ("winners", "losers", "side1", "side2", "outcome") if r in roles]
-    if options.home not in (None, "first", "second"):
-        keys.append(check_column(source.names, "home", str(options.home)))
-    numbers = [roles[r] for r in ("wins1", "wins2", "tied", "count") if r in roles]
-    rows = source.distinct(list(dict.fromkeys(keys)), numbers)
-    require_rows(source, rows)
-    inspection = Inspection(len(rows))
-    raw = [
-        rows[roles[a] if a in roles else roles[b]]
-        for a, b in (("winners", "side1"), ("losers", "side2"))
-    ]
-    sides = [
-        read_label_lists(column, separator, inspection, which)
-        for column, which in zip(raw, ("the first side", "the second side"), strict=True)
-    ]
-    _refuse_both_sides(sides, inspection)
-    results = read_results(rows, roles, raw[0], raw[1], inspection)
-    at_home = read_home(rows, options.home, raw[0], raw[1], inspection)
-    duels = Duels(sides[0], sides[1], *results, at_home, teams=True)
-    return count_duels(duels.take(inspection.settle(source, rows, skip_bad)), options)
+    found = TEAMS.match(source.names, columns)
+    if found is None and not any(columns.values()) and len(source.names) >= 2:
+        inspection, meetings = _read_players(source, options)
+    else:
+        found = found or TEAMS.require(source.names, columns)
+        inspection = inspect_sides(TEAMS, source, found, options)
+        meetings = _read_sides(inspection, found, separator, options)
+    tally, number = count_meetings(meetings.take(inspection.settle(skip_bad)), options)
+    return TEAMS.reading(tally.counts(), number)
+
+
+def _read_sides(
+    inspection: Inspection, found: Match, separator: str | None, options: SideOptions
+) -> Meetings:
+    """Read two sides a row, each a list of labels, and the results."""
+    one, two = TEAMS.layouts[found.layout].needed[:2]
+    first = inspection.label_lists(one, separator, "the first side")
+    second = inspection.label_lists(two, separator, "the second side")
+    for i in np.flatnonzero(inspection.usable).tolist():
+        both = set(first[i]) & set(second[i])
+        if both:
+            inspection.refuse_row(i, f"{in_order(both)[0]!r} plays on both sides.")
+    named = inspection[one], inspection[two]
+    return read_meetings(inspection, (first, second), named, options, teams=True)
 
 
 def _source(data: Any) -> Source:
+    """Open the data, and name the columns of a list of matches."""
     if is_frame(data) or not is_list(data):
         return source_of(data)
     matches = list(data)
@@ -131,11 +112,10 @@ def _source(data: Any) -> Source:
                 f"match {i} is {describe_type(match)}; (winners, losers) or (winners, losers, "
                 "count) is needed, each side a list."
             )
-    return PlainSource({
-        "winners": [_side(match[0]) for match in matches],
-        "losers": [_side(match[1]) for match in matches],
-        "count": [match[2] if len(match) == 3 else 1 for match in matches],
-    })  # fmt: skip
+    winners = [_side(match[0]) for match in matches]
+    losers = [_side(match[1]) for match in matches]
+    counts = [match[2] if len(match) == 3 else 1 for match in matches]
+    return PlainSource({"winners": winners, "losers": losers, "count": counts})
 
 
 def _side(given: Any) -> tuple[Any, ...]:
@@ -144,44 +124,39 @@ def _side(given: Any) -> tuple[Any, ...]:
     return tuple(hashable(label) for label in given)
 
 
-def _read_players(source: Source, options: DuelOptions, skip_bad: bool) -> Reading:
-    """A column for each player: 1 on the winning side, 0 on the losing one, else not there."""
+def _read_players(source: Source, options: SideOptions) -> tuple[Inspection, Meetings]:
+    """Read a column for each player: 1 on the winning side, 0 on the losing one."""
     if options.home is not None:
         raise DataError(
             f"home = {options.home!r}, but a column for each player does not say who was at home."
         )
-    names = [name for name in source.names if not is_unnamed(name)]  # numbers of rows, in R
+    names = [name for name in source.names if not is_unnamed(name)]  # R writes numbers of rows
     rows = source.distinct(names)
-    require_rows(source, rows)
-    inspection = Inspection(len(rows))
-    marks = []
-    for name in names:
-        values, wrong = rows[name].numbers()
-        bad = wrong | ~(np.isnan(values) | np.isin(values, (0.0, 1.0)))
-        inspection.refuse(
-            bad,
-            lambda i, n=name: (
-                f"{n} is {rows[n][i]!r}; 1 for the winning side, 0 for the losing "  # type: ignore[misc]
-                "one, or nothing is needed."
-            ),
-        )
-        marks.append(values)
-    table = np.stack(marks, axis=1)
-    sides = []
-    for mark, which in ((1.0, "wins"), (0.0, "loses")):
-        inspection.refuse(~(table == mark).any(axis=1), lambda i, w=which: f"nobody {w}.")  # type: ignore[misc]
-        members = np.empty(len(rows), object)
-        members[:] = [tuple(names[j] for j in np.flatnonzero(row == mark)) for row in table]
-        sides.append(Column.of(members))
+    inspection = Inspection(source, rows, {name: name for name in names})
+    marks = np.stack([_marks(inspection, name) for name in names], axis=1)
+    winners = _players(inspection, names, marks == 1.0, "nobody wins.")
+    losers = _players(inspection, names, marks == 0.0, "nobody loses.")
     nothing = np.zeros(len(rows))
     home = np.zeros(len(rows), np.int64)
-    duels = Duels(sides[0], sides[1], rows.repeats, nothing, nothing, home, teams=True)
-    return count_duels(duels.take(inspection.settle(source, rows, skip_bad)), options)
+    return inspection, Meetings(winners, losers, rows.repeats, nothing, nothing, home, teams=True)
 
 
-def _refuse_both_sides(sides: list[Column], inspection: Inspection) -> None:
-    first, second = sides
-    for i in np.flatnonzero(inspection.usable).tolist():
-        both = set(first[i]) & set(second[i])
-        if both:
-            inspection.refuse_row(i, f"{next(iter(both))!r} plays on both sides.")
+def _players(inspection: Inspection, names: list[str], on: BoolArray, sentence: str) -> Column:
+    """List the players on one side of each row, and refuse rows where there is none."""
+    nobody: BoolArray = ~on.any(axis=1)  # type: ignore[assignment]
+    inspection.refuse(nobody, lambda i: sentence)
+    return Column.of(objects(tuple(names[j] for j in np.flatnonzero(row)) for row in on))
+
+
+def _marks(inspection: Inspection, name: str) -> FloatArray:
+    """Read a player's column: 1, 0, or nan where the player did not take part."""
+    column = inspection[name]
+    values, wrong = column.numbers()
+    inspection.refuse(
+        wrong | ~(np.isnan(values) | np.isin(values, (0.0, 1.0))),
+        lambda i: (
+            f"{name} is {column[i]!r}; 1 for the winning side, 0 for the losing one, or nothing is "
+            "needed."
+        ),
+    )
+    return values

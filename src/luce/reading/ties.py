@@ -1,12 +1,11 @@
-"""Ties, under the meanings that have one here, and only when asked for by name."""
+"""Meanings of ties: those that can be read, those that cannot, and the question which it is."""
 
 from __future__ import annotations
 
 from luce.counts.labels import plural
 from luce.errors import DataError, HalfWinsWarning, warn_user
 
-# Why the other meanings are not offered.  All three lead to likelihoods that are not products of
-# powers of p(S).
+# Meanings that are not offered, and why: their likelihoods are not products of powers of p(S).
 _REFUSED = {
     "davidson": "Davidson's model gives a tie a weight proportional to the geometric mean of the "
     "two strengths, sqrt(p_a p_b), which is not the probability of any set",
@@ -30,22 +29,24 @@ _ALLOWED = {
 }
 
 
-def _meaning(ties: str, allowed: tuple[str, ...]) -> str:
-    return _ORDERS if ties == "half" and "entity" not in allowed else _ALLOWED[ties]
+def _offers(allowed: tuple[str, ...]) -> str:
+    """Describe the meanings that are allowed; in rankings, "half" is about orders."""
+    meanings = _ALLOWED if "entity" in allowed else {**_ALLOWED, "half": _ORDERS}
+    return "; ".join(meanings[name] for name in allowed)
 
 
 def check_ties(ties: str | None, allowed: tuple[str, ...]) -> None:
-    """Refuse meanings that are unknown, or known and not of this form."""
+    """Refuse a meaning that is unknown, or that is known and cannot be read."""
     if ties is None or ties in allowed:
         return
+    offers = _offers(allowed)
     if ties == "entity":
         raise DataError(
             "ties = 'entity' is for two sides: a tie of some in a longer ranking is no competitor. "
-            f"Instead: {'; '.join(_meaning(a, allowed) for a in allowed)}."
+            f"Instead: {offers}."
         )
     given = str(ties).lower()
     given = _SPELLINGS.get(given, given)
-    offers = "; ".join(_meaning(a, allowed) for a in allowed)
     if given in _REFUSED:
         raise DataError(f"ties = {ties!r} cannot be done: {_REFUSED[given]}. Instead: {offers}.")
     raise DataError(f"ties = {ties!r} is not known. {offers}.")
@@ -58,14 +59,13 @@ def ask_for_meaning(
     one: str = "tie",
     many: str = "ties",
 ) -> None:
-    """Insist on a meaning where ties occur, and warn about the one that is no likelihood."""
+    """Ask for a meaning where ties occur, and warn of the one that is not a likelihood."""
     if number <= 0:
         return
     if ties is None:
-        offers = "; ".join(_meaning(a, allowed) for a in allowed)
         raise DataError(
             f"there {'is' if number == 1 else 'are'} {plural(number, one, many)}, which can mean "
-            f"different things; say which. {offers}. (On the command line: --ties.)"
+            f"different things; say which. {_offers(allowed)}. (On the command line: --ties.)"
         )
     if ties == "half":
         how = "half a win for each side" if "entity" in allowed else "every order of the tied"

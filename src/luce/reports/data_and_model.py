@@ -1,4 +1,4 @@
-"""What the data was, and how it was modelled."""
+"""Data and model of a report on choices: sets, comparability, likelihood, prior and method."""
 
 from __future__ import annotations
 
@@ -7,23 +7,23 @@ import numpy as np
 from luce.counts.comparability import unconditional
 from luce.page.document import Cell, Code, Folded, Inline, Number, Page, Strong
 from luce.page.words import shortened
-from luce.reports.findings import Findings
-from luce.reports.wording import NOTHING, names_of, percent
+from luce.reports.findings import ChoiceFindings
+from luce.reports.formatting import NOTHING, names_of, percent, some_names
 
-_MOST_SETS = 10
-_MOST_GROUPS = 10
-_MOST_CORES = 20
+_MOST_SETS = 10  # rows of the table of sets
+_MOST_GROUPS = 10  # rows of the table of comparable groups
+_MOST_CORES = 20  # rows of the table of cores
 _NAMED = 6  # members of a set or group that are named
+_FOLDED = 160  # characters of a list of names from which on it folds
 
 
-def write_data(page: Page, found: Findings) -> None:
+def write_data(page: Page, found: ChoiceFindings) -> None:
     """Add the size of the data, its heaviest sets, and what it can compare."""
     counts = found.posterior.counts
-    free = unconditional(counts)
     facts: dict[str, Cell] = {
         "Categories": f"{found.n:,}",
         "Outcomes": f"{counts.n_outcomes:,.10g}",
-        "of these under no condition": f"{free:,.10g}",
+        "of these under no condition": f"{unconditional(counts):,.10g}",
         "Sets": f"{len(counts):,}",
         "Comparable": _comparable(found),
         "Known only from the prior": _unknown(found),
@@ -36,8 +36,8 @@ def write_data(page: Page, found: Findings) -> None:
         _write_groups(page, found)
 
 
-def write_model(page: Page, found: Findings) -> None:
-    """Add likelihood, prior, and the method of each core."""
+def write_model(page: Page, found: ChoiceFindings) -> None:
+    """Add likelihood, prior and method; technical words of the method only in a part that folds."""
     page.text(
         "An outcome that was recorded given that it lay in a set S was category i with "
         "probability p_i / p(S), where p(S) is the sum of the probabilities in S: Luce’s choice "
@@ -51,11 +51,13 @@ def write_model(page: Page, found: Findings) -> None:
     )
     page.text(Strong("Prior. "), _prior(found))
     page.text(Strong("Method. "), *_method(found))
-    if _cores(found):
-        _write_cores(page, found)
+    with page.details("Technical details of the structure"):
+        page.text(f"{found.posterior.structure.details}.")
+        if _cores(found):
+            _write_cores(page, found)
 
 
-def _comparable(found: Findings) -> str:
+def _comparable(found: ChoiceFindings) -> str:
     groups = len(found.comparable)
     if groups == 1:
         return "all with each other: the data links them, directly or through others"
@@ -65,27 +67,27 @@ def _comparable(found: Findings) -> str:
     )
 
 
-def _unknown(found: Findings) -> Cell:
+def _unknown(found: ChoiceFindings) -> Cell:
     unknown = [name for name, yes in zip(found.names, found.prior_only, strict=True) if yes]
     if not unknown:
         return "none"
-    return Folded(f"{len(unknown):,}: {_some(unknown)}", 160)
+    return Folded(f"{len(unknown):,}: {some_names(unknown, _NAMED)}", _FOLDED)
 
 
-def _write_sets(page: Page, found: Findings) -> None:
+def _write_sets(page: Page, found: ChoiceFindings) -> None:
     counts = found.posterior.counts
     family, names = counts.sets, names_of(counts.categories)
     heaviest = np.argsort(-np.abs(family.exponent), kind="stable")[:_MOST_SETS]
     rows: list[list[Cell]] = []
     for t in heaviest.tolist():
-        chain = int(family.nest_of_set[t])
-        members = family.members[family.nest_start[chain] : family.set_end[t]]
-        few = [names[i] for i in members[: _NAMED + 1].tolist()]
-        inside = f"{{{_some(few, len(members))}}}"
+        nest = int(family.nest_of_set[t])
+        members = family.members[family.nest_start[nest] : family.set_end[t]]
+        few = [names[i] for i in members[:_NAMED].tolist()]
+        inside = f"{{{some_names(few, _NAMED, len(members))}}}"
         power = float(family.exponent[t])
         rows.append(
             [
-                Folded(f"all but {inside}" if family.complement[chain] else inside, 160),
+                Folded(f"all but {inside}" if family.complement[nest] else inside, _FOLDED),
                 "given" if power < 0 else "grouped",
                 Number(f"{family.sizes[t]:,}", float(family.sizes[t])),
                 Number(f"{abs(power):,.10g}", abs(power)),
@@ -101,12 +103,12 @@ def _write_sets(page: Page, found: Findings) -> None:
     )
 
 
-def _write_groups(page: Page, found: Findings) -> None:
+def _write_groups(page: Page, found: ChoiceFindings) -> None:
     largest = sorted(found.comparable, key=len, reverse=True)[:_MOST_GROUPS]
-    rows: list[list[Cell]] = [
-        [f"{k}", f"{len(group):,}", Folded(_some(names_of(group[: _NAMED + 1]), len(group)), 160)]
-        for k, group in enumerate(largest, 1)
-    ]
+    rows: list[list[Cell]] = []
+    for k, group in enumerate(largest, 1):
+        members = some_names(names_of(group[: _NAMED + 1]), _NAMED, len(group))
+        rows.append([f"{k}", f"{len(group):,}", Folded(members, _FOLDED)])
     left = len(found.comparable) - len(rows)
     more = f"; {left:,} smaller ones are not shown" if left else ""
     page.table(
@@ -117,20 +119,20 @@ def _write_groups(page: Page, found: Findings) -> None:
     )
 
 
-def _prior(found: Findings) -> str:
-    posterior = found.posterior
-    if posterior.prior.hyperprior is not None:
-        drawn = found.run["posterior"]["concentration"].to_numpy()
-        tail = (1 - found.interval) / 2
-        low, high = np.quantile(drawn, [tail, 1 - tail])
-        gamma = posterior.prior.hyperprior
+def _prior(found: ChoiceFindings) -> str:
+    gamma = found.posterior.prior.hyperprior
+    if gamma is not None:
+        x = found.parameters
+        assert x is not None
+        i = x.categories.index("concentration")
+        low, high = found.ends_of(x)
         return (
             "A Dirichlet distribution with one concentration for all categories, which is not "
             f"known and was drawn too. Its own prior is a gamma distribution of shape "
-            f"{gamma.shape:g} and rate {gamma.rate:g}, its posterior mean {drawn.mean():.3g}, with "
-            f"{percent(found.interval)} between {low:.3g} and {high:.3g}."
+            f"{gamma.shape:g} and rate {gamma.rate:g}, its posterior mean {x['mean'][i]:.3g}, with "
+            f"{percent(found.ci_prob)} between {low[i]:.3g} and {high[i]:.3g}."
         )
-    a = posterior.concentration
+    a = found.posterior.concentration
     if (a == a[0]).all():
         words = f"A Dirichlet distribution with concentration {a[0]:g} for every category"
         if a[0] == 1:
@@ -142,17 +144,20 @@ def _prior(found: Findings) -> str:
     )
 
 
-def _method(found: Findings) -> list[Inline]:
+def _method(found: ChoiceFindings) -> list[Inline]:
     method = Code(str(found.run.attrs.get("method", "not recorded")))
     if _cores(found):
-        return [method, ". Only the cores were simulated, the parts where sets overlap without "
-                "nesting; all around them was drawn exactly."]  # fmt: skip
+        words = (
+            ". Only the parts of the data where sets overlap without nesting were simulated; "
+            "everything around them was drawn exactly."
+        )
+        return [method, words]
     reason = shortened(str(found.run.attrs.get("reason", NOTHING)), 600)
     return [method, f": {reason}."]
 
 
-def _cores(found: Findings) -> list[tuple[str, str]]:
-    """Method and reason of each core; empty where cores are not what was simulated."""
+def _cores(found: ChoiceFindings) -> list[tuple[str, str]]:
+    """Return method and reason of each core; none where other parts than cores were simulated."""
     if found.run.attrs.get("reduced") != 1:
         return []
     methods, reasons = (
@@ -163,8 +168,7 @@ def _cores(found: Findings) -> list[tuple[str, str]]:
     return list(zip(methods, reasons, strict=True)) if n == len(methods) == len(reasons) else []
 
 
-def _write_cores(page: Page, found: Findings) -> None:
-    """Add how each core was drawn."""
+def _write_cores(page: Page, found: ChoiceFindings) -> None:
     cores = found.posterior.structure.cores
     drawn = list(zip(cores, _cores(found), strict=True))
     rows: list[list[Cell]] = [
@@ -178,10 +182,3 @@ def _write_cores(page: Page, found: Findings) -> None:
         caption=f"How the cores were drawn{f'; {left:,} more are not shown' if left else ''}",
         numeric=(0, 1, 2),
     )
-
-
-def _some(names: list[str], total: int | None = None) -> str:
-    """Name the first few."""
-    total = len(names) if total is None else total
-    more = f" and {total - _NAMED:,} more" if total > _NAMED else ""
-    return ", ".join(names[:_NAMED]) + more

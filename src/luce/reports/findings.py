@@ -1,10 +1,10 @@
-"""All that the report tells, computed once from the run."""
+"""All that a report tells, computed once from the run."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -12,48 +12,87 @@ from luce._types import BoolArray, FloatArray, IntArray, Label
 from luce.answers.ranks import tie_groups
 from luce.answers.scales import log_odds
 from luce.answers.summaries import Summary, summary
+from luce.answers.view import DrawsView, tail_of
 from luce.counts.comparability import comparable_groups, prior_only
 from luce.errors import DataError
 from luce.posterior import Posterior, posterior_of
-from luce.reports.wording import names_of
+from luce.reports.formatting import names_of
+from luce.sequences.hdp_runs import Transitions, transitions_of
 
 if TYPE_CHECKING:
-    from xarray import DataTree
+    from xarray import DataArray, DataTree
 
-TOLD_APART = 0.95  # how sure to be that two categories differ
+    from luce.sequences.hdp import HDPTransitions
+
+TOLD_APART = 0.95  # probability from which on two categories count as different
+
+
+@dataclass(frozen=True, eq=False)
+class Judged:
+    """Quantities that convergence is judged by.
+
+    Parameters
+    ----------
+    names
+        The quantities in words.
+    r_hat, ess
+        R-hat and bulk effective sample size.
+    relative_mcse
+        Monte Carlo standard error of the mean, as a share of the standard deviation.
+    """
+
+    names: list[str]
+    r_hat: FloatArray
+    ess: FloatArray
+    relative_mcse: FloatArray
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def worst(self, values: FloatArray, largest: bool) -> tuple[float, str]:
+        """Return the largest or smallest value and its quantity; nan where any value is missing."""
+        if np.isnan(values).any():
+            return float("nan"), ""
+        i = int(values.argmax() if largest else values.argmin())
+        return float(values[i]), self.names[i]
 
 
 @dataclass(frozen=True, eq=False)
 class Findings:
-    """A run and what follows from it; rows are categories, the largest mean first.
+    """A run and its summaries; rows are the compared probabilities, the largest mean first.
 
     Parameters
     ----------
     run
         The draws, with their data and settings.
-    interval
+    ci_prob
         The probability of all intervals.
+    view
+        The same draws, read once.
     table
-        One row per category.
+        Summary of the probabilities that are compared with each other, and of the parameters.
     """
 
     run: DataTree
-    interval: float
+    ci_prob: float
+    view: DrawsView
     table: Summary
+
+    subjects: ClassVar[str] = "categories"  # the compared probabilities in a word
 
     @property
     def n(self) -> int:
-        """How many categories there are."""
+        """Number of compared probabilities."""
         return len(self.table.categories)
 
     @property
     def chains(self) -> int:
-        """How many chains there are."""
+        """Number of chains."""
         return int(self.run["posterior"].sizes["chain"])
 
     @property
     def draws(self) -> int:
-        """Draws of each chain."""
+        """Number of draws of each chain."""
         return int(self.run["posterior"].sizes["draw"])
 
     @property
@@ -62,71 +101,156 @@ class Findings:
         return bool(self.run.attrs.get("independent_draws") == 1)
 
     @cached_property
-    def posterior(self) -> Posterior:
-        """Data and prior."""
-        return posterior_of(self.run)
-
-    @cached_property
     def names(self) -> list[str]:
-        """The labels as text."""
+        """Labels of the rows as text."""
         return names_of(self.table.categories)
 
     @property
     def ends(self) -> tuple[FloatArray, FloatArray]:
         """Lower and upper ends of the intervals."""
-        below, above = list(self.table.columns)[2:4]
-        return self.table[below], self.table[above]
+        return self.ends_of(self.table)
+
+    def ends_of(self, table: Summary) -> tuple[FloatArray, FloatArray]:
+        """Read lower and upper ends of the intervals of a summary."""
+        name = f"eti{round(100 * self.ci_prob, 10):g}"
+        return table[f"{name}_lb"], table[f"{name}_ub"]
 
     @property
     def rank_ends(self) -> tuple[IntArray, IntArray]:
         """Lower and upper ends of the intervals of ranks."""
-        below, above = list(self.table.columns)[2:4]
-        return self.table[f"rank_{below}"], self.table[f"rank_{above}"]
+        return self.table["rank_lb"], self.table["rank_ub"]
 
     @cached_property
     def tie_groups(self) -> list[list[Label]]:
         """Categories that cannot be told from the first of their group, best group first."""
-        return tie_groups(self.run, TOLD_APART)
+        return tie_groups(self.view, TOLD_APART)
 
     @cached_property
     def group(self) -> IntArray:
-        """Number of each category's tie group, from 1."""
+        """Number of each row's tie group, from 1."""
         of = {label: g for g, group in enumerate(self.tie_groups, 1) for label in group}
         return np.array([of[label] for label in self.table.categories])
 
+    @property
+    def parameters(self) -> Summary | None:
+        """Summary of what was drawn for the model as a whole, such as a concentration."""
+        return self.table.parameters
+
+    @cached_property
+    def judged(self) -> Judged:
+        """Compared probabilities and parameters that vary."""
+        rows = _varying(self.table, self.view)
+        names = [self.names[i] for i in rows]
+        parts = [{name: values[rows] for name, values in self.table.columns.items()}]
+        drawn = self.view.parameters
+        if self.parameters is not None and drawn is not None:
+            rows = _varying(self.parameters, drawn)
+            names += [f"the {in_words(self.parameters.categories[i])}" for i in rows]
+            parts.append({name: values[rows] for name, values in self.parameters.columns.items()})
+        r_hat, ess, mcse, sd = (
+            np.concatenate([part[name] for part in parts])
+            for name in ("r_hat", "ess_bulk", "mcse_mean", "sd")
+        )
+        return Judged(names, r_hat, ess, mcse / sd)
+
+
+@dataclass(frozen=True, eq=False)
+class ChoiceFindings(Findings):
+    """Findings of a run that `Posterior.sample` made; rows are categories.
+
+    Parameters
+    ----------
+    posterior
+        Data and prior of the run.
+    """
+
+    posterior: Posterior
+
     @cached_property
     def prior_only(self) -> BoolArray:
-        """Which categories data says nothing about."""
+        """Marks of the categories that the data says nothing about."""
         unknown = set(prior_only(self.posterior.counts))
         return np.array([label in unknown for label in self.table.categories])
 
     @cached_property
     def comparable(self) -> list[list[Label]]:
-        """Groups of categories that data compares."""
+        """Groups of categories that the data compares."""
         return comparable_groups(self.posterior.counts)
 
     @cached_property
     def log_odds(self) -> FloatArray | None:
         """Mean log odds against the mean of all; None where draws are stored as 0."""
-        import xarray as xr
-
-        # Numbers instead of labels, one of which may be "mean".
-        stored = self.run["posterior"].to_dataset()
-        labels = stored["category"].to_numpy().tolist()
-        kept = [x for x in ("probabilities", "log_probabilities") if x in stored]
-        bare = stored[kept].assign_coords(category=np.arange(len(labels)))
         try:
-            odds = log_odds(xr.DataTree.from_dict({"posterior": bare})).to_numpy()
+            odds = log_odds(self.view).to_numpy()
         except DataError:
             return None
-        place = {label: i for i, label in enumerate(labels)}
+        place = {label: i for i, label in enumerate(self.view.categories)}
         order = [place[label] for label in self.table.categories]
         return np.asarray(odds.mean(axis=(0, 1))[order])
 
 
-def find(run: DataTree, interval: float) -> Findings:
-    """Look at a run; refuses what is none."""
+@dataclass(frozen=True, eq=False)
+class TransitionFindings(Findings):
+    """Findings of a run that `HDPTransitions.fit` made; rows are states as destinations.
+
+    Parameters
+    ----------
+    model
+        The prior.
+    data
+        The observed transitions.
+    """
+
+    subjects: ClassVar[str] = "states"
+
+    model: HDPTransitions
+    data: Transitions
+
+    @property
+    def forbidden(self) -> BoolArray:
+        """Marks of the transitions that cannot occur, (source, state)."""
+        return self.run["constant_data"]["forbidden"].to_numpy().astype(bool)
+
+    @property
+    def rows(self) -> DataArray | None:
+        """Draws of the transition probabilities; None where they were not kept."""
+        return self.run["posterior"].to_dataset().get("rows")
+
+    @cached_property
+    def mean_rows(self) -> FloatArray:
+        """Posterior means of the transition probabilities, (source, state), where kept."""
+        return np.asarray(self.run["posterior"]["rows"].mean(("chain", "draw")))
+
+    @property
+    def source_names(self) -> list[str]:
+        """The states that are left, as text."""
+        return names_of(list(self.data.labels))
+
+    @property
+    def state_names(self) -> list[str]:
+        """The states that are entered, as text."""
+        return names_of(self.run["posterior"]["state"].to_numpy().tolist())
+
+
+def find(run: DataTree, ci_prob: float) -> ChoiceFindings | TransitionFindings:
+    """Summarise a run; refuse anything that is no run."""
+    tail_of(ci_prob)
+    if getattr(run, "attrs", {}).get("model") == "transitions":
+        model, data = transitions_of(run)
+        view = DrawsView.of(run)
+        table = summary(view, ci_prob, sort=True)
+        return TransitionFindings(run, ci_prob, view, table, model, data)
     posterior = posterior_of(run)
-    found = Findings(run, interval, summary(run, interval, sort=True))
-    found.__dict__["posterior"] = posterior
-    return found
+    view = DrawsView.of(run)
+    return ChoiceFindings(run, ci_prob, view, summary(view, ci_prob, sort=True), posterior)
+
+
+def in_words(name: object) -> str:
+    """Write the name of a parameter without underscores."""
+    return str(name).replace("_", " ")
+
+
+def _varying(table: Summary, view: DrawsView) -> IntArray:
+    """Return the rows of a summary whose draws vary."""
+    ranges = np.ptp(view.probabilities, axis=(0, 1))
+    return np.flatnonzero([ranges[view.categories.index[label]] > 0 for label in table.categories])

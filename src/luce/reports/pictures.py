@@ -1,9 +1,10 @@
-"""The pictures, each with a description that tells its numbers."""
+"""Pictures of a report, each with a description that tells its numbers."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from io import BytesIO
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -11,26 +12,37 @@ from luce._types import Label
 from luce.answers.comparisons import win_matrix
 from luce.answers.diagnostics import autocorrelation
 from luce.answers.ranks import expected_order, rank_probabilities
-from luce.answers.view import read_labelled
 from luce.counts.labels import plural
-from luce.errors import LuceError
+from luce.errors import DataError, LuceError
 from luce.page.document import Page, Panel
 from luce.plots import autocorrelation as draw_autocorrelation
 from luce.plots import predictive_check, rank_heatmap, strengths, trace
 from luce.plots import win_matrix as draw_wins
 from luce.plots.canvas import require_matplotlib
-from luce.plots.excerpt import of_categories
-from luce.reports.findings import Findings
-from luce.reports.predictive import Check
-from luce.reports.wording import digits_for, listed, names_of, percent, probability, spoken
+from luce.plots.heatmaps import transition_heatmap
+from luce.reports.formatting import decimals_for, listed, names_of, percent, probability, spoken
 
-_TOLD = 10  # categories whose numbers a description tells
-_MOST_DOTS, _MOST_RANKS, _MOST_WINS, _MOST_LINES = 40, 40, 30, 3
-_MOST_RANKED = 2000  # a table of all ranks has the square of this many numbers
+if TYPE_CHECKING:
+    from luce.reports.findings import ChoiceFindings, Findings, TransitionFindings
+    from luce.reports.predictive_check import PredictiveCheck
 
 
-def why_not() -> str:
-    """Say why nothing can be drawn; nothing where it can."""
+@dataclass(frozen=True, kw_only=True)
+class PictureSizes:
+    """Largest numbers of categories in pictures and in their descriptions."""
+
+    described: int = 10
+    dots: int = 40
+    ranks: int = 40
+    wins: int = 30
+    lines: int = 3
+    states: int = 60
+    # A picture of ranks needs a table of all ranks, which has the square of this many numbers.
+    ranked: int = 2000
+
+
+def why_none() -> str:
+    """Say why nothing can be drawn; return "" where pictures can be drawn."""
     try:
         require_matplotlib()
     except LuceError as error:
@@ -38,115 +50,166 @@ def why_not() -> str:
     return ""
 
 
-def write_answer_pictures(page: Page, found: Findings) -> None:
-    """Add strengths, ranks and duels; nothing to compare is nothing to draw."""
+def write_answer_pictures(
+    page: Page, found: ChoiceFindings, sizes: PictureSizes | None = None
+) -> None:
+    """Add strengths, ranks and duels, unless there is only one category."""
     if found.n < 2:
         return
-    outer = percent(found.interval)
-    page.figure([_strengths(found)], f"Dots are means, lines {outer} and 50 % intervals.")
-    panels = [_ranks(found)] if found.n <= _MOST_RANKED else []
-    page.figure([*panels, *_wins(found)])
+    most = sizes or PictureSizes()
+    page.figure([_strengths(found, most)], _intervals(found))
+    panels = [_ranks(found, most)] if found.n <= most.ranked else []
+    page.figure([*panels, *_wins(found, most)])
 
 
-def write_chain_pictures(page: Page, found: Findings) -> None:
-    """Add traces and autocorrelations of the categories that moved least."""
+def write_transition_pictures(
+    page: Page, found: TransitionFindings, sizes: PictureSizes | None = None
+) -> None:
+    """Add the base, and the transition matrix where its rows were kept."""
+    most = sizes or PictureSizes()
+    base = _strengths(found, most, "Base probability of each state", f"Base. {_intervals(found)}")
+    rows = [] if found.rows is None else [_transitions(found, most)]
+    page.figure([base, *rows])
+
+
+def write_chain_pictures(page: Page, found: Findings, sizes: PictureSizes | None = None) -> None:
+    """Add traces and autocorrelations of the categories with the smallest effective sample size."""
     if found.independent or found.n < 2 or found.draws < 4:
         return
-    order = np.argsort(np.nan_to_num(found.table["ess"], nan=np.inf), kind="stable")
-    slowest = [found.table.categories[int(i)] for i in order[:_MOST_LINES]]
-    names = [found.names[int(i)] for i in order[:_MOST_LINES]]
+    most = sizes or PictureSizes()
+    effective = np.nan_to_num(found.table["ess_bulk"], nan=np.inf)
+    order = np.argsort(effective, kind="stable")[: most.lines]
+    slowest = [found.table.categories[int(i)] for i in order]
+    names = [found.names[int(i)] for i in order]
     page.figure(
         [_traces(found, slowest, names), _correlations(found, slowest, names)],
-        "The categories with the smallest effective sample size.",
+        f"The {found.subjects} with the smallest effective sample size.",
     )
 
 
-def write_check_picture(page: Page, found: Findings, check: Check | str) -> None:
+def write_check_picture(
+    page: Page,
+    found: ChoiceFindings,
+    check: PredictiveCheck | str,
+    sizes: PictureSizes | None = None,
+) -> None:
     """Add recorded shares over replicated ones."""
     if isinstance(check, str):
         return
-    axes = predictive_check(found.run, found.posterior.counts, interval=found.interval)
-    low, high = check.ends(found.interval)
+    most = (sizes or PictureSizes()).described
+    axes = predictive_check(found.view, found.posterior.counts, ci_prob=found.ci_prob)
+    low, high = check.ends(found.ci_prob)
     out = (check.recorded < low) | (check.recorded > high)
-    outside = [spoken(found.names[check.rows[k]]) for k in np.flatnonzero(out)[:_TOLD]]
+    outside = [spoken(found.names[check.rows[k]]) for k in np.flatnonzero(out)[:most]]
     words = (
-        f"Recorded shares over intervals of replicated ones. Within the {percent(found.interval)} "
+        f"Recorded shares over intervals of replicated ones. Within the {percent(found.ci_prob)} "
         f"interval lie the counts of {int((~out).sum()):,} of {len(out):,} categories"
     )
-    more = f", {out.sum() - _TOLD:,} more" if out.sum() > _TOLD else ""
+    more = f", {out.sum() - most:,} more" if out.sum() > most else ""
     words += f"; outside: {', '.join(outside)}{more}." if outside else "."
     page.figure([_panel(axes, words, "Diamonds are recorded, lines replicated.")])
 
 
-def _strengths(found: Findings) -> Panel:
-    axes = strengths(found.run, interval=found.interval, most=_MOST_DOTS)
-    digits = digits_for(found.table["mean"])
+def _intervals(found: Findings) -> str:
+    return f"Dots are means, lines {percent(found.ci_prob)} and 50 % intervals."
+
+
+def _strengths(
+    found: Findings,
+    most: PictureSizes,
+    subject: str = "Probability of each category",
+    caption: str = "",
+) -> Panel:
+    axes = strengths(found.view, ci_prob=found.ci_prob, most=most.dots)
+    decimals = decimals_for(found.table["mean"])
     low, high = found.ends
     rows = [
-        f"{spoken(found.names[i])} {probability(found.table['mean'][i], digits)} "
-        f"({probability(low[i], digits)} to {probability(high[i], digits)})"
-        for i in range(min(found.n, _TOLD))
+        f"{spoken(found.names[i])} {probability(found.table['mean'][i], decimals)} "
+        f"({probability(low[i], decimals)} to {probability(high[i], decimals)})"
+        for i in range(min(found.n, most.described))
     ]
     words = (
-        f"Probability of each category, mean and {percent(found.interval)} interval, the largest "
+        f"{subject}, mean and {percent(found.ci_prob)} interval, the largest "
         f"first: {', '.join(rows)}"
     )
-    if found.n > _TOLD:
+    if found.n > most.described:
         words += (
-            f"; {found.n - _TOLD:,} more, down to {spoken(found.names[-1])} with "
-            f"{probability(found.table['mean'][-1], digits)}"
+            f"; {found.n - most.described:,} more, down to {spoken(found.names[-1])} with "
+            f"{probability(found.table['mean'][-1], decimals)}"
         )
-    return _panel(axes, f"{words}.")
+    return _panel(axes, f"{words}.", caption)
 
 
-def _ranks(found: Findings) -> Panel:
-    axes = rank_heatmap(found.run, _MOST_RANKS)
-    table = rank_probabilities(found.run)
-    labels = table["category"].to_numpy().tolist()
-    place = {label: i for i, label in enumerate(labels)}
+def _ranks(found: ChoiceFindings, most: PictureSizes) -> Panel:
+    axes = rank_heatmap(found.view, most.ranks)
+    table = rank_probabilities(found.view)
+    place = {label: i for i, label in enumerate(table["category"].to_numpy().tolist())}
     rows = []
-    order = expected_order(found.run)
-    for label, name in zip(order[:_TOLD], names_of(order[:_TOLD]), strict=True):
+    order = expected_order(found.view)[: most.described]
+    for label, name in zip(order, names_of(order), strict=True):
         chances = table.to_numpy()[place[label]]
         likely = int(chances.argmax())
         rows.append(f"{spoken(name)} rank {likely + 1:,} ({probability(chances[likely])})")
-    left = f"; {found.n - _TOLD:,} more follow" if found.n > _TOLD else ""
+    left = f"; {found.n - most.described:,} more follow" if found.n > most.described else ""
     words = f"Probability of each rank, as shades. The most probable ranks: {', '.join(rows)}{left}"
-    return _panel(axes, f"{words}.", f"Probability of each rank{_only(found, _MOST_RANKS)}.")
+    return _panel(axes, f"{words}.", f"Probability of each rank{_only(found, most.ranks)}.")
 
 
-def _wins(found: Findings) -> list[Panel]:
+def _wins(found: ChoiceFindings, most: PictureSizes) -> list[Panel]:
+    """Draw the duels; no panel where two probabilities were stored as 0 in one draw."""
     try:
-        axes = draw_wins(found.run, _MOST_WINS)
-    except LuceError:  # probabilities that were stored as 0
+        axes = draw_wins(found.view, most.wins)
+    except DataError:
         return []
-    order: list[Label] = expected_order(found.run)[:_TOLD]
-    x = read_labelled(found.run)
-    table = win_matrix(of_categories(x, x.numbers(order, "the best"))).to_numpy()
-    names = names_of(order)
-    over = [f"{spoken(names[j])} {probability(table[0, j])}" for j in range(1, len(order))]
+    order: list[Label] = expected_order(found.view)[: most.described]
+    x = found.view
+    table = win_matrix(x.take(x.numbers(order, "the best"))).to_numpy()
+    names = [spoken(name) for name in names_of(order)]
+    over = [f"{names[j]} {probability(table[0, j])}" for j in range(1, len(order))]
     words = (
         "Probability that the row is chosen over the column, as shades. "
-        f"{spoken(names[0])} is chosen over {', '.join(over)}"
+        f"{names[0]} is chosen over {', '.join(over)}"
     )
     steps = [
-        f"{spoken(names[i])} over {spoken(names[i + 1])} {probability(table[i, i + 1])}"
+        f"{names[i]} over {names[i + 1]} {probability(table[i, i + 1])}"
         for i in range(1, len(order) - 1)
     ]
     words += f"; each over the next: {', '.join(steps)}." if steps else "."
-    caption = f"How often the row is chosen over the column{_only(found, _MOST_WINS)}."
+    caption = f"How often the row is chosen over the column{_only(found, most.wins)}."
     return [_panel(axes, words, caption)]
 
 
+def _transitions(found: TransitionFindings, most: PictureSizes) -> Panel:
+    mean, sources, states = found.mean_rows, found.source_names, found.state_names
+    few = slice(most.states)
+    axes = transition_heatmap(
+        mean[few, few], found.forbidden[few, few], sources=sources[few], states=states[few]
+    )
+    likely = [
+        f"from {spoken(sources[i])} to {spoken(states[int(mean[i].argmax())])} "
+        f"{probability(mean[i].max())}"
+        for i in range(min(len(sources), most.described))
+    ]
+    left = len(sources) - len(likely)
+    more = f"; {left:,} more states follow" if left else ""
+    words = (
+        "Mean probability to move from the row to the column, as shades; crosses are transitions "
+        f"that cannot occur. The most probable: {', '.join(likely)}{more}."
+    )
+    cut = len(states) > most.states
+    only = f", the first {most.states} of {len(states):,} states" if cut else ""
+    caption = f"Probability to move from the row to the column{only}; × cannot occur."
+    return _panel(axes, words, caption)
+
+
 def _traces(found: Findings, slowest: list[Label], names: list[str]) -> Panel:
-    axes = trace(found.run, slowest)
-    x = read_labelled(found.run)
-    p = found.run["posterior"]["probabilities"].to_numpy()[:, :, x.numbers(slowest, "slowest")]
+    axes = trace(found.view, slowest)
+    drawn = found.view.probabilities[:, :, found.view.numbers(slowest, "slowest")]
     rows = []
-    for name, values in zip(names, np.moveaxis(p, 2, 0), strict=True):
+    for name, values in zip(names, np.moveaxis(drawn, 2, 0), strict=True):
         means, sd = values.mean(axis=1), float(values.std())
-        rows.append(f"{spoken(name)}: means of the chains from {means.min():.3g} to "
-                    f"{means.max():.3g}, standard deviation {sd:.2g}")  # fmt: skip
+        ends = f"from {means.min():.3g} to {means.max():.3g}"
+        rows.append(f"{spoken(name)}: means of the chains {ends}, standard deviation {sd:.2g}")
     words = (
         f"Draws of {plural(found.chains, 'chain')}, one after another, {found.draws:,} each. "
         f"{'; '.join(rows)}."
@@ -155,11 +218,11 @@ def _traces(found: Findings, slowest: list[Label], names: list[str]) -> Panel:
 
 
 def _correlations(found: Findings, slowest: list[Label], names: list[str]) -> Panel:
-    axes = draw_autocorrelation(found.run, slowest)
-    x = read_labelled(found.run)
+    axes = draw_autocorrelation(found.view, slowest)
+    x = found.view
     lags = min(100, found.draws - 1)
-    table = autocorrelation(found.run, lags).to_numpy()[:, :, x.numbers(slowest, "slowest")]
-    # A chain that never moved has none.
+    table = autocorrelation(x, lags).to_numpy()[:, :, x.numbers(slowest, "slowest")]
+    # The autocorrelation of a chain that never moved is nan: it is described as 1.
     mean = np.where(np.isnan(table), 1.0, table).mean(axis=0)
     rows = []
     for name, values in zip(names, mean.T, strict=True):
@@ -175,7 +238,7 @@ def _only(found: Findings, most: int) -> str:
 
 
 def _panel(axes: Any, words: str, caption: str = "") -> Panel:
-    """Turn what a plot returned, axes or an array of them, into a picture."""
+    """Convert the axes of a plot, or an array of axes, to a picture on a page."""
     file = BytesIO()
     np.ravel(np.asarray(axes, object))[0].figure.savefig(file, format="svg")
     return Panel(file.getvalue().decode(), words, caption)

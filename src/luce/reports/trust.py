@@ -1,4 +1,4 @@
-"""Whether the draws can be trusted: what was computed, what is wanted, and the verdict."""
+"""Whether the draws of a run can be trusted: the checks, their bounds, and the verdict."""
 
 from __future__ import annotations
 
@@ -7,20 +7,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from luce._types import FloatArray
-from luce.answers.diagnostics import ess, mcse, rhat
-from luce.answers.given import read_draws
 from luce.counts.labels import plural
 from luce.page.document import Badge, Name, Page, Words
 from luce.page.words import shortened
 from luce.reports.findings import Findings
-from luce.reports.wording import percent
+from luce.reports.formatting import percent
+from luce.sampling.convergence import ENOUGH_ESS, LARGEST_RHAT, LEAST_ACCEPTANCE
 
-# As in the warning that `Posterior.sample` gives.
-ENOUGH_ESS, LARGEST_RHAT, LEAST_ACCEPTANCE = 400.0, 1.05, 0.005
-# Vehtari, Gelman, Simpson, Carpenter and Bürkner (2021) want this of R-hat.
+# R-hat that Vehtari, Gelman, Simpson, Carpenter and Bürkner (2021) ask for.
 GOOD_RHAT = 1.01
-# An effective sample of 400 has an error of a twentieth of the standard deviation.
+# As a share of the standard deviation: 400 effective draws give a twentieth.
 GOOD_MCSE, LARGEST_MCSE = 0.05, 0.1
 
 _WORSE = ("good", "mixed", "bad")
@@ -34,7 +30,7 @@ _HEADLINES = {
 
 @dataclass(frozen=True)
 class Check:
-    """One thing that was looked at; `kind` is that of its badge."""
+    """One check: its name, the worst value found, the bound, and the kind of its badge."""
 
     what: str
     found: Words
@@ -56,14 +52,13 @@ class Trust:
 
 
 def judge(found: Findings) -> Trust:
-    """Look at R-hat, effective sample size, Monte Carlo error and acceptance."""
-    moved = _Moved(found)
+    """Check R-hat, effective sample size, Monte Carlo error and acceptance."""
     checks = [_kind_of_draws(found)]
-    if len(moved.names) == 0:
+    if not len(found.judged):
         checks.append(Check("Variation", "no category varies", "any", "neutral"))
     else:
-        checks += [_rhat(found, moved), _ess(found, moved), _mcse(found, moved)]
-    if "accepted" in found.run["sample_stats"].data_vars:
+        checks += [_rhat(found), _ess(found), _mcse(found)]
+    if "accepted" in found.run.children.get("sample_stats", {}):
         checks.append(_acceptance(found))
     if found.run.attrs.get("interrupted"):
         words = f"Ctrl-C ended the run after {plural(found.draws, 'draw')} of each chain"
@@ -73,7 +68,7 @@ def judge(found: Findings) -> Trust:
 
 
 def write_trust(page: Page, found: Findings, trust: Trust) -> None:
-    """Add the verdict, why, and the checks."""
+    """Add the verdict, its reason, and the checks."""
     page.text(Badge(trust.headline, trust.kind), " ", _why(found, trust))
     page.table(
         ["What", "Worst found", "Wanted", "Reached"],
@@ -106,35 +101,6 @@ def _why(found: Findings, trust: Trust) -> str:
     )
 
 
-class _Moved:
-    """What varies, which is all that can be judged: categories, and the concentration if drawn."""
-
-    def __init__(self, found: Findings) -> None:
-        table, stored = found.table, found.run["posterior"]
-        p = read_draws(found.run)
-        ranges = np.ptp(p.to_numpy(), axis=(0, 1))
-        spread = dict(zip(p["category"].to_numpy().tolist(), ranges, strict=True))
-        moved = np.array([spread[label] > 0 for label in table.categories])
-        self.chains, self.draws = found.chains, found.draws
-        self.names = [name for name, yes in zip(found.names, moved, strict=True) if yes]
-        self.rhat: FloatArray = table["rhat"][moved]
-        self.ess: FloatArray = table["ess"][moved]
-        self.mcse: FloatArray = table["mcse"][moved] / table["sd"][moved]
-        if "concentration" in stored.data_vars:
-            drawn = stored["concentration"].to_numpy()[:, :, None]
-            self.names.append("the concentration")
-            self.rhat = np.append(self.rhat, rhat(drawn))
-            self.ess = np.append(self.ess, ess(drawn))
-            self.mcse = np.append(self.mcse, mcse(drawn) / drawn.std())
-
-    def worst(self, values: FloatArray, most: bool) -> tuple[float, str]:
-        """The worst number and whose it is; nan where any is missing."""
-        if np.isnan(values).any():
-            return float("nan"), ""
-        i = int(values.argmax() if most else values.argmin())
-        return float(values[i]), self.names[i]
-
-
 def _kind_of_draws(found: Findings) -> Check:
     size = f"{plural(found.chains, 'chain')} of {plural(found.draws, 'draw')}"
     if not found.independent:
@@ -143,41 +109,41 @@ def _kind_of_draws(found: Findings) -> Check:
     return Check("Draws", f"{size}, exact and independent", f"at least {ENOUGH_ESS:.0f}", kind)
 
 
-def _rhat(found: Findings, moved: _Moved) -> Check:
+def _rhat(found: Findings) -> Check:
     wanted = f"at most {GOOD_RHAT}; above {LARGEST_RHAT} chains have not met"
-    largest, whose = moved.worst(moved.rhat, True)
+    largest, whose = found.judged.worst(found.judged.r_hat, largest=True)
     if found.independent:
         words = _told(f"{largest:.3f}", whose) if whose else "not computed"
         return Check("R-hat", words, "nothing: the draws are independent", "neutral")
     if np.isnan(largest):
-        words = f"cannot be computed from {plural(moved.chains, 'chain')} of " + plural(
-            moved.draws, "draw"
-        )
-        return Check("R-hat", words, wanted, "mixed" if moved.draws >= 4 else "bad")
+        size = f"{plural(found.chains, 'chain')} of {plural(found.draws, 'draw')}"
+        words = f"cannot be computed from {size}"
+        return Check("R-hat", words, wanted, "mixed" if found.draws >= 4 else "bad")
     kind = "good" if largest <= GOOD_RHAT else "mixed" if largest <= LARGEST_RHAT else "bad"
     return Check("R-hat", _told(f"{largest:.3f}", whose), wanted, kind)
 
 
-def _ess(found: Findings, moved: _Moved) -> Check:
+def _ess(found: Findings) -> Check:
     wanted = f"at least {ENOUGH_ESS:.0f}"
-    smallest, whose = moved.worst(moved.ess, False)
+    smallest, whose = found.judged.worst(found.judged.ess, largest=False)
     poor = "mixed" if found.independent else "bad"
     if np.isnan(smallest):
-        words = f"cannot be computed from {plural(moved.draws, 'draw')} a chain"
+        words = f"cannot be computed from {plural(found.draws, 'draw')} a chain"
         return Check("Effective sample size", words, wanted, poor)
     kind = "good" if smallest >= ENOUGH_ESS else poor
-    if found.independent and moved.chains * moved.draws >= ENOUGH_ESS:
+    if found.independent and found.chains * found.draws >= ENOUGH_ESS:
         kind = "good"  # an estimate a little below is chance
     return Check("Effective sample size", _told(f"{smallest:,.0f}", whose), wanted, kind)
 
 
-def _mcse(found: Findings, moved: _Moved) -> Check:
+def _mcse(found: Findings) -> Check:
     what = "Monte Carlo error of the mean"
     wanted = f"at most {percent(GOOD_MCSE)} of the standard deviation"
-    share, whose = moved.worst(moved.mcse, True)
+    x = found.judged
+    share, whose = x.worst(x.relative_mcse, largest=True)
     poor = "mixed" if found.independent else "bad"
     if np.isnan(share):
-        words = f"cannot be computed from {plural(moved.draws, 'draw')} a chain"
+        words = f"cannot be computed from {plural(found.draws, 'draw')} a chain"
         return Check(what, words, wanted, poor)
     kind = "good" if share <= GOOD_MCSE else "mixed" if share <= LARGEST_MCSE else poor
     return Check(what, _told(f"{100 * share:.2g} %", whose), wanted, kind)

@@ -44,7 +44,7 @@ class Running:
         Where logarithms are kept some probabilities are tiny, and a parabola through their markers
         would be far off.
         """
-        from luce.kernels.running import add_moments, add_quantiles
+        from luce.kernels.running_moments import add_moments, add_quantiles
 
         add_moments(block, self.seen, self.mean, self.spread)
         if len(self.heights):

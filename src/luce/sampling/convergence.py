@@ -25,12 +25,12 @@ _CHECKED_ENTRIES = 100
 
 # Vehtari, Gelman, Simpson, Carpenter and Bürkner (2021) ask for an effective sample size of 400.
 # R-hat of four chains that agree stays below 1.05 at that size; more means they have not met.
-_ENOUGH_ESS = 400.0
-_LARGEST_RHAT = 1.05
+ENOUGH_ESS = 400.0
+LARGEST_RHAT = 1.05
 
 # Smallest share of accepted proposals.  A chain below it stands still for hundreds of draws, which
 # exact splits around its core, since they keep moving, would hide from the two figures above.
-_LEAST_ACCEPTANCE = 0.005
+LEAST_ACCEPTANCE = 0.005
 
 
 class DrawsToCheck(Protocol):
@@ -66,7 +66,7 @@ def judge(plan: Plan, sink: DrawsToCheck) -> Verdict:
     if plan.independent:
         return Verdict()
     accepted = _least_acceptance(plan, sink)
-    if accepted < _LEAST_ACCEPTANCE:
+    if accepted < LEAST_ACCEPTANCE:
         return Verdict(
             f"do not trust these draws: a chain accepted {accepted:.2%} of its proposals, so it "
             "hardly moved. Use another method, or another proposal_concentration."
@@ -91,12 +91,12 @@ def judge_columns(few: FloatArray, draws: int, every: int = 1) -> Verdict:
         problem = f"{draws} draws a chain are too few to judge"
     else:
         rhat, ess = worst_rhat_and_ess(few)
-        if rhat <= _LARGEST_RHAT and ess >= _ENOUGH_ESS:
+        if rhat <= LARGEST_RHAT and ess >= ENOUGH_ESS:
             return Verdict(None, rhat, ess)
         thinned = f" among every {every}th draw" if every > 1 else ""
         problem = (
-            f"the largest R-hat is {rhat:.3f} (at most {_LARGEST_RHAT} is wanted) and the smallest "
-            f"effective sample size {ess:.0f}{thinned} (at least {_ENOUGH_ESS:.0f})"
+            f"the largest R-hat is {rhat:.3f} (at most {LARGEST_RHAT} is wanted) and the smallest "
+            f"effective sample size {ess:.0f}{thinned} (at least {ENOUGH_ESS:.0f})"
         )
     message = f"do not trust these draws yet: {problem}. Take more draws, or another method."
     return Verdict(message, rhat, ess)

@@ -18,7 +18,8 @@ import numpy as np
 from luce._types import FloatArray
 
 if TYPE_CHECKING:
-    from luce.kernels.problem import Envelope, Problem
+    from luce.kernels.problem import Problem
+    from luce.kernels.rejection import Envelope
 
 # With more atoms a sweep of waiting times is as good as independent and cheaper.
 MOST_ATOMS = 32
@@ -94,7 +95,8 @@ def fit_envelope(problem: Problem) -> tuple[Envelope, float] | None:
 
 def _envelope(c: FloatArray, m: FloatArray, d: FloatArray, bound: float) -> Envelope:
     from luce.kernels.log_powers import make_powers
-    from luce.kernels.problem import Envelope, gamma_spreads
+    from luce.kernels.problem import gamma_spreads
+    from luce.kernels.rejection import Envelope
 
     powers = make_powers(d), make_powers(-m), float(d.sum() - m.sum())
     return Envelope(c - d, gamma_spreads(c - d), float(bound), *powers)

@@ -15,7 +15,8 @@ from luce.counts.family import SetFamily
 from luce.errors import ConvergenceWarning, warn_user
 
 if TYPE_CHECKING:
-    from luce.kernels.problem import Curvature, Problem
+    from luce.kernels.hamiltonian import Curvature
+    from luce.kernels.problem import Problem
 
 # Rows of the largest dense matrix that is factored: it takes seconds.
 MOST_DENSE = 2000
@@ -149,8 +150,8 @@ def fit_curvature(problem: Problem) -> tuple[Curvature, float]:
     from scipy.linalg import cholesky, eigvalsh, solve_triangular
 
     from luce.kernels.curvature import precision
+    from luce.kernels.hamiltonian import Curvature
     from luce.kernels.log_powers import make_powers
-    from luce.kernels.problem import Curvature
 
     theta = log_mode(problem)
     n = len(theta)

@@ -22,7 +22,9 @@ from luce.sampling.settings import Settings
 if TYPE_CHECKING:
     from luce.kernels import Kernel
     from luce.kernels.dirichlet_tree import SplitPlan
-    from luce.kernels.problem import Curvature, Envelope, Problem
+    from luce.kernels.hamiltonian import Curvature
+    from luce.kernels.problem import Problem
+    from luce.kernels.rejection import Envelope
 
 # Smallest shape of the prior that starts are drawn from, unless the problem is kept in logarithms:
 # a smaller one might underflow to a start that no chain can leave.

@@ -12,9 +12,9 @@ from threading import current_thread, main_thread
 from types import TracebackType
 from typing import Any
 
-_PATIENCE = 2.0  # seconds before a bar appears
+PATIENCE = 2.0  # seconds before a bar appears
 
-_announced = False
+announced = False  # was compilation announced in this process?
 
 
 class ProgressBar:
@@ -40,7 +40,7 @@ class ProgressBar:
 
     def update(self, done: int, description: str = "sampling") -> None:
         """Show that `done` of the total has been done."""
-        if not self._wanted or time.monotonic() - self._began < _PATIENCE:
+        if not self._wanted or time.monotonic() - self._began < PATIENCE:
             return
         if self._bar is None:
             from rich.console import Console
@@ -56,6 +56,11 @@ class ProgressBar:
             self._bar.start()
             self._bar.add_task(description, total=self._total)
         self._bar.update(0, completed=done, description=description)
+
+    @property
+    def completed(self) -> float:
+        """Steps or units that the bar shows as done; nan where no bar is shown."""
+        return float("nan") if self._bar is None else float(self._bar.tasks[0].completed)
 
     def __exit__(
         self,
@@ -74,10 +79,10 @@ def announce_compilation(kernel: Any = None) -> None:
 
     Looked for is the cache of `kernel`, a compiled function; the exact sampler's unless given.
     """
-    global _announced
-    if _announced:
+    global announced
+    if announced:
         return
-    _announced = True
+    announced = True
     if kernel is None:
         from luce.kernels.dirichlet_tree import draw_splits
 

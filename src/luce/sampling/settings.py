@@ -12,8 +12,7 @@ from numpy.typing import ArrayLike
 
 from luce._types import FloatArray, IntArray, Labels, SeedLike
 from luce.counts.counts import ConditionalCounts
-from luce.counts.labels import Categories
-from luce.counts.labels import read_probabilities
+from luce.counts.labels import Categories, read_probabilities
 from luce.errors import DataError, MethodError
 
 METHODS = (

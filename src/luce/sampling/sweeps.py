@@ -15,7 +15,7 @@ from luce.sampling.chains import Rows, Sink, Snapshot
 from luce.sampling.methods import Method, Part
 
 if TYPE_CHECKING:
-    from luce.kernels.grouped import SplitSpace
+    from luce.kernels.grouped_outcomes import SplitSpace
     from luce.model.shapes import ModuleShapes
 
 
@@ -194,7 +194,7 @@ def new_sweep_chain(
     proposal
         Concentration of proposals, where it is not to be tuned.
     """
-    from luce.kernels.grouped import split_space
+    from luce.kernels.grouped_outcomes import split_space
     from luce.kernels.random import new_bits
 
     parts = sweeping.method.parts

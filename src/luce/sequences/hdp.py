@@ -13,7 +13,7 @@ from luce._types import FloatArray, Label, Labels, SeedLike
 from luce.counts.labels import Categories
 from luce.errors import DataError
 from luce.model.priors import Gamma
-from luce.reading.forbidden import forbidden_moves
+from luce.reading.transitions import forbidden_moves
 from luce.sampling.settings import check_whole
 from luce.sequences.hdp_problem import (
     Problem,

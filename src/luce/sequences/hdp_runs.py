@@ -15,7 +15,7 @@ from luce.errors import DataError
 from luce.model.contents import Group, require_run
 from luce.model.parameters import Parameter
 from luce.model.priors import Gamma
-from luce.reading.given import is_frame
+from luce.reading.frames import is_frame
 from luce.reading.transitions import as_sequences, read_transitions
 from luce.sampling.chains import Output, Sink, Snapshot
 from luce.sampling.plan import Plan, settings_from_json, settings_to_json

@@ -1,4 +1,4 @@
-"""Go on with a run that was broken off, whatever kind of run it is."""
+"""Resume an interrupted run of any kind: of a posterior, of shards, of transitions."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 def resume(
     path: str | os.PathLike[str], *, threads: int | None = None, progress: bool = True
 ) -> DataTree:
-    """Draw what is missing of a run that was begun with ``to=...``.
+    """Draw the missing draws of a run that was begun with ``to=...``.
 
     The draws are, bit for bit, those that the run would have had uninterrupted, for any number of
-    threads.  Blocks that are damaged are made again.
+    threads.  Damaged blocks are drawn again.
 
     Parameters
     ----------
@@ -33,7 +33,7 @@ def resume(
     Returns
     -------
     DataTree
-        The whole run, its draws read from the disk where they are asked for.
+        The whole run; draws are read from the disk when they are used.
     """
     folder = Path(path)
     if is_finished(folder):
@@ -46,7 +46,7 @@ def resume(
 
 
 def _rebuild(run: DataTree, given: dict[str, Any], more: dict[str, Any]) -> Plan:
-    """Make the plan of a run again, by its kind."""
+    """Rebuild the plan of a run from its stored form."""
     kind = given["kind"]
     if kind == "posterior":
         from luce.model.contents import model_of

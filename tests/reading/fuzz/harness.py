@@ -1,7 +1,7 @@
 """A coverage-guided fuzzer of one reader: `python harness.py TARGET CORPUS [libFuzzer's options]`.
 
-Only a LuceError may come out.  Anything else, a hang or too much memory ends the process with the
-input that did it; libFuzzer's options set the limits.
+A reader may raise only a LuceError.  Any other exception, a hang or too much memory ends the
+process with the input that caused it; libFuzzer's options set the limits.
 """
 
 import json
@@ -10,29 +10,40 @@ import sys
 import tempfile
 import warnings
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import nullcontext, suppress
+from importlib import import_module
 from pathlib import Path
+from pkgutil import iter_modules
 from typing import Any
 
 import atheris
 
 GUIDED = os.environ.get("LUCE_FUZZ_BLIND") != "1"
-if GUIDED:
-    # Numba compiles kernels from their bytecode, so they must be left as they are.
-    kernels = Path(__file__).parents[3].glob("src/luce/kernels/*.py")
-    left_alone = ["luce.kernels", *(f"luce.kernels.{file.stem}" for file in kernels)]
-    with atheris.instrument_imports(include=["luce", "planted"], exclude=left_alone):
-        import planted
+KERNELS = Path(__file__).parents[3] / "src" / "luce" / "kernels"
 
-        import luce
-        from luce.reading.files import understand
-        from luce.runs import journal, seal, typed_json
-else:
+
+def uninstrumented() -> list[str]:
+    """Name the modules of kernels, which numba compiles from their unchanged bytecode."""
+    parts = [
+        file.relative_to(KERNELS.parent).with_suffix("").parts for file in KERNELS.rglob("*.py")
+    ]
+    return [".".join(["luce", *part]).removesuffix(".__init__") for part in parts]
+
+
+with (
+    atheris.instrument_imports(include=["luce", "planted"], exclude=uninstrumented())
+    if GUIDED
+    else nullcontext()
+):
     import planted
 
     import luce
     from luce.reading.files import understand
     from luce.runs import journal, seal, typed_json
+
+    # Readers and formats are loaded when first needed, which would be too late to follow them.
+    for module in iter_modules(luce.reading.__path__, "luce.reading."):
+        import_module(module.name)
 
 FOLDER = Path(tempfile.mkdtemp(dir="/dev/shm" if Path("/dev/shm").is_dir() else None))
 

@@ -1,1 +1,1 @@
-"""Graph algorithms on families of sets."""
+"""Graph algorithms on families of sets: atoms, overlap classes, modules, and transport."""

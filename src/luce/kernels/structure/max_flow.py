@@ -1,15 +1,50 @@
-"""Can every demand be met from the supplies it is linked to?  Dinic's method for transport.
+"""Dinic's maximum-flow method for transport: whether supplies can meet all demands linked to them.
 
-Links join supply nodes and demand nodes; the flow on each is as large as the two ends allow.  In
-every phase a breadth-first search from the unmet demands finds how many times flow must be
-rerouted, and a depth-first search fills all shortest routes.  At most as many phases as nodes,
-for real capacities as for whole ones.
+Links join supply nodes and demand nodes; the flow on each is limited by its two ends only.  In each
+phase a breadth-first search from the unmet demands finds the shortest reroutings of flow, and a
+depth-first search fills all of them.  There are at most as many phases as nodes, for real
+capacities as for whole ones.
 """
+
+from typing import NamedTuple
 
 import numpy as np
 
 from luce._types import BoolArray, FloatArray, IntArray
 from luce.kernels.jit import compiled, internal
+
+
+class _Network(NamedTuple):
+    """Links, flow, and scratch of the searches.
+
+    Attributes
+    ----------
+    left, unmet
+        Supply not yet used, and demand not yet met.
+    flow, link_from, link_to
+        Flow, demand and supply of each link.
+    link_start, back_start, back_link
+        The links of demand j are ``link_start[j]:link_start[j + 1]``, those of supply i
+        ``back_link[back_start[i]:back_start[i + 1]]``.
+    level, reach
+        Distance of demands and supplies from the unmet demands, -1 if not reached.
+    queue, path
+        Scratch.  `path` alternates between a link whose flow grows and the link, at the same
+        supply, whose flow shrinks in its favour.
+    """
+
+    left: FloatArray
+    unmet: FloatArray
+    flow: FloatArray
+    link_from: IntArray
+    link_to: IntArray
+    link_start: IntArray
+    back_start: IntArray
+    back_link: IntArray
+    level: IntArray
+    reach: IntArray
+    queue: IntArray
+    path: IntArray
 
 
 @compiled
@@ -20,76 +55,63 @@ def unmet_demands(
     link_to: IntArray,
     dust: float,
 ) -> BoolArray:
-    """Which demands belong to a group that asks for more than all its supplies have?
+    """Mark the demands in a group that exceeds all supplies linked to it.
 
     Demand j is linked to the supplies ``link_to[link_start[j]:link_start[j + 1]]``.  All False
-    means that everything can be met.  Amounts up to `dust` are rounding.
+    means that every demand can be met.  Amounts up to `dust` are treated as rounding error.
     """
-    n_supply, n_demand = len(supply), len(demand)
-    back_start, back_link, link_from = _turn_around(n_supply, link_start, link_to)
-    flow = np.zeros(len(link_to))
-    left, unmet = supply.copy(), demand.copy()
-    level, reach = np.empty(n_demand, np.int64), np.empty(n_supply, np.int64)
-    queue = np.empty(n_demand, np.int64)
-    path = np.empty(2 * n_demand + 2, np.int64)
-    while True:
-        reached = _levels(
-            left, unmet, flow, link_start, link_to, back_start, back_link, link_from,
-            level, reach, queue, dust,
-        )  # fmt: skip
-        if not reached:
-            return level >= 0
-        next_link, next_back = link_start[:-1].copy(), back_start[:-1].copy()
-        for j in range(n_demand):
+    network = _new_network(supply, demand, link_start, link_to)
+    unmet, level = network.unmet, network.level
+    while _find_levels(network, dust):
+        next_link, next_back = link_start[:-1].copy(), network.back_start[:-1].copy()
+        for j in range(len(demand)):
             while unmet[j] > dust and level[j] == 0:
-                moved = _push(
-                    j, left, unmet, flow, link_start, link_to, back_start, back_link, link_from,
-                    level, reach, next_link, next_back, path, dust,
-                )  # fmt: skip
-                if moved == 0.0:
+                if _push(network, j, next_link, next_back, dust) == 0.0:
                     break
+    return level >= 0
 
 
 @internal
-def _turn_around(
-    n_supply: int, link_start: IntArray, link_to: IntArray
-) -> tuple[IntArray, IntArray, IntArray]:
-    """Links by supply: where each supply's begin, their numbers, and the demand of each link."""
+def _new_network(
+    supply: FloatArray, demand: FloatArray, link_start: IntArray, link_to: IntArray
+) -> _Network:
+    """Index the links by supply, and allocate a network without flow."""
+    n_supply, n_demand, n_links = len(supply), len(demand), len(link_to)
     back_start = np.zeros(n_supply + 1, np.int64)
     for i in link_to:
         back_start[i + 1] += 1
     for i in range(n_supply):
         back_start[i + 1] += back_start[i]
     fill = back_start[:-1].copy()
-    back_link = np.empty(len(link_to), np.int64)
-    link_from = np.empty(len(link_to), np.int64)
-    for j in range(len(link_start) - 1):
+    back_link, link_from = np.empty(n_links, np.int64), np.empty(n_links, np.int64)
+    for j in range(n_demand):
         for e in range(link_start[j], link_start[j + 1]):
             link_from[e] = j
             back_link[fill[link_to[e]]] = e
             fill[link_to[e]] += 1
-    return back_start, back_link, link_from
+    return _Network(
+        left=supply.copy(),
+        unmet=demand.copy(),
+        flow=np.zeros(n_links),
+        link_from=link_from,
+        link_to=link_to,
+        link_start=link_start,
+        back_start=back_start,
+        back_link=back_link,
+        level=np.empty(n_demand, np.int64),
+        reach=np.empty(n_supply, np.int64),
+        queue=np.empty(n_demand, np.int64),
+        path=np.empty(2 * n_demand + 2, np.int64),
+    )
 
 
 @internal
-def _levels(
-    left: FloatArray,
-    unmet: FloatArray,
-    flow: FloatArray,
-    link_start: IntArray,
-    link_to: IntArray,
-    back_start: IntArray,
-    back_link: IntArray,
-    link_from: IntArray,
-    level: IntArray,
-    reach: IntArray,
-    queue: IntArray,
-    dust: float,
-) -> bool:
-    """Distance of demands and supplies from the unmet demands, -1 if not reached.
-
-    Returns whether any supply is left among those reached.
-    """
+def _find_levels(network: _Network, dust: float) -> bool:
+    """Compute distances from the unmet demands; returns whether a reached supply has any left."""
+    left, unmet, flow, queue = network.left, network.unmet, network.flow, network.queue
+    link_start, link_to, link_from = network.link_start, network.link_to, network.link_from
+    back_start, back_link = network.back_start, network.back_link
+    level, reach = network.level, network.reach
     level[:] = -1
     reach[:] = -1
     head = tail = 0
@@ -120,34 +142,24 @@ def _levels(
 
 @internal
 def _push(
-    j: int,
-    left: FloatArray,
-    unmet: FloatArray,
-    flow: FloatArray,
-    link_start: IntArray,
-    link_to: IntArray,
-    back_start: IntArray,
-    back_link: IntArray,
-    link_from: IntArray,
-    level: IntArray,
-    reach: IntArray,
-    next_link: IntArray,
-    next_back: IntArray,
-    path: IntArray,
-    dust: float,
+    network: _Network, j: int, next_link: IntArray, next_back: IntArray, dust: float
 ) -> float:
-    """Send flow along one shortest route to demand j; 0 if there is none left.
+    """Send flow along one shortest route to demand j; returns its amount, 0 if no route is left.
 
-    `path` alternates between a link taken and the link, at the same supply, given up for it.
+    `next_link` and `next_back` hold the first link of each demand and supply not yet ruled out.
     """
-    depth = 0  # links on the path; even: at a demand, odd: at a supply
+    left, unmet, flow, path = network.left, network.unmet, network.flow, network.path
+    link_start, link_to, link_from = network.link_start, network.link_to, network.link_from
+    back_start, back_link = network.back_start, network.back_link
+    level, reach = network.level, network.reach
+    depth = 0  # number of links on the path; even at a demand, odd at a supply
     at = j
     while True:
         if depth % 2 == 0:
             if next_link[at] == link_start[at + 1]:
                 if depth == 0:
                     return 0.0
-                depth -= 1  # dead end: do not come back to this demand
+                depth -= 1  # a dead end: rule this demand out
                 next_back[link_to[path[depth - 1]]] += 1
                 at = link_to[path[depth - 1]]
                 continue

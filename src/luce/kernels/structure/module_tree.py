@@ -1,8 +1,8 @@
-"""The module tree: refine once more, class by class, and note what each class cuts out.
+"""The module tree: refine by one overlap class after another, and record the cells of each.
 
-Classes are used in order of their largest set.  When class K comes, its union U lies in one
-cell, because every set used before misses U or holds it.  Its sets cut that cell into the cells
-of K and a rest that no set of K reaches.  Each cell of K then is a module of its own.
+Classes come in the order of their largest sets.  The union U of a class K lies in one cell when its
+turn comes, because every earlier set contains U or is disjoint from it.  The sets of K cut that cell
+into the cells of K and a rest that no set of K reaches.  Each cell of K becomes a module.
 """
 
 from typing import NamedTuple
@@ -15,17 +15,16 @@ from luce.kernels.structure.partition import CELL, TOUCHED, new_cells, split, to
 
 
 class ModuleTree(NamedTuple):
-    """Modules of a family; module 0 holds everything, a parent precedes its children.
+    """The modules of a family; module 0 holds all categories, a parent precedes its children.
 
-    `parent` of a module is the module whose mass it shares; `core` is -1 where that split is
-    a Dirichlet, else the number of the core over whose cells it is made.  `set` is the set a
-    module equals (single-set classes), else -1.  `holder` is the smallest module that holds
-    each category.
+    `parent` is the module whose mass a module shares; `core` is -1 if that split is a Dirichlet,
+    else the number of the core whose cell the module is.  `set` is the set that a module equals
+    (for classes of one set), else -1.  `holder` is the smallest module that holds each category.
 
-    Core q has the cells (modules) ``cells[cell_start[q]:cell_start[q + 1]]``, its union is
-    module ``union[q]``, and its sets are nests over its own cells, numbered from 0:
-    nests ``nest_start[core_nest[q]:core_nest[q + 1] + 1]`` and so on, with `set_index`
-    naming the original set.
+    Core q has the cells (modules) ``cells[cell_start[q]:cell_start[q + 1]]``.  Its union is module
+    ``union[q]``.  Its sets are nests over its own cells, numbered from 0:
+    nests ``nest_start[core_nest[q]:core_nest[q + 1] + 1]`` and so on; `set_index` is the number of
+    the original set.
     """
 
     parent: IntArray
@@ -54,21 +53,31 @@ def build_module_tree(
     in_nest_order: IntArray,
     class_start: IntArray,
 ) -> ModuleTree:
-    """Build the tree.
+    """Build the module tree.
 
-    `class_of` names the class of each set.  `by_class` lists the sets class by class, class c at
-    ``class_start[c]:class_start[c + 1]``, classes by their largest set and within a class by rank;
-    `in_nest_order` the same, but within a class by number.
+    Parameters
+    ----------
+    n, members, sets
+        Number of categories, members of all nests, and SET_RECORDs.
+    class_of
+        Overlap class of each set.
+    by_class
+        The sets class by class: class c at ``class_start[c]:class_start[c + 1]``, classes in order
+        of their largest sets, sets within a class in order of rank.
+    in_nest_order
+        The same, but sets within a class in order of their numbers.
+    class_start
+        First position of each class in both lists.
     """
     n_classes = len(class_start) - 1
     cells = new_cells(n)
-    # Classes cut out at most n - 1 + n_classes cells; add a union for each, and the root.
+    # At most n - 1 + n_classes cells, one union per class, and the root.
     most = n + 2 * n_classes
     parent = np.full(most, -1, np.int64)
     core = np.full(most, -1, np.int64)
     own_set = np.full(most, -1, np.int64)
     module_of_cell = np.zeros(n, np.int64)
-    n_modules = n_used = 1  # modules and cells so far
+    n_modules = n_used = 1  # numbers of modules and cells so far
 
     n_cores = 0
     union = np.empty(n_classes, np.int64)
@@ -85,8 +94,8 @@ def build_module_tree(
         np.empty(n_sets, np.int64),
         np.zeros(3, np.int64),
     )
-    number = np.full(n, -1, np.int64)  # of each cell within the core at hand
-    stamp = np.zeros(n, np.int64)  # the last nest, counted from 1, that lists a cell
+    number = np.full(n, -1, np.int64)  # of each cell within the current core
+    stamp = np.zeros(n, np.int64)  # number, from 1, of the last nest that lists a cell
     region = np.empty(n, np.int64)
 
     for c in range(n_classes):
@@ -166,15 +175,15 @@ def _cut(
 ) -> tuple[int, int]:
     """Refine by the sets of one class; new cells are numbered from `n_used` on.
 
-    `region` lists the cells that the class's cell was cut into.  Returns their number and the
-    one that no set of the class reaches, -1 if there is none.
+    `region` receives the cells into which the class's cell was cut.  Returns their number, and the
+    cell that no set of the class reaches, -1 if there is none.
     """
     rest = region[0]
     n_region = 1
     for t in mine:
         inside, larger = sets[t].touch_inside != 0, sets[t].larger
-        # A set that follows a larger one of its own class and nest reaches nothing new.  Else
-        # the larger set, if any, holds the whole region: what is not touched is reached.
+        # A set inside a larger one of its own class and nest reaches nothing new.  Otherwise the
+        # larger set, if any, holds the whole region, so that untouched cells are reached.
         within_own = larger >= 0 and class_of[larger] == class_of[t]
         rest_now = rest if inside or within_own else -1
         for i in range(touch(cells, members, sets[t].touch_begin, sets[t].touch_end, inside)):
@@ -185,7 +194,7 @@ def _cut(
                 region[n_region] = new
                 n_region += 1
             if s == rest and not within_own:
-                # Inside: what was not touched is still not reached.  Outside: what was touched.
+                # If inside, the untouched part stays unreached; if outside, the touched part does.
                 reached_all = inside and not is_cut
                 rest_now = -1 if reached_all else new if is_cut and not inside else s
         rest = rest_now
@@ -193,7 +202,7 @@ def _cut(
 
 
 class _Reduced(NamedTuple):
-    """Nests over the cells of cores, filled core by core; `filled`: members, nests, sets."""
+    """Nests over the cells of cores; `filled` has the numbers of members, nests and sets so far."""
 
     members: IntArray
     nest_start: IntArray
@@ -216,8 +225,8 @@ def _reduce(
 ) -> None:
     """Write the sets of one core as nests over the core's cells.
 
-    The sets that one class has in one nest follow each other there; what they have below
-    them lies in one cell, so one category stands for it.
+    The sets of one class in one nest are consecutive there.  The smaller sets below them lie in one
+    cell, so that one category represents these.
     """
     out_members, set_end, set_index = out.members, out.set_end, out.set_index
     nest_start, set_start = out.nest_start, out.set_start
@@ -234,7 +243,7 @@ def _reduce(
                 n_members += 1
         for p in range(sets[t].begin, sets[t].end):
             s = cells[CELL, members[p]]
-            if number[s] >= 0 and stamp[s] != n_nests:  # in the core, and not listed yet
+            if number[s] >= 0 and stamp[s] != n_nests:  # in the core and not yet listed
                 stamp[s] = n_nests
                 out_members[n_members] = number[s]
                 n_members += 1

@@ -1,12 +1,12 @@
-"""Overlap classes of a nest family, in near-linear time in what is stored.
+"""Overlap classes of a family of nests, in near-linear time in the stored members.
 
-Two sets overlap if they meet and neither holds the other.  Rank the sets by decreasing size.
-With the trie of `partition`, the first set that splits X has the rank of the node v(X) where
-the categories of X part; if it precedes X it overlaps X, and then X is in one class with every
-set of rank between r(v(X)) and r(X) that meets X (docs/structure.md proves this and the rest).
-So from every category of X one climbs the trie from rank r(X) up to v(X) and joins what stands
-there: on the edge into node c, the sets that hold all of c's categories and come between the
-splits of c's parent and c.
+Two sets overlap if they intersect and neither contains the other.  Sets are ranked by decreasing
+size.  With the trie of `partition`, the first set that splits X has the rank of the node v(X) where
+the categories of X part.  If that set precedes X, it overlaps X, and X is in one class with every
+set of rank between r(v(X)) and r(X) that intersects X (docs/structure.md has the proofs).
+The search climbs the trie from each category of X, from rank r(X) up to v(X), and joins the sets
+that stand on its way: on the edge into node c stand the sets that hold all categories of c and rank
+between the splits of c's parent and c.
 """
 
 import numpy as np
@@ -16,9 +16,10 @@ from luce.kernels.jit import compiled, internal
 from luce.kernels.structure.partition import ORDER, START
 from luce.kernels.structure.passing_sets import find_passing_sets
 
-# Up to two stations per trie edge: 2c for sets larger than node c, 2c + 1 for c itself.  A
-# `delegate` (-1: none) is a set that stands there, `above` the next station towards the root,
-# `skip` leads past stations known to be in one class, `rank` is that of the split above the edge.
+# One record per station, two stations per edge of the trie: 2c for sets larger than node c, 2c + 1
+# for the set equal to c.  `delegate` is a set that stands there, -1 for none; `above` the next
+# station towards the root; `skip` a station beyond those known to be in one class; `rank` the rank
+# of the split above the edge.
 STATION_RECORD = np.dtype(
     (np.record, [(name, np.int64) for name in ("delegate", "above", "skip", "rank")])
 )
@@ -33,8 +34,8 @@ def first_splits(
     separator: IntArray,
     cell_leaf: IntArray,
 ) -> None:
-    """For each set, find the node where its categories part, its rank, and one category of it."""
-    # Leaves from left to right, and the node that parts each from the one before.
+    """Find for each set the node where its categories part, that node's rank, and one category."""
+    # Leaves from left to right, and the node that separates each from the one before.
     n, n_leaves = cells.shape[1], len(cell_leaf)
     atom = np.empty(n, np.int64)
     leaf, parting = np.empty(n_leaves, np.int64), np.empty(n_leaves, np.int64)
@@ -72,7 +73,7 @@ def first_splits(
 
 @internal
 def _range_minimum_table(trie: RecordArray, parting: IntArray) -> IntArray:
-    """Sparse table: entry [j, i] is the node of least rank among ``parting[i:i + 2**j]``."""
+    """Build the sparse table whose entry [j, i] is the node of least rank in parting[i:i + 2**j]."""
     n = len(parting)
     levels = 1
     while (1 << levels) < n:
@@ -90,7 +91,7 @@ def _range_minimum_table(trie: RecordArray, parting: IntArray) -> IntArray:
 
 @internal
 def _parting_node(trie: RecordArray, table: IntArray, lo: int, hi: int) -> int:
-    """Return the node of least rank that parts leaves lo..hi."""
+    """Find the node of least rank that parts leaves lo..hi."""
     j = 0
     while (2 << j) <= hi - lo:
         j += 1
@@ -102,7 +103,7 @@ def _parting_node(trie: RecordArray, table: IntArray, lo: int, hi: int) -> int:
 def overlap_classes(
     members: IntArray, sets: RecordArray, cells: IntArray, trie: RecordArray, home: IntArray
 ) -> IntArray:
-    """Class of each set, named by one of its sets."""
+    """Compute the overlap class of each set; a class is named by one of its sets."""
     n_sets = len(sets)
     root = np.arange(n_sets)
     for t in range(n_sets):
@@ -129,7 +130,7 @@ def overlap_classes(
 
 @internal
 def _find(root: IntArray, i: int) -> int:
-    """Representative of i, halving the path to it."""
+    """Find the representative of i, halving the path to it."""
     while root[i] != i:
         root[i] = root[root[i]]
         i = root[i]
@@ -138,7 +139,7 @@ def _find(root: IntArray, i: int) -> int:
 
 @internal
 def _join(root: IntArray, i: int, j: int) -> None:
-    """Put i and j in one class."""
+    """Merge the classes of i and j."""
     a, b = _find(root, i), _find(root, j)
     if a != b:
         root[max(a, b)] = min(a, b)
@@ -146,9 +147,9 @@ def _join(root: IntArray, i: int, j: int) -> None:
 
 @internal
 def _join_large(sets: RecordArray, root: IntArray) -> None:
-    """Sets of more than half the categories all meet: ranks alone tell who is joined."""
+    """Join complements by rank alone: all hold more than half the categories, so all intersect."""
     n_sets = len(sets)
-    covered = np.zeros(n_sets + 1, np.int64)  # by how many intervals is the step r -> r + 1
+    covered = np.zeros(n_sets + 1, np.int64)  # differences of the number of intervals over r..r+1
     for t in range(n_sets):
         if sets[t].complement and sets[t].first < sets[t].rank:
             covered[sets[t].first] += 1
@@ -164,7 +165,7 @@ def _join_large(sets: RecordArray, root: IntArray) -> None:
 def _place_stations(
     members: IntArray, sets: RecordArray, cells: IntArray, trie: RecordArray, home: IntArray
 ) -> tuple[RecordArray, IntArray]:
-    """Find who stands where; also the deepest station on the edge into each node or above."""
+    """Find the delegate of each station, and the lowest station at or above each node."""
     n_nodes = len(trie)
     delegate = np.full(2 * n_nodes, -1, np.int64)
     for t in range(len(sets)):
@@ -199,14 +200,14 @@ def _place_stations(
 
 @internal
 def _stand(delegate: IntArray, c: int, t: int) -> None:
-    """Let set t stand for the edge into node c, unless one does: t will join it in its climb."""
+    """Make set t the delegate of the edge into node c if it has none; else t joins it by climbing."""
     if delegate[2 * c] < 0:
         delegate[2 * c] = t
 
 
 @internal
 def _climb(stations: RecordArray, root: IntArray, t: int, station: int, upto: int) -> None:
-    """Join set t with every station from this one up to the node of rank `upto`."""
+    """Join set t with all stations from this one up to the node of rank `upto`."""
     s = station
     if s < 0 or stations[s].rank < upto:
         return

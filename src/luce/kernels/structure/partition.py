@@ -1,12 +1,12 @@
-"""Partition refinement by the sets of a nest family, at the cost of what is stored.
+"""Partition refinement by the sets of a family of nests, in time linear in the stored members.
 
-Cells are intervals of one permutation of the categories.  Refining by a set splits every
-cell into the part inside (left) and the part outside (right).  After a nest's larger set
-S' has been used, refining by the next smaller one S touches only S' - S, because every cell
-already lies inside or outside S'.  So a whole nest costs its length.
+Cells are intervals of one permutation of the categories.  Refining by a set splits each cell into
+the part inside (left) and the part outside (right).  After the refinement by a larger set S' of a
+nest, refining by the next smaller one S touches only S' - S, because every cell already lies inside
+or outside S'.  A whole nest therefore costs its length.
 
-Used in order of decreasing size, the splits form a binary tree (a *trie*): node v, split by
-the set of rank r(v), has the categories that agree on all sets of smaller rank.
+By sets of decreasing size, the splits form a binary tree (a *trie*): node v, split by the set of
+rank r(v), holds the categories that agree on all sets of smaller rank.
 """
 
 import numpy as np
@@ -14,16 +14,17 @@ import numpy as np
 from luce._types import IntArray, RecordArray
 from luce.kernels.jit import compiled, internal
 
-# Tables of records, one array each: passing an array to a compiled function is cheap, passing a
-# dozen is not, and compiling that takes seconds.
+# Tables are arrays of records: passing one array to a compiled function is cheap, passing a dozen
+# is not and takes seconds to compile.
 
-# A nest family set by set.  Set t adds members[begin:end] to the prefix before it in its nest,
-# which starts at `bottom`; `complement`: it is everything but its prefix.  Its nest holds the sets
-# nest_first..nest_stop-1.  To refine by it one touches members[touch_begin:touch_end], which lie
-# inside it or (`touch_inside` 0) not.  `larger` is the next larger set of its nest, -1 if there is
-# none.  `rank` is its place by decreasing size, and `by_rank` of record r the set of rank r.  Found
-# on the way: `node` where its categories part and `first`, the rank of the set that parts them;
-# `some` category of it; `lower_home`, the node of the smaller set it builds on when it was used.
+# One record per set of a family.  Set t adds members[begin:end] to the prefix before it in its nest,
+# which starts at `bottom`; with `complement` the set is the complement of its prefix.  Its nest
+# holds the sets nest_first..nest_stop-1.  Refining by it touches members[touch_begin:touch_end],
+# which lie inside the set or, if `touch_inside` is 0, outside.  `larger` is the next larger set of
+# its nest, -1 if there is none.  `rank` is its position by decreasing size, and `by_rank` of record
+# r the set of rank r.  Filled in by the algorithms: `node`, the node where its categories part;
+# `first`, the rank of the set that parts them; `some`, one of its categories; `lower_home`, the node
+# of the next smaller set of its nest at the time of its refinement.
 SET_RECORD = np.dtype(
     (
         np.record,
@@ -34,24 +35,23 @@ SET_RECORD = np.dtype(
     )
 )
 
-# The splits as a binary tree; node 0 is the root, a parent precedes its children.  Node v covers
-# the places start..stop-1 and was split by the set of rank `rank` (the number of sets for a leaf);
-# `inside`: it is the part inside its parent's splitter.
+# One record per node of the trie; node 0 is the root, a parent precedes its children.  Node v covers
+# the positions start..stop-1 and was split by the set of rank `rank` (the number of sets for a
+# leaf); `inside` is 1 for the part inside the set that split its parent.
 TRIE_RECORD = np.dtype(
     (np.record, [(name, np.int64) for name in ("parent", "rank", "start", "stop", "inside")])
 )
 
-# An ordered partition is one integer array, so that passing it to a function is cheap: rows
-# for the categories cell by cell, the place and the cell of each category, and, per cell, where
-# it starts and stops, how many of its categories were touched, and the list of touched cells.
+# Rows of an ordered partition, one integer array: the categories cell by cell; position and cell of
+# each category; start, stop and number of touched categories of each cell; list of touched cells.
 ORDER, PLACE, CELL, START, STOP, HITS, TOUCHED = range(7)
 
 
 @internal
 def new_cells(n: int) -> IntArray:
-    """All categories in one cell."""
+    """Make the partition with all categories in one cell."""
     cells = np.zeros((7, n), np.int64)
-    for x in range(n):  # assigning whole rows takes seconds to compile
+    for x in range(n):  # a loop, because assigning whole rows takes seconds to compile
         cells[ORDER, x] = x
         cells[PLACE, x] = x
     cells[STOP, 0] = n
@@ -60,9 +60,9 @@ def new_cells(n: int) -> IntArray:
 
 @internal
 def touch(cells: IntArray, members: IntArray, begin: int, end: int, inside: bool) -> int:
-    """Gather some members at the left (inside) or right end of their cells.
+    """Move members[begin:end] to the left (inside) or right end of their cells.
 
-    Returns how many cells were touched, listed in row TOUCHED.
+    Returns the number of touched cells, which row TOUCHED lists.
     """
     n_touched = 0
     for p in range(begin, end):
@@ -84,7 +84,7 @@ def touch(cells: IntArray, members: IntArray, begin: int, end: int, inside: bool
 
 @internal
 def split(cells: IntArray, s: int, new: int, inside: bool) -> bool:
-    """Make the touched part of cell s the cell `new`; False if that is all of s."""
+    """Split the touched part of cell s off as the cell `new`; False if that is all of s."""
     hits = cells[HITS, s]
     cells[HITS, s] = 0
     if hits == cells[STOP, s] - cells[START, s]:
@@ -106,7 +106,7 @@ def split(cells: IntArray, s: int, new: int, inside: bool) -> bool:
 def trie_by_size(
     n: int, members: IntArray, sets: RecordArray
 ) -> tuple[IntArray, RecordArray, IntArray, IntArray, IntArray]:
-    """Refine by all sets, the largest first; record every split.
+    """Refine by all sets, the largest first, and record each split.
 
     Returns
     -------
@@ -115,9 +115,9 @@ def trie_by_size(
     trie
         The splits.
     home
-        Node of ``members[p]`` right after the set that lists it was used (direct nests).
+        Node of ``members[p]`` just after the refinement by the set that adds it (direct nests).
     separator
-        Node whose split put a border at each place, -1 where there is none.
+        Node whose split put a border at each position, -1 where there is none.
     leaf
         Node of each cell.
     """

@@ -1,10 +1,10 @@
-"""Find sets that pass trie edges without standing on them.
+"""Find sets that pass an edge of the trie without being stored there.
 
-A set that holds all categories of node c without adding any of them itself is not seen by
-walking what is stored, and a large set never is.  On the edge into c all its categories are
-alike, so it is enough to ask one of them for a set of rank between the splits of c's parent and
-of c.  The one asked is taken from the smaller child of c, so that no category is asked more than
-log2(n) times.
+A set passes the edge into node c if it holds all categories of c and its rank is between the splits
+of c's parent and of c.  If it adds none of these categories to its nest, or is a complement, no walk
+over stored members finds it.  All categories of c agree on such sets, so one of them is queried.
+The queried category is taken from the smaller child of c: each category is queried at most log2(n)
+times.
 """
 
 import numpy as np
@@ -18,7 +18,7 @@ from luce.kernels.structure.partition import ORDER
 def find_passing_sets(
     members: IntArray, sets: RecordArray, cells: IntArray, trie: RecordArray, delegate: IntArray
 ) -> None:
-    """Enter a set into ``delegate[2 * c]`` where one larger than node c passes the edge into c."""
+    """Store in ``delegate[2 * c]`` a set larger than node c that passes the edge into c, if any."""
     n_nodes = len(trie)
     smaller_child = np.full(n_nodes, -1, np.int64)
     for c in range(1, n_nodes):
@@ -32,13 +32,13 @@ def find_passing_sets(
         n_large += sets[t].complement
     for c in range(1, n_nodes):
         low, high = trie[trie[c].parent].rank + 1, trie[c].rank
-        # Inside its parent's splitter a node has that splitter, unless it equals it: then
-        # no other set can pass.
+        # A node inside its parent's splitter has the splitter as delegate, unless the two are
+        # equal; then no other set can pass.
         if trie[c].inside or low >= high:
             continue
         asked = cells[ORDER, trie[c if smaller_child[c] < 0 else smaller_child[c]].start]
         listed = listed_at[listed_start[asked] : listed_start[asked + 1]]
-        # A large set takes precedence: large ones never climb to meet a small delegate.
+        # A large set takes precedence, since large sets never climb to meet a small delegate.
         t = _first_large(sets, listed, low, min(high, n_large))
         if t < 0 and delegate[2 * c] < 0:
             t = _first_small(sets, listed, low, high)
@@ -48,7 +48,7 @@ def find_passing_sets(
 
 @internal
 def _where_listed(members: IntArray, sets: RecordArray, n: int) -> tuple[IntArray, IntArray]:
-    """Return, category by category, the set that adds it in each nest that lists it."""
+    """List for each category the sets that add it, one for each nest that lists it."""
     start = np.zeros(n + 1, np.int64)
     for x in members:
         start[x + 1] += 1
@@ -66,12 +66,12 @@ def _where_listed(members: IntArray, sets: RecordArray, n: int) -> tuple[IntArra
 
 @internal
 def _first_small(sets: RecordArray, listed: IntArray, low: int, high: int) -> int:
-    """Return the set of least rank in [low, high) among direct nests, or -1."""
+    """Find the set of least rank in [low, high) among direct nests, or -1."""
     best, best_rank = -1, high
     for t in listed:
         if sets[t].complement or sets[t].rank < low:
             continue
-        below, beyond = t, sets[t].nest_stop  # ranks fall from t on; those >= low come first
+        below, beyond = t, sets[t].nest_stop  # ranks fall from t on; bisect for the last >= low
         while beyond - below > 1:
             middle = (below + beyond) // 2
             if sets[middle].rank >= low:
@@ -85,17 +85,17 @@ def _first_small(sets: RecordArray, listed: IntArray, low: int, high: int) -> in
 
 @internal
 def _first_large(sets: RecordArray, listed: IntArray, low: int, high: int) -> int:
-    """Return the set of least rank in [low, high) among complement nests, or -1.
+    """Find the set of least rank in [low, high) among nests of complements, or -1.
 
-    These are the ranks up to some bound; the asked category is in all of them but those that
-    come after it in a complement nest that lists it.  Mostly one of the first few will do.
+    Complements have the lowest ranks of all.  The queried category is in all of them, except
+    those that follow it in a nest that lists it.  Mostly one of the first few sets qualifies.
     """
     for r in range(low, min(high, low + 32)):
         if not _excludes(sets, listed, sets[r].by_rank):
             return int(sets[r].by_rank)
     if high - low - _excluding(sets, listed, low, high) <= 0:
         return -1
-    below, beyond = low, high  # some set in [low, beyond) holds it, none in [low, below)
+    below, beyond = low, high  # a set in [low, beyond) holds the category, none in [low, below)
     while beyond - below > 1:
         middle = (below + beyond) // 2
         if middle - low - _excluding(sets, listed, low, middle) > 0:
@@ -107,7 +107,7 @@ def _first_large(sets: RecordArray, listed: IntArray, low: int, high: int) -> in
 
 @internal
 def _excluding(sets: RecordArray, listed: IntArray, low: int, high: int) -> int:
-    """How many large sets of rank in [low, high) exclude the category listed there?"""
+    """Count the complements of rank in [low, high) that exclude the category of `listed`."""
     number = 0
     for t in listed:
         if sets[t].complement:
@@ -117,9 +117,9 @@ def _excluding(sets: RecordArray, listed: IntArray, low: int, high: int) -> int:
 
 @internal
 def _excludes(sets: RecordArray, listed: IntArray, t: int) -> bool:
-    """Does large set t exclude the category that is listed there?"""
+    """Tell whether complement t excludes the category of `listed`."""
     begin, end = 0, len(listed)
-    while begin < end:  # bisection for the set of its nest that lists the category
+    while begin < end:  # bisect for the set of its nest that adds the category
         middle = (begin + end) // 2
         if listed[middle] < sets[t].nest_first:
             begin = middle + 1
@@ -130,7 +130,7 @@ def _excludes(sets: RecordArray, listed: IntArray, t: int) -> bool:
 
 @internal
 def _first_of_rank(sets: RecordArray, t: int, bound: int) -> int:
-    """Return the first set from t on in its complement nest whose rank is at least `bound`."""
+    """Find the first set from t on in its nest of complements whose rank is at least `bound`."""
     begin, end = t, sets[t].nest_stop
     while begin < end:
         middle = (begin + end) // 2

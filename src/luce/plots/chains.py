@@ -1,0 +1,173 @@
+"""Markov chains: their draws one after another, and their autocorrelation."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from luce._types import IntArray, Label, Labels
+from luce.answers.diagnostics import autocorrelation as autocorrelation_of
+from luce.answers.diagnostics import ess
+from luce.answers.view import DrawsView
+from luce.plots.canvas import CHAINS, GREY, drawing_rows, require_matplotlib
+from luce.plots.label_text import names_of
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+    from matplotlib.axes import Axes
+    from xarray import DataArray
+
+    from luce.answers.view import DrawsLike
+
+_DEFAULT = 4  # categories drawn unless they are named
+_MOST_POINTS = 4000  # points of lines; more make smaller files as an image
+_MOST_NAMED = 6  # chains that can be told apart by colour
+
+
+def trace(
+    draws: DrawsLike,
+    categories: Labels | None = None,
+    *,
+    ax: Axes | Iterable[Axes] | None = None,
+) -> npt.NDArray[Any]:
+    """Draw the probabilities of each chain, draw after draw.
+
+    Parameters
+    ----------
+    draws
+        What `Posterior.sample` returned, or an array of shape (chain, draw, category).
+    categories
+        Labels; unless given, the four categories with the smallest effective sample size.
+    ax
+        Axes to draw into, one for each category.
+
+    Returns
+    -------
+    array of Axes
+        One for each category.
+
+    Examples
+    --------
+    >>> import luce
+    >>> counts = luce.ConditionalCounts("abc").observe({"b": 4, "c": 1})
+    >>> draws = luce.Posterior(counts).sample(500, seed=1, progress=False)
+    >>> [ax.get_title(loc="left") for ax in luce.plots.trace(draws, ["c", "a"])]
+    ['c', 'a']
+    """
+    x = DrawsView.of(draws)
+    p = x.labelled(x.probabilities, ("chain", "draw", "category"), "probabilities")
+    return _draw_lines(p, x, categories, "draw", "probability", ax)
+
+
+def autocorrelation(
+    draws: DrawsLike,
+    categories: Labels | None = None,
+    *,
+    lags: int | None = None,
+    ax: Axes | Iterable[Axes] | None = None,
+) -> npt.NDArray[Any]:
+    """Draw the autocorrelation of each chain against the lag.
+
+    Independent draws stay in the grey band 19 times out of 20.
+
+    Parameters
+    ----------
+    draws, categories, ax
+        As for `trace`.
+    lags
+        The largest lag; unless given, 100 or the number of draws less 1.
+
+    Returns
+    -------
+    array of Axes
+        One for each category.
+
+    Examples
+    --------
+    >>> import luce
+    >>> to_and_fro = [[[0.2, 0.8], [0.4, 0.6], [0.2, 0.8], [0.4, 0.6]]]
+    >>> axes = luce.plots.autocorrelation(to_and_fro, [0], lags=2)
+    >>> axes[0].lines[0].get_ydata().round(2)
+    array([ 1.  , -0.75,  0.5 ])
+    """
+    x = DrawsView.of(draws)
+    count = x.probabilities.shape[1]
+    found = autocorrelation_of(x, min(100, count - 1) if lags is None else lags)
+    axes = _draw_lines(found, x, categories, "lag", "autocorrelation", ax)
+    band = 1.96 / np.sqrt(count)
+    for each in axes:
+        each.axhspan(-band, band, color=GREY, alpha=0.2, linewidth=0, zorder=0)
+        lowest = min((np.nanmin(line.get_ydata(), initial=0.0) for line in each.lines), default=0)
+        each.set_ylim(min(-0.1, 1.1 * lowest, -1.5 * band), 1.03)
+    return axes
+
+
+def _draw_lines(
+    values: DataArray,
+    x: DrawsView,
+    categories: Labels | None,
+    along: str,
+    words: str,
+    ax: Axes | Iterable[Axes] | None,
+) -> npt.NDArray[Any]:
+    """Draw one row of axes for each category, with one line for each chain.
+
+    `values` have dimensions (chain, along, category).
+    """
+    require_matplotlib()
+    numbers = _slowest(x) if categories is None else x.numbers(categories, "categories")
+    labels: list[Label] = list(x.categories)
+    names = names_of(labels, numbers.tolist(), 60)
+    rows = len(numbers)
+    width = 0.5 if along == "draw" else 1.2
+    steps = values[along].values if along in values.coords else np.arange(values.shape[1])
+    with drawing_rows(_listed(ax), rows, 6.8, 0.6 + 1.45 * rows) as axes:
+        for k, number in enumerate(numbers):
+            each = axes[k]
+            for chain, line in enumerate(values.values[:, :, number]):
+                look: dict[str, Any] = {
+                    "color": CHAINS[chain % len(CHAINS)],
+                    "label": f"chain {chain}",
+                }
+                each.plot(steps, line, linewidth=width, alpha=0.8, zorder=0.9, **look)
+            if values.shape[0] * values.shape[1] > _MOST_POINTS:
+                each.set_rasterization_zorder(1.0)
+            each.set_title(names.texts[k], loc="left", **names.look)
+            each.set_ylabel(words)
+            each.margins(x=0.01)
+            if k < rows - 1:
+                each.tick_params(labelbottom=False)
+        axes[-1].set_xlabel(along)
+        if 1 < len(values) <= _MOST_NAMED:
+            _name_chains(axes[0], len(values))
+    found = np.empty(rows, object)
+    found[:] = axes
+    return found
+
+
+def _name_chains(ax: Axes, chains: int) -> None:
+    """Put a legend of thicker lines above the axes."""
+    legend = ax.legend(
+        loc="lower right",
+        bbox_to_anchor=(1.01, 0.98),
+        ncols=chains,
+        handlelength=1.2,
+        columnspacing=1.0,
+        borderpad=0,
+    )
+    for handle in legend.get_lines():
+        handle.set(linewidth=2.0, alpha=1.0)
+
+
+def _slowest(x: DrawsView) -> IntArray:
+    """Return the categories with the smallest effective sample size, those that never move last."""
+    sizes = ess(x).values
+    return np.argsort(np.where(np.isnan(sizes), np.inf, sizes), kind="stable")[:_DEFAULT]
+
+
+def _listed(ax: Any) -> list[Axes] | None:
+    if ax is None:
+        return None
+    return list(np.ravel(ax)) if isinstance(ax, (np.ndarray, list, tuple)) else [ax]

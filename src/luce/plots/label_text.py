@@ -1,0 +1,122 @@
+"""Labels as text of pictures: one line, short, distinct, in letters that some font has."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from functools import cache
+from typing import Any, NamedTuple
+
+from luce._types import Label
+
+_MOST = 26  # characters of a name
+# Fonts that hold stand-ins or parts of formulas at the code points of other characters.
+_NO_LETTERS = ("Last Resort", "cm", "STIXNonUni", "STIXSize")
+
+
+class Names(NamedTuple):
+    """Texts in the order of the labels, and the fonts that together have all their letters."""
+
+    texts: list[str]
+    fonts: list[str]
+
+    @property
+    def look(self) -> dict[str, Any]:
+        """Text properties that show a name as it is, never as a formula."""
+        # Slanted and bold fonts have fewer letters.
+        upright = {"fontfamily": self.fonts, "fontstyle": "normal", "fontweight": "normal"}
+        return {**upright, "parse_math": False, "usetex": False}
+
+
+def names_of(labels: Sequence[Label], numbers: Iterable[int], most: int = _MOST) -> Names:
+    """Convert the labels of some categories to names.
+
+    Parameters
+    ----------
+    labels
+        All labels.
+    numbers
+        Numbers of the categories to name.  Names that are equal once shortened end in them.
+    most
+        Largest number of characters; longer names lose their middle.
+    """
+    chosen = list(numbers)
+    short = [_shortened(_one_line(labels[i]), most) for i in chosen]
+    fonts, known = _fonts_for({c for text in short for c in text})
+    texts = [_written(text, known) for text in short]
+    pairs = list(zip(chosen, texts, strict=True))
+    alike = Counter(text for _, text in set(pairs))  # one category may be named twice
+    return Names([f"{t} #{i}" if alike[t] > 1 else t for i, t in pairs], fonts)
+
+
+def _one_line(label: Label) -> str:
+    kept = []
+    # Only both ends of a long label can be shown; it may be a book.
+    text = str(label)
+    for c in text if len(text) < 4000 else text[:2000] + text[-2000:]:
+        kind = unicodedata.category(c)
+        if kind in ("Cc", "Zl", "Zp"):
+            kept.append(" ")
+        elif kind != "Cf":  # such characters turn the direction of writing, or show nothing
+            kept.append(c)
+    return " ".join("".join(kept).split()) or repr(text[:_MOST])
+
+
+def _shortened(text: str, most: int) -> str:
+    if len(text) <= most:
+        return text
+    tail = (most - 1) // 2
+    return f"{text[: most - 1 - tail].rstrip()}…{text[-tail:].lstrip()}"
+
+
+def _written(text: str, known: set[str]) -> str:
+    """Replace letters that no font has by �, and leave out marks that no font has."""
+    return "".join(
+        c if c in known else "" if unicodedata.category(c).startswith("M") else "�" for c in text
+    )
+
+
+def _fonts_for(characters: set[str]) -> tuple[list[str], set[str]]:
+    """Choose fonts, those in use first; return their names and the characters they have."""
+    from matplotlib.font_manager import FontProperties, findfont
+
+    own = [
+        FontProperties(family=[family], style="normal", weight="normal")
+        for family in FontProperties().get_family()
+    ]
+    paths = [findfont(font) for font in own]
+    fonts = list(dict.fromkeys(FontProperties(fname=path).get_name() for path in paths))
+    missing = {c for c in characters if not any(ord(c) in letters_of(path) for path in paths)}
+    for name, path in _installed() if missing else ():
+        found = {c for c in missing if ord(c) in letters_of(path)}
+        if found:
+            fonts.append(name)
+            missing -= found
+        if not missing:
+            break
+    return fonts, characters - missing
+
+
+def _installed() -> list[tuple[str, str]]:
+    """List name and path of every upright font; DejaVu Sans, matplotlib's own, first."""
+    from matplotlib.font_manager import fontManager
+
+    upright = {
+        f.name: f.fname
+        for f in fontManager.ttflist
+        if f.style == "normal" and f.weight in (400, "normal", "regular")
+        if not f.name.startswith(_NO_LETTERS)
+    }
+    return sorted(upright.items(), key=lambda font: (font[0] != "DejaVu Sans", font))
+
+
+@cache
+def letters_of(path: str) -> frozenset[int]:
+    """Read the code points that a font file has; none where the file is broken."""
+    from matplotlib.font_manager import get_font
+
+    try:
+        return frozenset(get_font(path).get_charmap())
+    except (OSError, RuntimeError, ValueError):
+        return frozenset()

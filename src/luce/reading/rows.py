@@ -1,0 +1,167 @@
+"""Columns that keep each distinct value once, distinct rows, and groups of rows."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from luce._types import BoolArray, FloatArray, IntArray
+from luce.reading.values import as_number, hashable, is_missing, objects, stripped
+
+
+@dataclass(frozen=True, eq=False)
+class Column:
+    """A column as codes of its distinct values: row i holds ``values[codes[i]]``."""
+
+    codes: IntArray
+    values: list[Any]
+
+    @staticmethod
+    def of(given: Any) -> Column:
+        """Encode an array or a list of values."""
+        if isinstance(given, np.ma.MaskedArray):
+            given = given.tolist()
+        array = given if isinstance(given, np.ndarray) else objects(given)
+        if array.dtype.kind in "iu" and array.dtype != np.uint64 and len(array):
+            array = array.astype(np.int64, copy=False)
+            if int(array.max()) - int(array.min()) <= 2 * len(array):
+                return _encode_dense(array)
+        if array.dtype.kind in "biuf":
+            distinct, codes = np.unique(array, return_inverse=True)
+            return Column(codes.astype(np.int64).reshape(-1), distinct.tolist())
+        return _encode_objects(array.tolist())
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+    def __getitem__(self, i: int) -> Any:
+        return self.values[self.codes[i]]
+
+    def present(self) -> list[Any]:
+        """Return the distinct values that occur in any row."""
+        used = np.flatnonzero(np.bincount(self.codes, minlength=len(self.values)))
+        return [self.values[k] for k in used.tolist()]
+
+    def take(self, rows: IntArray | BoolArray) -> Column:
+        """Select some rows."""
+        return Column(self.codes[rows], self.values)
+
+    def map(self, function: Callable[[Any], Any]) -> np.ndarray[Any, Any]:
+        """Apply a function once to each distinct value; returns one object a row."""
+        return objects(map(function, self.values))[self.codes]
+
+    @property
+    def missing(self) -> BoolArray:
+        """Flags of the rows whose value is missing."""
+        return np.fromiter(map(is_missing, self.values), np.bool_, len(self.values))[self.codes]
+
+    def numbers(self) -> tuple[FloatArray, BoolArray]:
+        """Read every value as a number, nan if it is missing; also returns flags of non-numbers."""
+        parsed = [as_number(value) for value in self.values]
+        wrong = np.fromiter((x is None for x in parsed), np.bool_, len(parsed))
+        numbers = np.fromiter((math.nan if x is None else x for x in parsed), float, len(parsed))
+        return numbers[self.codes], wrong[self.codes]
+
+    def labels(self) -> Column:
+        """Return the values as labels: spaces around text do not count."""
+        if not any(isinstance(v, str) and v != v.strip() for v in self.values):
+            return self
+        encoded = Column.of([stripped(v) for v in self.values])
+        return Column(encoded.codes[self.codes], encoded.values)
+
+
+def _encode_dense(array: IntArray) -> Column:
+    """Encode integers of a short range by flags, which is faster than sorting."""
+    low = int(array.min())
+    shifted = array - low
+    there = np.zeros(int(shifted.max()) + 1, np.bool_)
+    there[shifted] = True
+    place = np.cumsum(there) - 1
+    return Column(place[shifted], [k + low for k in np.flatnonzero(there).tolist()])
+
+
+def _encode_objects(values: list[Any]) -> Column:
+    """Encode values of any type in the order in which they first occur."""
+    try:
+        distinct = list(dict.fromkeys(values))
+    except TypeError:  # lists and sets among the values become tuples and frozensets
+        values = [hashable(value) for value in values]
+        distinct = list(dict.fromkeys(values))
+    code = {value: k for k, value in enumerate(distinct)}
+    codes = np.fromiter(map(code.__getitem__, values), np.int64, len(values))
+    return Column(codes, distinct)
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Distinct rows and how often each occurs.
+
+    Parameters
+    ----------
+    columns
+        The columns that were asked for.
+    repeats
+        Number of times each row occurs.
+    places
+        Gives, for row numbers, all places in the source where these rows stand, counted from 1.
+    totals
+        Columns of numbers already summed over the repeats.
+    """
+
+    columns: dict[str, Column]
+    repeats: FloatArray
+    places: Callable[[IntArray], list[list[int]]]
+    totals: dict[str, FloatArray] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return len(self.repeats)
+
+    def __getitem__(self, name: str) -> Column:
+        return self.columns[name]
+
+
+@dataclass(frozen=True, eq=False)
+class Runs:
+    """Distinct groups of rows, one after another, and how often each group occurs.
+
+    Parameters
+    ----------
+    columns
+        The columns; rows of one group stand next to each other in their own order.
+    starts
+        Group i is rows ``starts[i]`` to ``starts[i + 1]``.
+    repeats
+        Number of times a group of exactly these rows occurs.
+    places
+        Gives, for group numbers, all places in the source where these groups begin, from 1 on.
+    nameless
+        Places of rows that name no group; they belong to none.
+    """
+
+    columns: dict[str, Column]
+    starts: IntArray
+    repeats: FloatArray
+    places: Callable[[IntArray], list[list[int]]]
+    nameless: tuple[int, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.repeats)
+
+    def __getitem__(self, name: str) -> Column:
+        return self.columns[name]
+
+    def spans(self) -> Iterator[range]:
+        """Yield the row numbers of each group."""
+        return (range(a, b) for a, b in pairwise(self.starts.tolist()))
+
+
+def starts_of(lengths: IntArray) -> IntArray:
+    """Return where each of several lists begins once they are joined, and where the last ends."""
+    starts = np.zeros(len(lengths) + 1, np.int64)
+    np.cumsum(lengths, out=starts[1:])
+    return starts

@@ -1,0 +1,276 @@
+"""Text files: their numbered lines in any encoding, and their rows as a source."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import re
+import zlib
+from array import array
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Sequence
+from itertools import groupby
+from operator import itemgetter
+from pathlib import Path
+from typing import IO, Any, cast
+
+import numpy as np
+
+from luce._types import IntArray
+from luce.errors import DataError, Problem
+from luce.reading.rows import Column, Rows, Runs, starts_of
+from luce.reading.sources import Source, columns_of, counted_rows, places_of, runs_of
+from luce.reading.values import is_missing, stripped
+
+Row = tuple[int, tuple[Any, ...]]  # line number and values
+
+_LONGEST = 10_000_000  # characters of one line; a longer one is not part of a table
+_MOST_COLUMNS = 100_000
+_HEAD = 65_536  # characters read to recognise the format
+_BLOCK = 1 << 18  # characters read at once
+
+# Characters that stand for bytes which cannot be decoded; see PEP 383.
+_UNDECODED = re.compile("[\udc80-\udcff]")
+
+
+class TextFile:
+    """A text file, read from the start whenever its lines are asked for.
+
+    Parameters
+    ----------
+    path
+        The file; one that ends in .gz is decompressed while it is read.
+    encoding
+        UTF-8 unless given, or UTF-16 where the file begins with its mark.
+    """
+
+    def __init__(self, path: Path, encoding: str | None = None) -> None:
+        self.path = path
+        # A mark at the beginning of UTF-8 is not part of the text.
+        named = "utf-8-sig" if encoding and _is_utf_8(encoding) else encoding
+        self._encoding = named or self._find_encoding()
+        self.problems: set[Problem] = set()
+
+    @property
+    def suffix(self) -> str:
+        """The suffix in small letters, without .gz."""
+        name = Path(self.path.stem) if self._packed else self.path
+        return name.suffix.lower()
+
+    @property
+    def _packed(self) -> bool:
+        return self.path.suffix.lower() == ".gz"
+
+    def head(self) -> str:
+        """Return the beginning of the text, which tells the format."""
+        with self._open() as file:
+            return self._guarded(file, _HEAD)
+
+    def lines(self) -> Iterator[tuple[int, str]]:
+        """Yield number and text of each line that can be decoded, without its end."""
+        number = 0
+        with self._open() as file:
+            while text := self._guarded(file, _LONGEST, line=True):
+                number += 1
+                if len(text) >= _LONGEST:
+                    raise DataError(
+                        f"{self.path.name}: line {number} is longer than {_LONGEST:,} characters; "
+                        "this is not a table of text."
+                    )
+                wrong = _UNDECODED.search(text)
+                if wrong or "\0" in text:
+                    self.problems.add(Problem(number, self._undecoded(text, wrong)))
+                    continue
+                yield number, text.rstrip("\n")
+
+    def blocks(self) -> Iterator[list[str] | None]:
+        """Yield many lines at a time, without their ends; None where some cannot be decoded."""
+        with self._open() as file:
+            while block := self._guarded(file, _BLOCK):
+                if not block.endswith("\n"):
+                    block += self._guarded(file, _LONGEST, line=True)
+                unclear = "\0" in block or _UNDECODED.search(block) or len(block) >= _LONGEST
+                yield None if unclear else block.removesuffix("\n").split("\n")
+
+    def refuse_problems(self) -> None:
+        """Raise the first problem as an error of the whole file."""
+        if self.problems:
+            first = min(self.problems)
+            raise DataError(f"{self.path.name}: line {first.place}: {first.what}")
+
+    def _undecoded(self, text: str, wrong: re.Match[str] | None) -> str:
+        if wrong is None:
+            return "a null character stands here; text is needed."
+        byte = ord(wrong[0]) - 0xDC00
+        before = text[max(0, wrong.start() - 20) : wrong.start()]
+        return (
+            f"byte 0x{byte:02x} after {before!r} is not {self._encoding.removesuffix('-sig')}; "
+            "name the encoding of the file, as in encoding='latin-1' (--encoding latin-1)."
+        )
+
+    def _find_encoding(self) -> str:
+        with self._open_bytes() as file:
+            head = self._read(file, 4)
+        return "utf-16" if head[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"
+
+    def _open_bytes(self) -> IO[bytes]:
+        try:
+            if self._packed:
+                return cast(IO[bytes], gzip.GzipFile(self.path))
+            return self.path.open("rb")
+        except OSError as error:
+            raise DataError(f"{self.path}: {error.strerror or error}.") from None
+
+    def _open(self) -> io.TextIOWrapper:
+        file = self._open_bytes()
+        try:
+            # newline=None takes \n, \r\n and \r alike, even mixed.
+            return io.TextIOWrapper(file, self._encoding, errors="surrogateescape", newline=None)
+        except (LookupError, ValueError):
+            file.close()
+            raise DataError(f"encoding = {self._encoding!r} is not known to Python.") from None
+
+    def _read(self, file: IO[bytes], size: int) -> bytes:
+        try:
+            return file.read(size)
+        except (OSError, EOFError, zlib.error) as error:
+            raise DataError(f"{self.path.name}: cannot be read: {error}.") from None
+
+    def _guarded(self, file: io.TextIOWrapper, size: int, line: bool = False) -> str:
+        try:
+            return file.readline(size) if line else file.read(size)
+        except (OSError, EOFError, zlib.error) as error:
+            raise DataError(f"{self.path.name}: cannot be read: {error}.") from None
+        except UnicodeError as error:  # UTF-16 that breaks off
+            raise DataError(f"{self.path.name}: is not {self._encoding}: {error}.") from None
+
+
+def check_width(names: Collection[str], file: str) -> None:
+    """Refuse a file with more columns than any table has."""
+    if len(names) > _MOST_COLUMNS:
+        raise DataError(
+            f"{file}: there are more than {_MOST_COLUMNS:,} columns; no table has them."
+        )
+
+
+def _is_utf_8(encoding: str) -> bool:
+    return encoding.lower().replace("_", "-") in ("utf-8", "utf8")
+
+
+class LineSource(Source):
+    """Rows by line number, read from the start whenever they are asked for.
+
+    Only distinct rows are kept, so a file may be larger than memory.
+
+    Parameters
+    ----------
+    name
+        Name of the file, for messages.
+    names
+        The columns.
+    rows
+        Reads the file: line number and values of each row.
+    problems
+        Lines that cannot be used; `rows` adds to them.
+    count
+        Counts the rows of some columns, given by number, faster than one by one; returns None
+        where the file must be read line by line.
+    usable
+        Turns a value into a hashable one, or raises DataError; applied only to columns that are
+        asked for.
+    """
+
+    unit = "line"
+
+    def __init__(
+        self,
+        name: str,
+        names: Sequence[str],
+        rows: Callable[[], Iterator[Row]],
+        problems: set[Problem],
+        count: Callable[[list[int]], Counter[tuple[Any, ...]] | None] = lambda where: None,
+        usable: Callable[[Any], Any] | None = None,
+    ) -> None:
+        self.name = name
+        self.names = list(names)
+        self._where = {name: k for k, name in enumerate(self.names)}
+        self._rows = rows
+        self._problems = problems
+        self._count = count
+        self._usable = usable
+        self._lines: list[int] = []
+
+    @property
+    def problems(self) -> list[Problem]:
+        """Lines that cannot be used."""
+        return sorted(self._problems)
+
+    def distinct(self, keys: Sequence[str], numbers: Sequence[str] = ()) -> Rows:
+        """Return the distinct rows of some columns."""
+        names = [*keys, *numbers]
+        counter = self._count([self._where[name] for name in names]) if names else Counter()
+        if counter is None:
+            counter = Counter(row for _, row in self._some(names))
+        return counted_rows(names, counter, lambda: self._some(names))
+
+    def columns(self, names: Sequence[str]) -> dict[str, Column]:
+        """Return every row of some columns, which must fit in memory."""
+        rows = list(self._some(names))
+        self._lines = [line for line, _ in rows]
+        return columns_of(names, [row for _, row in rows])
+
+    def place(self, i: int) -> int:
+        """Return the line of row i of `columns`."""
+        return self._lines[i]
+
+    def runs(self, key: str, columns: Sequence[str]) -> Runs:
+        """Return rows grouped by the value of `key`.
+
+        In most files the rows of a group stand together; equal groups are then kept once.  Where a
+        value comes back later in the file, all rows are read into memory and sorted.
+        """
+        names = [key, *columns]
+        seen = array("q")
+        counter: Counter[tuple[tuple[Any, ...], ...]] = Counter()
+        for _, value, rows in self._groups(names):
+            seen.append(hash(value))
+            counter[rows] += 1
+        if len(np.unique(np.frombuffer(seen, np.int64))) < len(seen):
+            return runs_of(self.columns(names), key, self.place)
+        groups = list(counter)
+
+        def places(bad: IntArray) -> list[list[int]]:
+            begins = ((line, rows) for line, _, rows in self._groups(names))
+            return places_of([groups[int(i)] for i in bad], begins)
+
+        encoded = columns_of(columns, [row for group in groups for row in group])
+        lengths = np.fromiter(map(len, groups), np.int64, len(groups))
+        repeats = np.fromiter(counter.values(), np.float64, len(groups))
+        return Runs(encoded, starts_of(lengths), repeats, places)
+
+    def _some(self, names: Sequence[str]) -> Iterator[Row]:
+        where = [self._where[name] for name in names]
+        if self._usable is not None:
+            return self._made_usable(where, self._usable)
+        if len(where) == 1:
+            (k,) = where
+            return ((line, (row[k],)) for line, row in self._rows())
+        take = itemgetter(*where)
+        return ((line, take(row)) for line, row in self._rows())
+
+    def _made_usable(self, where: list[int], usable: Callable[[Any], Any]) -> Iterator[Row]:
+        for line, row in self._rows():
+            try:
+                yield line, tuple(usable(row[k]) for k in where)
+            except DataError as error:
+                self._problems.add(Problem(line, str(error)))
+
+    def _groups(self, names: Sequence[str]) -> Iterator[tuple[int, Any, tuple[Any, ...]]]:
+        """Yield first line, key and rows of each group of neighbouring rows."""
+        for value, group in groupby(self._some(names), key=lambda row: stripped(row[1][0])):
+            rows = list(group)
+            if is_missing(value):
+                what = f"{names[0]} is missing."
+                self._problems.update(Problem(line, what) for line, _ in rows)
+                continue
+            yield rows[0][0], value, tuple(row[1:] for _, row in rows)

@@ -1,0 +1,184 @@
+"""Single values as people write them: missing values, numbers, flags, labels, lists of labels."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from luce._types import Label
+from luce.errors import DataError
+
+# Texts that stand for a missing number.  In a column of labels only the empty text is missing,
+# since NA is also Namibia.
+_NO_NUMBER = frozenset({"", "na", "nan", "n/a", "null", "none", "-", ".", "?"})
+_DEEPEST = 10  # levels of lists within lists; a ranking of teams has two
+_SEPARATORS = ("|", ";", "+", ",")
+# A list as Python prints it: [7, 10] or ['a'].
+_PRINTED = re.compile(r"""\s*\[(\s*["'].*["']\s*|[^\[\]]*,[^\[\]]*)\]\s*""", re.DOTALL)
+_PLUS_BETWEEN = re.compile(r"\w\s*\+\s*\w")  # a plus that ends a label, as in SR3+, is part of it
+
+
+def is_missing(value: Any) -> bool:
+    """Tell whether a value is missing: None, nan, not-a-time, or empty text."""
+    if value is None or (isinstance(value, str) and not value):
+        return True
+    try:
+        return bool(value != value)
+    except (TypeError, ValueError, ArithmeticError):
+        # Pandas' missing value has no truth value, arrays have several, and decimals may signal.
+        return type(value).__name__ in ("NAType", "NaTType")
+
+
+def as_number(value: Any) -> float | None:
+    """Read a number: nan if the value is missing, None if it is not a number."""
+    if is_missing(value):
+        return math.nan
+    if isinstance(value, str):
+        if value.strip().lower() in _NO_NUMBER:
+            return math.nan
+        if "_" in value:  # Python would read 1_000; nobody writes that in a file
+            return None
+    elif isinstance(value, (bytes, tuple, frozenset)):
+        return None
+    try:
+        return float(value)
+    except (TypeError, ValueError, OverflowError):
+        return None
+
+
+def as_flag(value: Any) -> bool | None:
+    """Read yes or no, 1 or 0; a missing value is no, and None stands for anything else."""
+    if isinstance(value, str) and value.strip().lower() in ("true", "yes", "y", "t"):
+        return True
+    if isinstance(value, str) and value.strip().lower() in ("false", "no", "n", "f", ""):
+        return False
+    number = as_number(value)
+    if number is None or number not in (0.0, 1.0):
+        return False if number != number and number is not None else None
+    return number == 1.0
+
+
+def is_list(value: Any) -> bool:
+    """Tell whether a value can be iterated and is not a text."""
+    if isinstance(value, (str, bytes)) or not isinstance(value, Iterable):
+        return False
+    return not (isinstance(value, np.ndarray) and value.ndim == 0)
+
+
+def hashable(value: Any, most: int = _DEEPEST) -> Any:
+    """Turn a list into a tuple, and lists and sets within it (ties, teams) into frozensets."""
+    if isinstance(value, (str, int, float, type(None))):
+        return value
+    if hasattr(value, "tolist"):  # arrays and their scalars
+        value = value.tolist()
+    elif hasattr(value, "to_list"):  # series
+        value = value.to_list()
+    if most == 0:
+        raise DataError(f"lists are nested more than {_DEEPEST} deep; no data are like that.")
+    most -= 1
+    if isinstance(value, list):
+        parts = [(hashable(x, most), isinstance(x, (list, set))) for x in value]
+        return tuple(frozenset(part) if nested else part for part, nested in parts)
+    if isinstance(value, (set, frozenset)):
+        return frozenset(hashable(x, most) for x in value)
+    try:
+        hash(value)
+    except TypeError:
+        raise DataError(
+            f"{describe_type(value)} is neither a label nor a list of labels."
+        ) from None
+    return value
+
+
+def describe_type(value: Any, most: int = 60) -> str:
+    """Show a value, or the beginning of a long one, and its type."""
+    try:
+        text = repr(value)
+    except Exception:  # nested too deep, or broken in itself
+        text = "something"
+    return f"{text if len(text) <= most else text[:most] + '...'} ({type(value).__name__})"
+
+
+def quoted(text: str, most: int = 40) -> str:
+    """Quote a text, or the beginning of a long one."""
+    return repr(text if len(text) <= most else text[:most] + "...")
+
+
+def in_order(labels: Iterable[Label]) -> list[Label]:
+    """Sort distinct labels, by type and text where they cannot be compared.
+
+    The engines behind frames return groups in any order; sorting makes the result unique.
+    """
+    distinct = list(dict.fromkeys(labels))
+    try:
+        return sorted(distinct)  # type: ignore[type-var]
+    except (TypeError, ArithmeticError):  # decimals that are not numbers have no order
+        return sorted(distinct, key=lambda x: (type(x).__name__, repr(x)))
+
+
+def stripped(value: Any) -> Any:
+    """Remove the spaces around a text; other values stay as they are."""
+    return value.strip() if isinstance(value, str) else value
+
+
+def objects(values: Iterable[Any]) -> np.ndarray[Any, Any]:
+    """Pack values into an array of objects, where equal lists stay lists."""
+    given = list(values)
+    array = np.empty(len(given), object)
+    array[:] = given
+    return array
+
+
+def repeated(values: Iterable[Any]) -> Any:
+    """Return the first value that occurs a second time, or None."""
+    seen = set()
+    for value in values:
+        if value in seen:
+            return value
+        seen.add(value)
+    return None
+
+
+def is_printed_list(text: str) -> bool:
+    """Tell whether a text is a printed list, as pandas writes lists into a CSV file."""
+    return _PRINTED.fullmatch(text) is not None
+
+
+def find_separator(texts: Iterable[str]) -> str | None:
+    """Find the one separator of labels, among | ; + and comma, that occurs in any text."""
+    every = list(texts)
+    found = [
+        s
+        for s in _SEPARATORS
+        if any(_PLUS_BETWEEN.search(text) if s == "+" else s in text for text in every)
+    ]
+    if len(found) > 1:
+        raise DataError(
+            f"labels may be separated by {' or by '.join(map(repr, found))}; say which with "
+            "separator=... (--separator)."
+        )
+    return found[0] if found else None
+
+
+def as_labels(value: Any, separator: str | None) -> tuple[tuple[Any, ...], str]:
+    """Read a list of different labels; returns them and, where there are none, what is wrong."""
+    if is_missing(value):
+        return (), "is empty; at least one label is needed."
+    if isinstance(value, str):
+        if is_printed_list(value):
+            return (), f"is {value!r}, a list printed as text; write the labels as a|b|c."
+        listed: Iterable[Any] = value.split(separator) if separator else [value]
+    elif isinstance(value, frozenset):
+        listed = sorted(value, key=repr)
+    else:
+        listed = value if isinstance(value, tuple) else (value,)
+    labels = tuple(map(stripped, listed))
+    if not labels or any(map(is_missing, labels)):
+        return (), f"is {value!r}; a label in it is empty."
+    if len(set(labels)) < len(labels):
+        return (), f"names {repeated(labels)!r} twice."
+    return labels, ""

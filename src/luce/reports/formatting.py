@@ -1,0 +1,86 @@
+"""Names and numbers as text and table cells of a report."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from math import ceil, isfinite, isnan, log10
+
+import numpy as np
+
+from luce._types import FloatArray, Label
+from luce.page.document import Number
+from luce.page.words import shortened
+
+NOTHING = "–"  # stands in place of a number that cannot be computed
+
+
+def names_of(labels: Sequence[Label]) -> list[str]:
+    """Convert labels to text; labels whose text is blank or not unique are written as in Python."""
+    plain = [str(label) for label in labels]
+    times = Counter(plain)
+    return [
+        repr(label) if times[text] > 1 or not text.strip() else text
+        for label, text in zip(labels, plain, strict=True)
+    ]
+
+
+def spoken(name: str, most: int = 40) -> str:
+    """Shorten a name for a description, within marks that isolate right-to-left writing."""
+    return f"\u2068{shortened(name, most)}\u2069"
+
+
+def listed(parts: Sequence[str]) -> str:
+    """Join parts by commas and a last "and"."""
+    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
+
+
+def percent(share: float) -> str:
+    """Format a share as per cent.
+
+    Examples
+    --------
+    >>> percent(0.9), percent(0.995)
+    ('90 %', '99.5 %')
+    """
+    return f"{round(100 * share, 10):g} %"
+
+
+def decimals_for(values: FloatArray) -> int:
+    """Return the number of decimals that shows three digits of the median probability."""
+    typical = float(np.median(values))
+    return min(max(ceil(-log10(typical)) + 2, 3), 6) if typical > 0 else 6
+
+
+def probability(value: float, decimals: int = 3) -> str:
+    """Format a probability with `decimals` decimals; "0" and "1" only for exactly 0 and 1.
+
+    Examples
+    --------
+    >>> probability(0.12345), probability(0.00001), probability(0.0), probability(0.9999)
+    ('0.123', '<0.001', '0', '>0.999')
+    """
+    least = 10.0**-decimals
+    if value in (0.0, 1.0):
+        return f"{value:.0f}"
+    if value < least / 2:
+        return f"<{least:.{decimals}f}"
+    return f">{1 - least:.{decimals}f}" if value > 1 - least / 2 else f"{value:.{decimals}f}"
+
+
+def some_names(names: Sequence[str], most: int, total: int | None = None) -> str:
+    """Name the first `most` of `total` names and count the others."""
+    total = len(names) if total is None else total
+    more = f" and {total - most:,} more" if total > most else ""
+    return ", ".join(names[:most]) + more
+
+
+def number_cell(value: float, form: str) -> Number:
+    """Format a number as a table cell that sorts by its value; a dash for nan."""
+    if isnan(value):
+        return Number(NOTHING, value)
+    text = f"{value:{form}}" if isfinite(value) else "∞"
+    # The minus sign is as wide as a digit; a negative number that rounds to 0 is shown as 0.
+    if text.startswith("-"):
+        text = text[1:] if not text.strip("-0.,") else f"−{text[1:]}"
+    return Number(text, float(value))

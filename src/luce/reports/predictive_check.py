@@ -1,0 +1,125 @@
+"""A posterior predictive check in numbers: would the model record such counts again?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from luce._types import FloatArray
+from luce.answers.prediction import posterior_predictive
+from luce.answers.view import tail_of
+from luce.counts.labels import plural
+from luce.errors import DataError
+from luce.page.document import Cell, Folded, Number, Page
+from luce.reports.findings import ChoiceFindings
+from luce.reports.formatting import number_cell, percent, probability
+
+_MOST_REPLICATES = 400  # ends of an interval need no more
+_FEWEST_REPLICATES = 50
+_MOST_CELLS = 2e7  # cells of all replicates together
+_MOST_ROWS = 8
+
+
+@dataclass(frozen=True, eq=False)
+class PredictiveCheck:
+    """Recorded and replicated counts of the categories that could occur.
+
+    Parameters
+    ----------
+    rows
+        Rows of these categories in the table of findings.
+    recorded
+        Recorded counts, shape (row,).
+    replicated
+        Counts of the replicates, shape (replicate, row).
+    """
+
+    rows: list[int]
+    recorded: FloatArray
+    replicated: FloatArray
+
+    def ends(self, ci_prob: float) -> tuple[FloatArray, FloatArray]:
+        """Compute lower and upper ends of the replicates' intervals."""
+        tail = tail_of(ci_prob)
+        low = np.quantile(self.replicated, tail, axis=0, method="lower")
+        return low, np.quantile(self.replicated, 1 - tail, axis=0, method="higher")
+
+    @property
+    def surprise(self) -> FloatArray:
+        """Two-sided tail probabilities of the recorded counts among the replicates; ties half."""
+        above = (self.replicated > self.recorded).mean(axis=0)
+        level = (self.replicated == self.recorded).mean(axis=0)
+        upper = above + level / 2
+        return np.asarray(2 * np.minimum(upper, 1 - upper))
+
+
+def replicate(found: ChoiceFindings, most_cells: float = _MOST_CELLS) -> PredictiveCheck | str:
+    """Replicate the data from some of the draws; or say why that cannot be done.
+
+    Parameters
+    ----------
+    found
+        The run.
+    most_cells
+        Bound on the cells (categories of all sets) times the number of replicates.
+    """
+    import xarray as xr
+
+    counts = found.posterior.counts
+    cells = int(counts.sets.sizes.sum()) + found.n
+    draws = int(min(_MOST_REPLICATES, most_cells // cells))
+    if draws < _FEWEST_REPLICATES:
+        return f"the data has {cells:,} cells, too many to replicate for a page"
+    every = max(1, -(-found.draws * found.chains // draws))
+    kept = found.run["posterior"].to_dataset().isel(draw=slice(None, None, every))
+    try:
+        table = posterior_predictive(xr.DataTree.from_dict({"posterior": kept}), counts, seed=0)
+    except DataError as error:
+        return str(error).rstrip(".")
+    place = {label: i for i, label in enumerate(found.table.categories)}
+    where = np.array([place[label] for label in table["category"].to_numpy().tolist()])
+    values = table.to_numpy().reshape(-1, len(where))
+    sums = np.zeros((found.n, len(values)))
+    np.add.at(sums, where, values.T)
+    rows = sorted(set(where.tolist()))
+    recorded = np.empty(found.n)
+    recorded[[place[label] for label in counts.categories]] = counts.category_counts
+    return PredictiveCheck(rows, recorded[rows], sums[rows].T)
+
+
+def write_check(page: Page, found: ChoiceFindings, check: PredictiveCheck | str) -> None:
+    """Add the number of counts within their intervals, and the most surprising counts."""
+    if isinstance(check, str):
+        page.text(f"No posterior predictive check: {check}.")
+        return
+    low, high = check.ends(found.ci_prob)
+    inside = int(((check.recorded >= low) & (check.recorded <= high)).sum())
+    outer = percent(found.ci_prob)
+    total = len(check.rows)
+    page.text(
+        f"Posterior predictive check: would the model record such counts again? The data was "
+        f"replicated from {len(check.replicated):,} draws, with the same sets and as many "
+        f"outcomes in each. The recorded count of {inside:,} of "
+        f"{plural(total, 'category', 'categories')} lies within the {outer} interval of its "
+        f"replicates, and about {found.ci_prob * total:,.0f} or more are expected where the model "
+        "fits. Which set an outcome was recorded in is not kept with a run, so counts are "
+        "compared over all sets together."
+    )
+    order = np.argsort(check.surprise, kind="stable")[:_MOST_ROWS]
+    rows: list[list[Cell]] = [
+        [
+            Folded(found.names[check.rows[k]]),
+            number_cell(check.recorded[k], ",.10g"),
+            number_cell(check.replicated[:, k].mean(), ",.1f"),
+            Number(f"{low[k]:,.0f} to {high[k]:,.0f}", float(low[k])),
+            probability(float(check.surprise[k])),
+        ]
+        for k in order
+    ]
+    page.table(
+        ["Category", "Recorded", "Replicated, mean", f"Replicated, {outer}", "P(as far out)"],
+        rows,
+        caption="Recorded and replicated counts, the most surprising first",
+        numeric=range(1, 5),
+    )

@@ -1,0 +1,169 @@
+"""The page about one run: its sections in order, for choices and for transitions."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from luce.counts.labels import plural
+from luce.errors import DataError
+from luce.page.document import Badge, Page
+from luce.page.words import shortened
+from luce.runs.saving import load
+
+if TYPE_CHECKING:
+    from xarray import DataTree
+
+    from luce.reports.findings import ChoiceFindings, TransitionFindings
+    from luce.reports.trust import Trust
+
+__all__ = ["report", "write_report"]
+
+
+def report(
+    run: DataTree | str | os.PathLike[str],
+    path: str | os.PathLike[str],
+    *,
+    title: str | None = None,
+    ci_prob: float = 0.9,
+    pictures: bool = True,
+) -> Path:
+    """Write one self-contained page about a run, to open in a browser or send to somebody.
+
+    Parameters
+    ----------
+    run
+        Draws that `Posterior.sample`, `HDPTransitions.fit` or `luce.load` returned; or the name of
+        a saved run.
+    path
+        The page, a name that ends in ``.html``.  A file of that name is replaced.
+    title
+        The page's heading.
+    ci_prob
+        The probability of all intervals, between 0 and 1.
+    pictures
+        Draw pictures?  Without them the page is small and written fast.
+
+    Returns
+    -------
+    Path
+        The page.
+
+    Examples
+    --------
+    >>> import luce
+    >>> from tempfile import TemporaryDirectory
+    >>> run = luce.Posterior(luce.ConditionalCounts("ab").observe({"b": 2})).sample(500, seed=1)
+    >>> with TemporaryDirectory() as folder:
+    ...     luce.report(run, f"{folder}/page.html").name
+    'page.html'
+    """
+    return write_report(run, path, title=title, ci_prob=ci_prob, pictures=pictures)[0]
+
+
+def write_report(
+    run: DataTree | str | os.PathLike[str],
+    path: str | os.PathLike[str],
+    *,
+    title: str | None = None,
+    ci_prob: float = 0.9,
+    pictures: bool = True,
+) -> tuple[Path, Trust]:
+    """Write the page as `report` does; return the page and the verdict on the draws."""
+    target = Path(path)
+    if target.suffix.lower() not in (".html", ".htm"):
+        raise DataError(f"{target} is no name for a page; give one that ends in .html.")
+    source = None
+    if isinstance(run, str | os.PathLike):
+        source = os.fspath(run)
+        run = load(run)
+    page, trust = _page(run, source, title, ci_prob, pictures)
+    return page.save(target), trust
+
+
+def _page(
+    run: DataTree, source: str | None, title: str | None, ci_prob: float, pictures: bool
+) -> tuple[Page, Trust]:
+    # Imported here, so that nothing of this is loaded before a page is written.
+    from luce.reports.findings import TransitionFindings, find
+    from luce.reports.pictures import why_none, write_chain_pictures
+    from luce.reports.provenance import write_provenance
+    from luce.reports.trust import judge, write_trust
+
+    found = find(run, ci_prob)
+    trust = judge(found)
+    obstacle = why_none() if pictures else "they were not asked for."
+    name = f"{shortened(Path(source).stem, 60)}: " if source and title is None else ""
+    if isinstance(found, TransitionFindings):
+        page = _begin_transitions(found, trust, name, title, obstacle)
+    else:
+        page = _begin_choices(found, trust, name, title, obstacle)
+    page.section("Whether the draws can be trusted")
+    write_trust(page, found, trust)
+    if not obstacle:
+        write_chain_pictures(page, found)
+    if not isinstance(found, TransitionFindings):
+        _write_predictive_check(page, found, drawn=not obstacle)
+    page.section("Where it came from, and how to get it again")
+    write_provenance(page, found, source)
+    return page, trust
+
+
+def _begin_choices(
+    found: ChoiceFindings, trust: Trust, name: str, title: str | None, obstacle: str
+) -> Page:
+    """Write the answer, the data and the model of a run that `Posterior.sample` made."""
+    from luce.reports import answer, data_and_model, pictures
+
+    if title is None:
+        outcomes = plural(found.posterior.counts.n_outcomes, "outcome")
+        title = f"{name}{plural(found.n, 'category', 'categories')}, {outcomes}"
+    page = Page(title, [*answer.lead(found), Badge(trust.headline, trust.kind)])
+    page.section("The answer")
+    answer.write_table(page, found)
+    answer.write_parameters(page, found)
+    if obstacle:
+        page.text(f"There are no pictures: {obstacle}")
+    else:
+        pictures.write_answer_pictures(page, found)
+    page.section("What the data was")
+    data_and_model.write_data(page, found)
+    page.section("How it was modelled")
+    data_and_model.write_model(page, found)
+    return page
+
+
+def _begin_transitions(
+    found: TransitionFindings, trust: Trust, name: str, title: str | None, obstacle: str
+) -> Page:
+    """Write the answer, the data and the model of a run that `HDPTransitions.fit` made."""
+    from luce.reports import pictures, transitions
+    from luce.reports.answer import write_parameters
+
+    if title is None:
+        title = f"{name}{transitions.title_of(found)}"
+    page = Page(title, [*transitions.lead(found), Badge(trust.headline, trust.kind)])
+    page.section("The answer")
+    transitions.write_table(page, found)
+    write_parameters(page, found)
+    if obstacle:
+        page.text(f"There are no pictures: {obstacle}")
+    else:
+        pictures.write_transition_pictures(page, found)
+    transitions.write_rows(page, found)
+    page.section("What the data was")
+    transitions.write_data(page, found)
+    page.section("How it was modelled")
+    transitions.write_model(page, found)
+    return page
+
+
+def _write_predictive_check(page: Page, found: ChoiceFindings, drawn: bool) -> None:
+    from luce.reports.pictures import write_check_picture
+    from luce.reports.predictive_check import replicate, write_check
+
+    check = replicate(found)
+    write_check(page, found, check)
+    if drawn:
+        write_check_picture(page, found, check)

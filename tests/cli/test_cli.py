@@ -1,0 +1,263 @@
+"""The command line: its words, its exit codes, and the files that it leaves behind."""
+
+import io
+import re
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from lib.streaming_runs import BrokenOff
+
+import luce
+from luce.cli import main
+from luce.posterior import Posterior
+
+pytestmark = pytest.mark.filterwarnings("ignore::luce.ConvergenceWarning")
+
+
+CYCLE = "winner,loser\na,b\nb,c\nc,a\na,b\n"
+APART = "winner,loser\na,b\nc,d\na,b\n"
+
+
+@pytest.fixture
+def games(tmp_path: Path) -> Path:
+    """Three players who beat each other in turn: a core."""
+    path = tmp_path / "games.csv"
+    path.write_text(CYCLE)
+    return path
+
+
+@pytest.fixture
+def apart(tmp_path: Path) -> Path:
+    """Two duels that have nothing to do with each other: exact."""
+    path = tmp_path / "apart.csv"
+    path.write_text(APART)
+    return path
+
+
+def run(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str, str]:
+    code = main([str(argument) for argument in arguments])
+    said = capsys.readouterr()
+    # Without numba, numpy warns of words that wrap around as they should.
+    errors = [words for words in said.err.splitlines(True) if "overflow encountered" not in words]
+    return code, said.out, "".join(errors)
+
+
+def values_of(path: Path) -> np.ndarray:
+    found: np.ndarray = luce.load(path).posterior["probabilities"].values
+    return found
+
+
+# -- fit and inspect -------------------------------------------------------------------------------
+
+
+def test_fit_saves_what_it_draws(
+    apart: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    common = ["fit", apart, "--draws", 30, "--chains", 2, "--seed", 3, "--concentration", 2]
+    target = tmp_path / "run.nc"
+    code, out, err = run(capsys, *common, "--out", target, "--most", 2)
+    assert (code, err) == (0, "")
+    assert out.splitlines()[0] == "apart.csv: pairs: 3 comparisons among 4 categories"
+    assert out.splitlines()[-2:] == [
+        "2 chains of 30 draws, method exact, seed 3.",
+        f"Saved: {target}",
+    ]
+    fresh = luce.Posterior(luce.read(apart), 2.0).sample(30, chains=2, seed=3, progress=False)
+    np.testing.assert_array_equal(values_of(target), fresh.posterior["probabilities"].values)
+    folder = tmp_path / "run.zarr"
+    code, out, err = run(capsys, *common, "--out", folder, "--stream")
+    assert (code, err) == (0, "")
+    assert out.splitlines()[-1] == f"Written: {folder}"
+    np.testing.assert_array_equal(values_of(folder), values_of(target))
+    code, out, err = run(capsys, *common, "--stream")
+    assert (code, out) == (1, "")
+    assert err == "luce: --stream needs --out RUN, the folder that draws are written to.\n"
+    code, _, err = run(capsys, *common, "--most", 0)
+    assert (code, err[:18]) == (1, "luce: --most = 0; ")
+
+
+def test_draws_that_are_not_to_be_trusted_have_an_exit_code(
+    games: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, out, err = run(
+        capsys, "fit", games, "--draws", 12, "--chains", 2, "--seed", 1, "--method", "waiting-times"
+    )
+    assert code == 3
+    assert "method waiting-times" in out
+    assert re.match(r"luce: .*do not trust these draws yet", err, re.DOTALL)
+
+
+def test_rows_of_a_transition_matrix_have_seeds_of_their_own(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    moves = tmp_path / "moves.csv"
+    moves.write_text("from,to,count\na,b,2\nb,a,2\nc,a,1\na,c,1\nb,c,1\nc,b,2\n")
+    fit = ["fit", moves, "--rows", "separate", "--draws", 20, "--chains", 1, "--seed", 1]
+    code, out, _ = run(capsys, *fit)
+    assert code == 0
+    assert [f"From {state}: " in out for state in "abc"] == [True] * 3
+    # Rows of a and b hold the same counts; with one seed they would have the same draws.
+    rows = re.findall(r"From . *:.*?method", out, re.DOTALL)
+    numbers = [re.findall(r"0\.\d+", row)[:4] for row in rows]
+    assert numbers[0] != numbers[1]
+    code, _, err = run(capsys, *fit, "--out", tmp_path / "run.nc")
+    assert code == 1
+    assert "--out saves one run" in err
+    code, out, _ = run(capsys, "inspect", moves, "--rows", "separate")
+    assert code == 0
+    assert out.count("from ") == 3
+
+
+def test_bad_lines_are_told_of_or_left_out(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "games.csv"
+    path.write_text("winner,loser\na,b\nb,b\n")
+    code, out, err = run(capsys, "inspect", path)
+    assert (code, out) == (1, "")
+    assert err.splitlines() == [
+        "games.csv:3: 'b' is compared with itself.",
+        "luce: 1 line cannot be used; mend it, or leave it out with --skip-bad",
+    ]
+    code, out, err = run(capsys, "inspect", path, "--skip-bad")
+    assert code == 0
+    assert err == "games.csv:3: left out: 'b' is compared with itself.\n"
+    assert "1 comparison among 2 categories" in out
+    for wrong, words in (("winner", "ROLE=NAME is needed"), ("nobody=x", "the parts are winner")):
+        code, _, err = run(capsys, "inspect", path, "--column", wrong)
+        assert code == 1
+        assert words in err
+    named = ("--kind", "pairs", "--column", "winner=loser", "--column", "loser=winner")
+    code, out, _ = run(capsys, "inspect", path, "--skip-bad", *named)
+    assert (code, out.splitlines()[0]) == (0, "games.csv: pairs: 1 comparison among 2 categories")
+
+
+# -- runs that were broken off ---------------------------------------------------------------------
+
+
+def test_ctrl_c_saves_the_draws_so_far(
+    games: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The sampler returns 50 of 200 draws, as it does after Ctrl-C."""
+    whole = Posterior.sample
+
+    def interrupted(posterior: Posterior, draws: int, **options: Any) -> Any:
+        tree = whole(posterior, 50, **options)
+        tree.attrs["interrupted"] = 1
+        return tree
+
+    monkeypatch.setattr(Posterior, "sample", interrupted)
+    target = tmp_path / "run.nc"
+    fit = ("--method", "waiting-times", "--draws", 200, "--chains", 1, "--seed", 1)
+    code, out, err = run(capsys, "fit", games, *fit, "--out", target)
+    assert code == 130
+    assert luce.load(target).posterior.sizes["draw"] == 50
+    assert err.splitlines()[-1] == "luce: interrupted. 50 of 200 draws were made."
+    assert out.splitlines()[-1] == f"Saved: {target}"
+
+
+def test_resume_goes_on_and_says_what_there_is(
+    apart: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    breaking: Callable[[int], None],
+) -> None:
+    folder = tmp_path / "run.zarr"
+    fit = ["fit", str(apart), "--draws", "30", "--seed", "3", "--out", str(folder), "--stream"]
+    breaking(1)
+    with pytest.raises(BrokenOff):
+        main(fit)
+    breaking(10**9)  # files are written again
+    capsys.readouterr()
+    code, out, err = run(capsys, "resume", folder, "--threads", 1)
+    assert (code, err) == (0, "")
+    assert out == (
+        f"{folder} is complete: 4 chains of 30 draws of 4 categories, method exact, seed 3.\n"
+    )
+    fresh = luce.Posterior(luce.read(apart)).sample(30, seed=3, progress=False)
+    np.testing.assert_array_equal(values_of(folder), fresh.posterior["probabilities"].values)
+    code, _, err = run(capsys, "resume", tmp_path / "none.zarr")
+    assert (code, err) == (1, f"luce: {tmp_path / 'none.zarr'} does not exist, or is no folder.\n")
+
+
+# -- readers of the output -------------------------------------------------------------------------
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full here")
+def test_output_that_cannot_be_written(
+    apart: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Full(io.StringIO):
+        def flush(self) -> None:
+            with open("/dev/full", "w") as nowhere:
+                nowhere.write("x")
+
+    monkeypatch.setattr("sys.stdout", Full())
+    assert main(["inspect", str(apart)]) == 1
+    sys.stdout.close()  # the null device that stands in for it
+    assert capsys.readouterr().err == "luce: output: No space left on device\n"
+
+
+def test_a_reader_that_has_seen_enough_is_no_error(
+    apart: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Closed(io.StringIO):
+        def flush(self) -> None:
+            raise BrokenPipeError
+
+    monkeypatch.setattr("sys.stdout", Closed())
+    assert main(["inspect", str(apart)]) == 141
+    sys.stdout.close()
+    assert capsys.readouterr().err == ""
+
+
+def test_letters_a_terminal_cannot_show_become_question_marks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "games.csv"
+    path.write_text("winner,loser\n日,b\n", encoding="utf-8")
+    shown = io.BytesIO()
+    monkeypatch.setattr("sys.stdout", io.TextIOWrapper(shown, encoding="ascii"))
+    assert main(["fit", str(path), "--draws", "10", "--chains", "1", "--seed", "1"]) == 0
+    assert b"\n? " in shown.getvalue()
+
+
+def test_wrong_usage_is_exit_code_2(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as left:
+        main(["fit", "x.csv", "--draws", "many"])
+    assert left.value.code == 2
+    assert "usage: luce" in capsys.readouterr().err
+
+
+# -- demo and paper --------------------------------------------------------------------------------
+
+
+def test_the_demo_draws_what_its_seed_says(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = run(capsys, "demo", "--draws", 8, "--seed", 2)
+    assert code == 0
+    assert "five truncated terms of ten outcomes each" in out
+    assert "4 chains of 8 draws in " in out
+    again = run(capsys, "demo", "--draws", 8, "--seed", 2)[1]
+    assert again.splitlines()[-10:] == out.splitlines()[-10:]
+
+
+def test_a_figure_of_the_paper_is_written_and_judged(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("matplotlib")
+    paper = ("paper", "--quick", "--out", tmp_path / "paper")
+    code, out, _ = run(capsys, *paper, "--figure", "graphical-models")
+    assert code == 0
+    assert str(tmp_path / "paper" / "index.html") in out
+    assert "holds" in out
+    assert (tmp_path / "paper" / "index.html").is_file()
+    code, _, err = run(capsys, *paper, "--figure", "nothing")
+    assert code == 1
+    assert "there is no figure 'nothing'" in err

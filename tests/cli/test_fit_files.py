@@ -1,0 +1,188 @@
+"""`luce fit` and `luce inspect` of files: what is said, saved and refused, and exit codes."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from lib.data_files import EXPECTED, table
+
+import luce
+from luce import cli
+from luce.cli import main
+
+
+@pytest.fixture
+def write(tmp_path: Path) -> Any:
+    def written(name: str, content: str | bytes) -> Path:
+        path = tmp_path / name
+        path.write_bytes(content.encode() if isinstance(content, str) else content)
+        return path
+
+    return written
+
+
+def run(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str, str]:
+    code = main([str(argument) for argument in arguments])
+    said = capsys.readouterr()
+    return code, said.out, said.err
+
+
+def test_fit_says_what_it_understood_and_saves_the_run(
+    write: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path, target = write("duels.csv", table()), tmp_path / "run.nc"
+    code, out, err = run(capsys, "fit", path, "--draws", 400, "--seed", 3, "--out", target)
+    assert code == 0, err
+    lines = out.splitlines()
+    assert lines[0] == "duels.csv: pairs: 7 comparisons among 3 categories"
+    assert "sets overlap" in out
+    assert re.search(r"^ann +0\.\d+", out, re.MULTILINE)
+    assert lines[-2].startswith("4 chains of 400 draws, method ")
+    assert lines[-1] == f"Saved: {target}"
+    saved = luce.load(target)
+    fresh = luce.Posterior(EXPECTED).sample(400, seed=3)
+    assert saved.posterior["probabilities"].identical(fresh.posterior["probabilities"])
+    assert luce.posterior_of(saved).counts == EXPECTED
+    code, out, err = run(capsys, "fit", path, "--out", target)
+    assert (code, out) == (1, "")  # before any work is done
+    assert "exists" in err
+    assert run(capsys, "fit", path, "--draws", 400, "--out", target, "--overwrite")[0] == 0
+
+
+def test_inspect_only_says(write: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = write("duels.csv", table())
+    code, out, err = run(capsys, "inspect", path)
+    assert (code, err) == (0, "")
+    assert out.startswith("duels.csv: pairs: 7 comparisons among 3 categories\n\n3 categories, 7 ")
+    assert os.listdir(tmp_path) == ["duels.csv"]
+    moves = write("moves.csv", "from,to,count\na,b,2\nb,c,1\nc,a,1\na,c,1\n")
+    code, out, _ = run(capsys, "inspect", moves, "--rows", "separate")
+    assert code == 0
+    assert "one posterior for each of 3 states" in out
+    assert "from a: 2 categories, 3 outcomes" in out
+    assert run(capsys, "fit", moves, "--rows", "separate", "--out", tmp_path / "x.nc")[0] == 1
+
+
+def test_columns_are_named_on_the_command_line(
+    write: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = write("data.csv", "champion,other,times\na,b,2\n")
+    named = ["--kind", "pairs", "--column", "winner=champion", "--column", "loser=other",
+             "--column", "count=times"]  # fmt: skip
+    code, out, _ = run(capsys, "inspect", path, *named)
+    assert (code, out.splitlines()[0]) == (0, "data.csv: pairs: 2 comparisons among 2 categories")
+    for wrong in ("winner", "kind=pairs", "path=x", "skip_bad=1", "encoding=x", "nobody=x", "=x"):
+        code, out, err = run(capsys, "inspect", path, "--kind", "pairs", "--column", wrong)
+        assert (code, out) == (1, "")
+        assert err.startswith(f"luce: --column {wrong}: ")
+
+
+def test_wrong_usage_is_exit_code_2(write: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    for arguments in ([], ["fit"], ["fit", "x.csv", "--draws", "many"], ["inspect", "x", "--kind",
+                      "poems"]):  # fmt: skip
+        with pytest.raises(SystemExit) as left:
+            main(arguments)
+        assert left.value.code == 2
+        assert "usage: luce" in capsys.readouterr().err
+
+
+def test_what_is_wrong_is_told_by_file_and_line(
+    write: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = write("duels.csv", "winner,loser,count\nann,bo,1\nbo,bo,1\nann,bo\nann,cy,-2\n")
+    code, out, err = run(capsys, "fit", path)
+    assert (code, out) == (1, "")
+    assert err.splitlines() == [
+        "duels.csv:3: 'bo' is compared with itself.",
+        "duels.csv:4: 2 values stand here; the header has 3.",
+        "duels.csv:5: count is -2; it cannot be negative.",
+        "luce: 3 lines cannot be used; mend them, or leave them out with --skip-bad",
+    ]
+    code, out, err = run(capsys, "inspect", path, "--skip-bad")
+    assert code == 0
+    assert out.startswith("duels.csv: pairs: 1 comparison among 2 categories\n")
+    assert [line.split(" ")[0] for line in err.splitlines()] == [
+        "duels.csv:3:", "duels.csv:4:", "duels.csv:5:"
+    ]  # fmt: skip
+    assert all(" left out: " in line for line in err.splitlines())
+    code, out, err = run(capsys, "fit", path.with_name("none.csv"))
+    assert (code, err) == (1, f"luce: {path.with_name('none.csv')}: there is no such file.\n")
+
+
+def test_what_is_wrong_with_a_whole_file_names_no_line(
+    write: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = write("venues.csv", "name,ITA,USA\na,1,2\na,2,1\n")
+    code, _, err = run(capsys, "inspect", path, "--kind", "rankings")
+    assert code == 1
+    assert err.startswith("venues.csv: in column 'ITA', 'a' appears twice")
+    assert ":0:" not in err
+
+
+def test_draws_that_cannot_be_trusted_are_exit_code_3(
+    write: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = "".join(f"p{i},p{i + 1},1\np{i + 1},p{i},1\n" for i in range(20))
+    path = write("chain.csv", "winner,loser,count\n" + rows)
+    code, out, err = run(capsys, "fit", path, "--method", "metropolis", "--draws", 20, "--seed", 1)
+    assert code == 3
+    assert "4 chains of 20 draws" in out
+    assert "do not trust these draws" in err
+
+
+def test_an_interrupt_is_exit_code_130(
+    write: Any, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*arguments: Any, **options: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("luce.cli.understand", interrupted)
+    code, out, err = run(capsys, "inspect", write("duels.csv", table()))
+    assert (code, out, err) == (130, "", "luce: interrupted\n")
+    assert cli.main.__doc__ is not None
+    assert "130" in cli.main.__doc__
+
+
+def luce_process(*arguments: object) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "luce", *map(str, arguments)],
+        capture_output=True, text=True, encoding="utf-8", check=False, timeout=300,
+    )  # fmt: skip
+
+
+@pytest.mark.slow
+def test_a_process_that_fits(write: Any, tmp_path: Path) -> None:
+    path = write("duels.csv", table().replace("ann", "José"))
+    target = tmp_path / "run.zarr"
+    done = luce_process("fit", path, "--draws", 300, "--seed", 1, "--out", target)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("duels.csv: pairs: 7 comparisons among 3 categories\n")
+    assert "José" in done.stdout
+    assert luce.load(target).posterior.sizes["draw"] == 300
+
+
+def test_a_process_that_refuses(write: Any) -> None:
+    done = luce_process("inspect", write("duels.csv", "winner,loser\na,b\nc,c\n"))
+    assert done.returncode == 1
+    assert done.stdout == ""
+    assert done.stderr.splitlines() == [
+        "duels.csv:3: 'c' is compared with itself.",
+        "luce: 1 line cannot be used; mend it, or leave it out with --skip-bad",
+    ]
+
+
+def test_a_reader_that_has_seen_enough_is_no_error(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def closed(arguments: Any) -> None:
+        raise BrokenPipeError
+
+    monkeypatch.setattr("luce.cli.run_demo", closed)
+    monkeypatch.setattr("sys.stdout", sys.stdout)  # put back afterwards
+    assert main(["demo"]) == 141
+    sys.stdout.close()  # the null device that stands in for it
+    assert capsys.readouterr().err == ""
