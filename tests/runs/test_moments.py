@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 from lib.size import draws
 from lib.streaming_runs import draw, league, nested
-from luce.kernels.running import add_moments, add_quantiles
 
 from luce import Posterior
 from luce.errors import DataError, MethodError
+from luce.kernels.running_moments import add_moments, add_quantiles
 from luce.runs.moments import Running, summarised
 from luce.sampling.settings import Settings
 

@@ -179,7 +179,7 @@ def open_zarr(path: Path, *, some: bool = False) -> DataTree:
     _need_zarr()
     from luce.runs.zarr_folder import ZarrFolder
 
-    store = ZarrFolder(path, read_only=True, hidden=(JOURNAL, *((RUNNING,) if some else ())))
+    store: Any = ZarrFolder(path, read_only=True, hidden=(JOURNAL, *((RUNNING,) if some else ())))
     for file in sorted(path.rglob("zarr.json")):
         metadata = json.loads(file.read_text(encoding="utf-8"))
         for name in (metadata.get("consolidated_metadata") or {}).get("metadata", {}):
