@@ -102,9 +102,9 @@ def broken_off(
     breaking(10**9)
 
 
-def a_block(folder: Path) -> Path:
-    """Name a file with draws from the middle of what is there."""
-    blocks = (folder / "posterior" / "probabilities" / "c").rglob("0")
+def a_block(folder: Path, parameter: str = "probabilities") -> Path:
+    """Name a file with draws of a parameter from the middle of what is there."""
+    blocks = (folder / "posterior" / parameter / "c").rglob("0")
     files = sorted(file for file in blocks if file.is_file())
     return files[len(files) // 3]
 

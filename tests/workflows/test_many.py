@@ -1,0 +1,145 @@
+"""Many posteriors: each group's draws are its own, wherever it is drawn."""
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from distributed import Client
+from lib.streaming_runs import league
+from lib.terms import values_of
+from lib.workers import DASK_WARNINGS
+
+import luce
+from luce import Posterior
+from luce.errors import DataError
+
+pytestmark = [pytest.mark.cluster, *DASK_WARNINGS]
+QUICK: dict[str, Any] = {"draws": 12, "chains": 2, "seed": 5, "progress": False}
+
+
+def games() -> pd.DataFrame:
+    """400 games of three leagues."""
+    rng = np.random.default_rng(1)
+    names = np.array([f"player {k}" for k in range(6)])
+    rows = 400
+    winner = rng.integers(0, 6, rows)
+    loser = (winner + rng.integers(1, 6, rows)) % 6
+    league = rng.choice(["north", "south", "east"], rows)
+    return pd.DataFrame({"league": league, "winner": names[winner], "loser": names[loser]})
+
+
+def few_games() -> pd.DataFrame:
+    """Eight games of two leagues in two years."""
+    return pd.DataFrame(
+        {
+            "league": list("SSNSNSNN"),
+            "year": [1, 2, 1, 1, 1, 2, 1, 1],
+            "winner": list("xyuvuxvw"),
+            "loser": list("yzvxwzwu"),
+        }
+    )
+
+
+def mean_of(run: Any) -> list[float]:
+    found: list[float] = values_of(run).mean(axis=(0, 1)).tolist()
+    return found
+
+
+@pytest.mark.compiled
+def test_many_posteriors_are_those_of_their_groups(client: Client) -> None:
+    frame = games()
+    options: dict[str, Any] = {"draws": 100, "seed": 4, "answer": mean_of, "progress": False}
+    here = luce.sample_many(frame, "league", "pairs", cluster=None, **options)
+    there = luce.sample_many(frame, "league", "pairs", cluster=client, **options)
+    assert here == there
+    assert list(here) == frame["league"].unique().tolist()
+    # A group's draws do not depend on the others.
+    south = frame[frame["league"] == "south"]
+    alone = luce.sample_many(south, "league", "pairs", cluster=None, **options)
+    assert alone["south"] == here["south"]
+    counts = luce.from_pairs(south.drop(columns="league"))
+    named = luce.sample_many({"south": Posterior(counts)}, cluster=None, **options)
+    assert named["south"] == here["south"]
+    other = luce.sample_many(south, "league", "pairs", cluster=None, **{**options, "seed": 5})
+    assert other["south"] != here["south"]
+    runs = luce.sample_many(frame, ["league"], "pairs", cluster=None, draws=10, seed=4)
+    assert runs[("north",)].posterior.sizes["draw"] == 10
+
+
+def test_groups_are_drawn_alike_wherever_they_are(threads_client: Client) -> None:
+    frame = few_games().drop(columns="year")
+    quick: dict[str, Any] = {**QUICK, "method": "waiting-times", "warmup": 4, "answer": mean_of}
+    here = luce.sample_many(frame, "league", "pairs", cluster=None, **quick)
+    assert list(here) == ["S", "N"]
+    assert luce.sample_many(frame, "league", "pairs", cluster=threads_client, **quick) == here
+    for other in (pl.from_pandas(frame).lazy(), frame.to_dict("list")):
+        assert luce.sample_many(other, "league", "pairs", cluster=None, **quick) == here
+    south = luce.from_pairs(frame[frame["league"] == "S"].drop(columns="league"))
+    named = luce.sample_many({"S": Posterior(south)}, cluster=None, **quick)
+    assert named["S"] == here["S"]
+    runs = luce.sample_many(
+        few_games(), ["league", "year"], "pairs", cluster=None, method="waiting-times", **QUICK
+    )
+    assert set(runs) == {("S", 1), ("S", 2), ("N", 1)}
+    assert values_of(runs["N", 1]).shape == (2, 12, 3)
+
+
+@pytest.mark.compiled
+@pytest.mark.filterwarnings("error::luce.ConvergenceWarning")
+def test_groups_in_doubt_are_named_in_one_sentence(client: Client) -> None:
+    frame = games()
+    frame.loc[frame.index[:4], "league"] = "west"  # exact: a game each, no cycle
+    for cluster in (None, client):
+        how: dict[str, Any] = {"cluster": cluster, "seed": 4, "progress": False}
+        with pytest.warns(luce.ConvergenceWarning) as caught:
+            luce.sample_many(frame, "league", "pairs", draws=20, method="waiting-times", **how)
+        (warning,) = (w.message for w in caught)
+        assert isinstance(warning, luce.ConvergenceWarning)
+        assert "of 4 groups (" in str(warning)
+        assert "do not trust these draws yet" in str(warning)
+        assert warning.ess < 400
+        assert caught[0].filename == __file__
+        luce.sample_many(frame, "league", "pairs", draws=2000, **how)  # nothing to warn of
+
+
+@pytest.mark.filterwarnings("error::luce.ConvergenceWarning")
+def test_groups_in_doubt_and_rows_left_out_are_told_of() -> None:
+    frame = few_games().drop(columns="year")
+    bad = pd.DataFrame({"league": ["S"], "winner": ["x"], "loser": ["x"]})
+    how: dict[str, Any] = {"method": "waiting-times", "warmup": 2, "skip_bad": True, **QUICK}
+    with pytest.warns((luce.ConvergenceWarning, luce.errors.SkippedRowsWarning)) as caught:
+        luce.sample_many(pd.concat([frame, bad]), "league", "pairs", cluster=None, **how)
+    said = [w.message for w in caught]
+    assert sum(isinstance(message, luce.errors.SkippedRowsWarning) for message in said) == 1
+    (doubt,) = (message for message in said if isinstance(message, luce.ConvergenceWarning))
+    assert "of 2 groups (" in str(doubt)
+    assert "cannot be trusted yet. Group" in str(doubt)
+    assert all(w.filename == __file__ for w in caught if isinstance(w.message, type(doubt)))
+
+
+def test_a_group_that_cannot_be_used_is_named(client: Client) -> None:
+    frame = games()
+    frame.loc[frame["league"] == "east", "loser"] = frame["winner"]
+    for cluster in (None, client):
+        with pytest.raises(DataError, match="group 'east'"):
+            luce.sample_many(frame, "league", "pairs", cluster=cluster, draws=10, progress=False)
+
+
+def test_groups_that_cannot_be_read_are_refused() -> None:
+    frame = few_games().drop(columns="year")
+
+    def refused(words: str, *arguments: Any, **options: Any) -> None:
+        with pytest.raises(DataError, match=words):
+            luce.sample_many(*arguments, cluster=None, draws=5, **options)
+
+    refused("group 'S'", frame.assign(loser=frame["winner"]), "league", "pairs")
+    refused("no column 'club'", frame, "club", "pairs")
+    refused("no column 'club'", frame.to_dict("list"), "club", "pairs")
+    refused("'colour' is an option neither of the reader", frame, "league", "pairs", colour=3)
+    refused("kind = 'duels'", frame, "league", "duels")
+    refused("a frame needs by=", frame)
+    refused("have no meaning here", {"a": Posterior(league())}, "league")
+    steps = {"g": list("AAA"), "from": list("xyz"), "to": list("yzx")}
+    refused("makes several posteriors of a group", steps, "g", "transitions", rows="separate")
