@@ -1,17 +1,19 @@
-"""Fixtures that several files of tests share."""
+"""Fixtures that several rooms of tests share."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from lib.processes import listen_to_ctrl_c
 from lib.size import PLAIN_PYTHON
 from lib.streaming_runs import BrokenOff
 
-from luce.runs import blocks as layout
 from luce.runs import disk, journal
-from luce.runs import files as durable
+from luce.runs.files import write_whole
+
+if TYPE_CHECKING:
+    from distributed import Client, LocalCluster
 
 
 def pytest_configure() -> None:
@@ -27,21 +29,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(skipped)
         if "browser" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.browser)
-        if item.path.name.startswith("test_small_") and not PLAIN_PYTHON:
-            item.add_marker(pytest.mark.slow)
-
-
-@pytest.fixture
-def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Have some dozen blocks a run, and places on the way."""
-    monkeypatch.setattr("luce.sampling.chains._CHUNK_STEPS", 300)
-    monkeypatch.setattr(layout, "_MOST_CHUNKS", 3)
 
 
 @pytest.fixture
 def breaking(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
     """Let a run stop before the k-th file is written, as a kill would."""
-    written = durable.write_whole
 
     def after(k: int) -> None:
         left = [k]
@@ -50,9 +42,42 @@ def breaking(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
             left[0] -= 1
             if left[0] < 0:
                 raise BrokenOff
-            return written(path, content)
+            return write_whole(path, content)
 
         for module in (disk, journal):
             monkeypatch.setattr(module, "write_whole", write)
 
     return after
+
+
+@pytest.fixture(scope="session")
+def cluster() -> "Iterator[LocalCluster]":
+    """Two worker processes; one that is killed is started again."""
+    distributed = pytest.importorskip("distributed")
+    with distributed.LocalCluster(
+        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0"
+    ) as own:
+        yield own
+
+
+@pytest.fixture
+def client(cluster: "LocalCluster") -> "Iterator[Client]":
+    """A client of two worker processes."""
+    from distributed import Client
+
+    with Client(cluster) as own:
+        own.wait_for_workers(2)
+        yield own
+
+
+@pytest.fixture(scope="module")
+def threads_client() -> "Iterator[Client]":
+    """A client of two workers that are threads of this process, so that tests can patch them."""
+    distributed = pytest.importorskip("distributed")
+    with (
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, processes=False, dashboard_address=":0"
+        ) as own,
+        distributed.Client(own) as client,
+    ):
+        yield client

@@ -186,7 +186,7 @@ class Posterior:
             the chains, prior and counts in the other groups; the settings as attributes.  With
             `to`, draws are read from the disk where they are asked for.
         """
-        from luce.cluster.execution import carry_out
+        from luce.cluster.execution import carry_out, check_destination
         from luce.sampling.plan import PosteriorPlan
         from luce.sampling.settings import Settings
 
@@ -206,6 +206,7 @@ class Posterior:
             keep=keep,
             quantiles=quantiles,
         )
+        check_destination(settings, to, cluster)
         announce_compilation()
         return carry_out(PosteriorPlan.of(self._model, settings), to, cluster)
 

@@ -1,25 +1,27 @@
-"""Terms in blocks: sums that do not depend on who makes them, and the right posterior."""
+"""Blocks of terms held by workers: sums that do not depend on who holds them, and lost workers."""
 
-import os
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import pytest
+from distributed import Client
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from lib.oracles import Family, simplex_quadrature
-from lib.sampling_oracles import Moments, allowed, chain_moments, z_scores
+from lib.terms import many_sets, same_draws, small_piece
+from lib.workers import DASK_WARNINGS, killing
 
 import luce
-from luce import ConditionalCounts, LuceError
-from luce.cluster.sharded import _cut
-from luce.cluster.shards import Shards
+from luce import LuceError
+from luce.cluster.connect import workers_of
+from luce.cluster.shards import Shard, Shards, ask
 from luce.cluster.tree_sums import nodes_of, sum_of, total_of
-from luce.errors import DataError, MethodError
+from luce.kernels.shards import block_bits
 
-SEED = int(os.environ.get("LUCE_TEST_SEED", "0"))
-pytestmark = pytest.mark.filterwarnings("ignore::luce.ConvergenceWarning")
+pytestmark = DASK_WARNINGS
 
 
 @settings(deadline=None)
@@ -36,6 +38,7 @@ def test_sums_do_not_depend_on_who_holds_which_blocks(data: st.DataObject, n: in
     found = [(node, sum_of(node, leaf)) for a, b in pairwise(edges) for node in nodes_of(a, b)]
     assert sorted(b for (a, k), _ in found for b in range(a, a + k)) == list(range(n))
     np.testing.assert_array_equal(total_of(n, found)[0], alone)
+    np.testing.assert_allclose(alone, values.sum(axis=0), rtol=1e-12)
 
 
 def test_plain_sums_would_depend_on_it() -> None:
@@ -46,116 +49,131 @@ def test_plain_sums_would_depend_on_it() -> None:
     assert (in_a_row != by_two).any()
 
 
-def small() -> tuple[list[ConditionalCounts], Family]:
-    """Three categories in four pieces, with a grouped outcome, and the same as exponents."""
-    none = ConditionalCounts(["a", "b", "c"])
-    pieces = [
-        none.observe({"a": 4, "b": 1}, within=["a", "b"]),
-        none.observe({"b": 2, "c": 3}, within=["b", "c"]).observe({"a": 1}),
-        none.observe({"a": 2, "b": 2}, within=["a", "b"]),  # a set that another piece has too
-        none.observe_group(["a", "c"], 3).observe({"c": 1}, within=["a", "c"]),
-    ]
-    powers = {(0,): 7, (1,): 5, (2,): 4, (0, 1): -9, (1, 2): -5, (0, 2): 3 - 1}
-    return pieces, {frozenset(k): float(v) for k, v in powers.items()}
-
-
-def drawn(pieces: list[ConditionalCounts]) -> Moments:
-    run = luce.sample_sharded(
-        pieces, [1.2, 0.7, 2.0], 150, chains=30, warmup=20,
-        seed=np.random.SeedSequence([SEED, 8]), cluster=None, progress=False,
-    )  # fmt: skip
-    return chain_moments(run.posterior["probabilities"].values)
-
-
-@pytest.mark.slow
-def test_pieces_give_the_posterior_of_their_sum() -> None:
-    pieces, exponents = small()
-    truth = simplex_quadrature(exponents, [1.2, 0.7, 2.0])
-    exact = Moments(np.stack([truth.mean, truth.variance]), np.zeros((2, 3)), np.inf)
-    assert z_scores(drawn(pieces), exact).max() < allowed(6)
-    # The control: one piece missing.
-    assert z_scores(drawn(pieces[:3]), exact).max() > allowed(6)
-
-
-@pytest.mark.slow
-def test_blocks_have_bits_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
-    """With one generator for all blocks waits are not independent.
-
-    Equal pieces then wait equally long, and the posterior comes out wrong.
-    """
-    none = ConditionalCounts(["a", "b", "c"])
-    piece = none.observe({"a": 6, "b": 3}, within=["a", "b"])
-    piece = piece.observe({"b": 4, "c": 5}, within=["b", "c"])
-    exponents = {frozenset(k): 8 * v for k, v in {
-        (0,): 6.0, (1,): 7.0, (2,): 5.0, (0, 1): -9.0, (1, 2): -9.0}.items()}  # fmt: skip
-    truth = simplex_quadrature(exponents, [1.2, 0.7, 2.0])
-    exact = Moments(np.stack([truth.mean, truth.variance]), np.zeros((2, 3)), np.inf)
-    assert z_scores(drawn([piece] * 8), exact).max() < allowed(6)
-    from luce.kernels import shards
-
-    right = shards.block_bits
-    monkeypatch.setattr(shards, "block_bits", lambda word, block: right(word, 0))
-    assert z_scores(drawn([piece] * 8), exact).max() > allowed(6)
-
-
-def many_sets(block: int, n: int = 300, sets: int = 200) -> ConditionalCounts:
-    rng = np.random.default_rng([9, block])
-    counts = ConditionalCounts(n)
-    for _ in range(sets):
-        members = rng.choice(n, 5, replace=False).tolist()
-        counts = counts.observe({members[0]: 1}, within=members)
-    return counts
-
-
-def test_counts_are_cut_into_blocks_that_add_up() -> None:
-    counts = many_sets(0) + many_sets(1) + ConditionalCounts(300).observe_ranking(range(40))
-    pieces = _cut(counts, 150)
-    assert len(pieces) > 5
-    assert sum(pieces, ConditionalCounts(300)) == counts
-    assert max(len(piece.sets.members) for piece in pieces) < 300
+def test_bits_of_a_block_are_its_own() -> None:
+    assert (block_bits(7, 0) != block_bits(7, 1)).all()
+    assert (block_bits(7, 1) == block_bits(7, 1)).all()
+    # The first word that splitmix64 makes of 1234567, after its authors.
+    assert int(block_bits(1234567, 0)[0]) == 6457827717110365317
 
 
 def test_a_function_is_called_where_the_block_is_held() -> None:
-    pieces = [partial(many_sets, k) for k in range(3)]
-    held = Shards(pieces, None)
+    held = Shards([partial(many_sets, k) for k in range(3)], None)
     whole = many_sets(0) + many_sets(1) + many_sets(2)
     np.testing.assert_array_equal(held.category_counts, whole.category_counts)
     assert held.net == 0.0
-    options = {"draws": 20, "chains": 2, "seed": 1, "cluster": None, "progress": False}
-    called = luce.sample_sharded(pieces, **options)
-    given = luce.sample_sharded([many_sets(k) for k in range(3)], **options)
-    np.testing.assert_array_equal(
-        called.posterior["probabilities"], given.posterior["probabilities"]
-    )
-    assert called.attrs["data_pieces"] == 3
-    with pytest.raises(DataError, match="3 pieces"):
-        luce.posterior_of(called)
 
 
-def test_a_sharded_run_goes_to_a_disk_and_is_the_same(tmp_path: object) -> None:
-    pieces = [many_sets(k) for k in range(3)]
-    options = {"draws": 40, "chains": 2, "seed": 1, "cluster": None, "progress": False, "thin": 2}
-    memory = luce.sample_sharded(pieces, **options)
-    disk = luce.sample_sharded(pieces, to=f"{tmp_path}/run.zarr", quantiles=[0.5], **options)
-    np.testing.assert_array_equal(
-        memory.posterior["probabilities"], disk.posterior["probabilities"]
-    )
-    loaded = luce.load(f"{tmp_path}/run.zarr")
-    assert loaded.attrs["data_pieces"] == 3
-    whole = luce.sample_sharded(sum(pieces), **options)
-    assert luce.posterior_of(whole).counts == sum(pieces)
+# -- lost workers ----------------------------------------------------------------------------------
+
+P = np.full(5, 0.2)
 
 
-def test_what_cannot_be_sharded_is_refused() -> None:
-    piece = many_sets(0)
-    for wrong in ([], "pieces", 3, [piece, 4]):
-        with pytest.raises(DataError, match="piece"):
-            luce.sample_sharded(wrong, cluster=None)  # type: ignore[arg-type]
-    with pytest.raises(DataError, match="piece 1 has other categories"):
-        luce.sample_sharded([piece, many_sets(1, n=301)], cluster=None)
-    with pytest.raises(DataError, match="piece 1 gave int"):
-        luce.sample_sharded([piece, lambda: 3], cluster=None)  # type: ignore[list-item,return-value]
-    with pytest.raises(MethodError, match=r"at least 0\.05"):
-        luce.sample_sharded([piece], 0.001, cluster=None)
-    with pytest.raises(LuceError, match="cluster = 5"):
-        luce.sample_sharded([piece], cluster=5)  # type: ignore[arg-type]
+def pieces(number: int) -> list[Any]:
+    return [small_piece(block) for block in range(number)]
+
+
+@pytest.mark.cluster
+def test_blocks_that_are_lost_are_built_again(
+    threads_client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The same rates come back, from the same bits, whoever holds the blocks."""
+    expected = Shards(pieces(4), None).sweep(P, 99)
+    shards = Shards(pieces(4), threads_client)
+    assert {worker for _, worker in shards.assigned} == set(workers_of(threads_client))
+    sweep, lost = Shard.sweep, [0]
+
+    def swept(self: Shard, *arguments: Any) -> Any:
+        if self.first == 0 and not lost[0]:
+            lost[0] = 1
+            raise OSError("the worker is gone")
+        return sweep(self, *arguments)
+
+    monkeypatch.setattr(Shard, "sweep", swept)
+    for found, known in zip(shards.sweep(P, 99), expected, strict=True):
+        np.testing.assert_array_equal(found, known)
+    assert [first for first, _ in shards.assigned] == [0, 2, 0]
+
+
+@pytest.mark.cluster
+def test_blocks_that_two_chains_miss_are_built_once(
+    threads_client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    expected = Shards(pieces(4), None).sweep(P, 99)
+    shards = Shards(pieces(4), threads_client)
+    sweep, lost, asked, both = Shard.sweep, [0], [0], threading.Event()
+
+    def asking(*arguments: Any) -> Any:
+        answer = ask(*arguments)
+        asked[0] += 1
+        if asked[0] == 4:  # two chains asked two workers each
+            both.set()
+        return answer
+
+    def swept(self: Shard, *arguments: Any) -> Any:
+        assert both.wait(timeout=30)
+        if self.first == 0 and lost[0] < 2:
+            lost[0] += 1
+            raise OSError("the worker is gone")
+        return sweep(self, *arguments)
+
+    monkeypatch.setattr("luce.cluster.shards.ask", asking)
+    monkeypatch.setattr(Shard, "sweep", swept)
+    with ThreadPoolExecutor(2) as pool:
+        for found in pool.map(lambda _: shards.sweep(P, 99), range(2)):
+            for values, known in zip(found, expected, strict=True):
+                np.testing.assert_array_equal(values, known)
+    assert lost[0] == 2
+    assert [first for first, _ in shards.assigned] == [0, 2, 0]
+
+
+@pytest.mark.cluster
+def test_blocks_that_are_lost_again_and_again_are_given_up(
+    threads_client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shards = Shards(pieces(3), threads_client)
+
+    def lost(self: Shard, *_: Any) -> None:
+        raise OSError("the worker is gone")
+
+    monkeypatch.setattr(Shard, "sweep", lost)
+    with pytest.raises(LuceError, match="blocks 0 to 0 were lost 5 times in a row"):
+        shards.sweep(P, 1)
+    with pytest.raises(OSError, match="the worker is gone"):  # here there is nobody else to ask
+        Shards(pieces(3), None).sweep(P, 1)
+
+
+def test_a_worker_known_to_be_lost_fails_only_when_it_is_waited_for() -> None:
+    class Lost:
+        def __getattr__(self, name: str) -> None:
+            raise RuntimeError("Worker holding Actor was lost")
+
+    answer = ask(Lost(), "sweep", ())
+    with pytest.raises(RuntimeError, match="was lost"):
+        answer.result()
+
+
+@pytest.mark.slow
+@pytest.mark.cluster
+def test_a_shard_whose_worker_is_killed_is_built_again(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given = [partial(many_sets, block) for block in range(5)]
+    options: dict[str, Any] = {"draws": 150, "chains": 2, "seed": 5, "progress": False}
+    here = luce.sample_sharded(given, cluster=None, **options)
+    sweeps, made = [0], []
+    sweep = Shards.sweep
+
+    def counted(self: Shards, p: Any, word: int) -> Any:
+        sweeps[0] += 1
+        if not made:
+            made.append(self)
+        return sweep(self, p, word)
+
+    monkeypatch.setattr(Shards, "sweep", counted)
+    killer = killing(client, lambda: sweeps[0] > 100)  # in the middle of the chains
+    there = luce.sample_sharded(given, cluster=client, **options)
+    killer.join()
+    assert same_draws(here, there)
+    built = made[0].assigned
+    assert len(built) == 3  # two, and one of them again
+    assert len({first for first, _ in built}) == 2

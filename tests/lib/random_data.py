@@ -5,13 +5,34 @@ one of a group was.  Counts are quarters, which add up without rounding, so that
 compared.
 """
 
-from typing import NamedTuple
+import os
+from typing import Any, NamedTuple
 
+from hypothesis import HealthCheck, seed, settings
 from hypothesis import strategies as st
+from lib.bounds import SEED
 
 from luce import ConditionalCounts
 
+# Factor by which LUCE_TEST_EXAMPLES multiplies the number of random examples.
+TIMES = int(os.environ.get("LUCE_TEST_EXAMPLES", "1"))
+
 quarters = st.integers(0, 12).map(lambda k: k / 4)
+
+
+def tried(examples: int) -> Any:
+    """Try a property on that many random examples, the same ones for one LUCE_TEST_SEED."""
+
+    def decorated(test: Any) -> Any:
+        how = settings(
+            max_examples=examples * TIMES,
+            deadline=None,
+            database=None,
+            suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+        )
+        return seed(SEED)(how(test))
+
+    return decorated
 
 
 class Term(NamedTuple):

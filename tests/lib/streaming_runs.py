@@ -1,17 +1,26 @@
-"""Runs that tests have written to a disk, and what may happen to them."""
+"""Runs that tests write to a disk in small blocks, and the ways in which they are broken off."""
 
-import os
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import xarray as xr
+from lib.bounds import SEED
+from lib.planned import plan_of
+from lib.size import PLAIN_PYTHON
 
 from luce import ConditionalCounts, DirichletProcess, Gamma, Posterior
+from luce.cluster.execution import carry_out
+from luce.sampling.plan import PosteriorPlan
 
-SEED = int(os.environ.get("LUCE_TEST_SEED", "0"))
-DRAWS = 437  # no multiple of any block
+# Draws of a chain, a multiple of no block; steps of a chunk: some dozen blocks and places a run.
+DRAWS, CHUNK_STEPS = (23, 60) if PLAIN_PYTHON else (437, 300)
+CHAINS, WARMUP = (2, 8) if PLAIN_PYTHON else (3, 40)
+BLOCK_CHUNKS = 3
+
+# Files written before a run is broken off in its middle.
+MIDDLE = 14 if PLAIN_PYTHON else 40
 
 
 def league() -> ConditionalCounts:
@@ -24,7 +33,13 @@ def league() -> ConditionalCounts:
 
 
 def nested() -> ConditionalCounts:
+    """Sets that nest: draws are exact."""
     return ConditionalCounts("abcde").observe({"b": 2, "c": 1}, without="a").observe({"d": 3})
+
+
+def process() -> ConditionalCounts:
+    """Two labels that were seen, and the rest."""
+    return ConditionalCounts(["x", "y", "remainder"]).observe({"x": 3, "y": 1})
 
 
 CASES: dict[str, tuple[Posterior, dict[str, Any]]] = {
@@ -41,33 +56,61 @@ CASES: dict[str, tuple[Posterior, dict[str, Any]]] = {
         Posterior(league()),
         {"initial": [0.1, 0.2, 0.3, 0.1, 0.1, 0.2], "method": "waiting-times"},
     ),
-    "process": (Posterior(ConditionalCounts(["x", "y", "remainder"]).observe({"x": 3, "y": 1}),
-                          DirichletProcess(2.0)), {}),
-}  # fmt: skip
+    "process": (Posterior(process(), DirichletProcess(2.0)), {}),
+}
 
 
-def draw(name: str, **more: Any) -> xr.DataTree:
+def plan(name: str, **more: Any) -> PosteriorPlan:
+    """Plan to draw a case in small chunks and blocks."""
     posterior, options = CASES[name]
-    settings = {"chains": 3, "seed": [SEED, 5], "progress": False, "warmup": 40, **options, **more}
-    settings["seed"] = np.random.SeedSequence(settings["seed"])
-    return posterior.sample(DRAWS, **settings)
+    given = {
+        "draws": DRAWS,
+        "chains": CHAINS,
+        "warmup": WARMUP,
+        "seed": np.random.SeedSequence([SEED, 5]),
+        "chunk_steps": CHUNK_STEPS,
+        "block_chunks": BLOCK_CHUNKS,
+    }
+    return plan_of(posterior, **{**given, **options, **more})
+
+
+def draw(name: str, to: Path | None = None, **more: Any) -> xr.DataTree:
+    """Draw a case in small chunks: in memory, or to a folder in small blocks."""
+    return carry_out(plan(name, **more), to)
 
 
 def same_numbers(one: xr.DataTree, other: xr.DataTree) -> bool:
-    groups = ("posterior", "sample_stats")
+    """Compare all draws and statistics of two runs, bit for bit."""
     return all(
-        np.array_equal(one[g][name].values, other[g][name].values, equal_nan=True)
-        for g in groups
-        for name in {*one[g].data_vars, *other[g].data_vars}
+        np.array_equal(one[group][name].values, other[group][name].values, equal_nan=True)
+        for group in ("posterior", "sample_stats")
+        for name in {*one[group].data_vars, *other[group].data_vars}
     )
 
 
 class BrokenOff(Exception):
-    """What stops a run where a kill would."""
+    """Stops a run where a kill would."""
 
 
-def broken_off(folder: Path, breaking: Any, name: str = "waiting-times", k: int = 40) -> None:
+def broken_off(
+    folder: Path, breaking: Any, name: str = "waiting-times", k: int = MIDDLE, **more: Any
+) -> None:
+    """Leave a run in a folder that stopped before its k-th file."""
     breaking(k)
     with pytest.raises(BrokenOff):
-        draw(name, to=folder)
+        draw(name, folder, **more)
     breaking(10**9)
+
+
+def a_block(folder: Path) -> Path:
+    """Name a file with draws from the middle of what is there."""
+    blocks = (folder / "posterior" / "probabilities" / "c").rglob("0")
+    files = sorted(file for file in blocks if file.is_file())
+    return files[len(files) // 3]
+
+
+def flip_a_bit(file: Path) -> None:
+    """Change one bit of a file."""
+    content = bytearray(file.read_bytes())
+    content[11] ^= 1
+    file.write_bytes(content)

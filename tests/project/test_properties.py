@@ -13,28 +13,15 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, assume, given, seed, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
-from lib.random_data import Term, entered, nested_terms_over, priors_over, terms_over
+from lib.bounds import SEED
+from lib.random_data import Term, entered, nested_terms_over, priors_over, terms_over, tried
 from scipy import stats
 
 from luce import ConditionalCounts, Posterior
 
-SEED = int(os.environ.get("LUCE_TEST_SEED", "0"))
-TIMES = int(os.environ.get("LUCE_TEST_EXAMPLES", "1"))  # how many times as many examples
 pytestmark = pytest.mark.filterwarnings("ignore::luce.ConvergenceWarning")  # runs are short here
-
-
-def tried(examples: int) -> Any:
-    """So many random examples, the same ones for one LUCE_TEST_SEED."""
-
-    def decorated(test: Any) -> Any:
-        quiet = [HealthCheck.too_slow, HealthCheck.data_too_large]
-        how = settings(max_examples=examples * TIMES, deadline=None, database=None,
-                       suppress_health_check=quiet)  # fmt: skip
-        return seed(SEED)(how(test))
-
-    return decorated
 
 
 def draws_of(posterior: Posterior, **how: Any) -> np.ndarray:

@@ -1,6 +1,6 @@
 """Real faults of whole processes: each ends in a sentence, and nothing is lost.
 
-Faults of streamed runs are in test_streaming_faults, killed and failed saves in test_storage.
+Faults of streamed runs are in test_streaming_faults, killed and failed saves in test_saving.
 """
 
 import os
@@ -16,11 +16,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from lib.bounds import SEED
 
 import luce
 from luce.cli import main
 
-SEED = int(os.environ.get("LUCE_TEST_SEED", "0"))
 CYCLE = "winner,loser\n" + "".join(f"p{i},p{(i * 5 + 3) % 22}\n" for i in range(22))
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="mounts and signals of Unix")
 
@@ -130,7 +130,10 @@ def test_output_that_cannot_be_written(games: Path) -> None:
 def test_no_control_codes_where_there_is_no_terminal(tmp_path: Path) -> None:
     """Neither in a table nor in a bar, which appears at once here."""
     (tmp_path / "games.csv").write_text(CYCLE)
-    code = "import luce.sampling.progress as p, luce.cli as c; p.PATIENCE = 0.0; raise SystemExit(c.main())"
+    code = (
+        "import luce.sampling.progress as p, luce.cli as c; "
+        "p.PATIENCE = 0.0; raise SystemExit(c.main())"
+    )
     command = [sys.executable, "-c", code, "fit", str(tmp_path / "games.csv"), "--seed", "1",
                "--draws", "6000", "--method", "waiting-times"]  # fmt: skip
     plain = {k: v for k, v in os.environ.items() if k not in ("FORCE_COLOR", "TTY_COMPATIBLE")}
@@ -157,7 +160,7 @@ def test_ctrl_c_saves_what_there_is(games: Path, tmp_path: Path) -> None:
     fit = ("--seed", "1", "--chains", "2", "--out", str(target))
     process = luce_process("fit", games, "--draws", 2_000_000, "--method", "waiting-times", *fit)
     assert process.stdout is not None
-    while "simulated" not in process.stdout.readline():  # from here on it draws
+    while "simulated together" not in process.stdout.readline():  # from here on it draws
         assert process.poll() is None
     time.sleep(0.1)
     process.send_signal(signal.SIGINT)

@@ -1,11 +1,10 @@
 """What is written comes back the same: values, labels, attributes and their types.
 
-Fixed cases, and what files are made of, are in test_storage.
+Fixed cases, and what files are made of, are in test_saving.
 """
 
 import json
 import math
-import os
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -15,22 +14,26 @@ import pytest
 import xarray as xr
 from hypothesis import given
 from hypothesis import strategies as st
-from lib.random_data import entered, priors_over, terms_over
-from test_properties import tried
+from lib.bounds import SEED
+from lib.random_data import entered, priors_over, terms_over, tried
 
 import luce
 from luce.runs.typed_json import from_text, to_text
 
-SEED = int(os.environ.get("LUCE_TEST_SEED", "0"))
 pytestmark = pytest.mark.filterwarnings("ignore::luce.ConvergenceWarning")  # runs are short here
 
 # Numbers of all sizes, text with every character but those of no text, and what holds them.
-plain: Any = (
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=8)
-    | st.binary(max_size=5)
-)  # fmt: skip
-values = st.recursive(plain, lambda part: st.lists(part, max_size=3)
-                      | st.lists(part, max_size=3).map(tuple), max_leaves=6)  # fmt: skip
+numbers: Any = st.integers() | st.floats(allow_nan=False)
+texts: Any = st.text(max_size=8) | st.binary(max_size=5)
+plain: Any = st.none() | st.booleans() | numbers | texts
+
+
+def held(part: Any) -> Any:
+    """Lists and tuples of values."""
+    return st.lists(part, max_size=3) | st.lists(part, max_size=3).map(tuple)
+
+
+values = st.recursive(plain, held, max_leaves=6)
 labels = plain | st.tuples(plain, plain) | st.frozensets(plain, max_size=3)
 
 
@@ -118,8 +121,8 @@ def test_runs_come_back_from_zarr(case: Any) -> None:
 
 # Text that a table can hold: no line ends within JSON Lines, no blanks at the edges.
 cells = st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=1, max_size=6)
-players = st.lists(cells.filter(lambda x: x == x.strip() and x.strip("\x1c\x1d\x1e\x1f\x85")),
-                   min_size=3, max_size=5, unique=True)  # fmt: skip
+names = cells.filter(lambda x: x == x.strip() and x.strip("\x1c\x1d\x1e\x1f\x85"))
+players = st.lists(names, min_size=3, max_size=5, unique=True)
 
 
 @st.composite

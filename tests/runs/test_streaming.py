@@ -1,7 +1,8 @@
-"""Runs that go to a disk: the same draws, whatever happens on the way."""
+"""Runs that go to a disk: the same draws as in memory, wherever they are broken off."""
 
 import os
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -9,27 +10,30 @@ import numpy as np
 import pytest
 import xarray as xr
 import zarr
+from lib.size import PLAIN_PYTHON
 from lib.streaming_runs import (
+    BLOCK_CHUNKS,
     CASES,
+    CHUNK_STEPS,
     DRAWS,
     BrokenOff,
+    a_block,
     broken_off,
     draw,
+    flip_a_bit,
     league,
-    nested,
+    plan,
     same_numbers,
 )
 
 import luce
-from luce import LuceError, Posterior
+from luce import Posterior
 from luce.errors import DataError
 from luce.runs import journal
+from luce.runs.stream import Stream
+from luce.sampling.chains import Chain
 
-pytestmark = [
-    pytest.mark.filterwarnings("ignore::luce.ConvergenceWarning"),
-    pytest.mark.usefixtures("small_blocks"),
-]
-
+pytestmark = pytest.mark.filterwarnings("ignore::luce.ConvergenceWarning")
 
 OFTEN = ["exact", "hidden-counts", "keep", "concentration", "process"]
 
@@ -39,7 +43,7 @@ OFTEN = ["exact", "hidden-counts", "keep", "concentration", "process"]
 )
 def test_draws_on_a_disk_are_those_in_memory(name: str, tmp_path: Path) -> None:
     memory = draw(name)
-    disk = draw(name, to=tmp_path / "run.zarr")
+    disk = draw(name, tmp_path / "run.zarr")
     assert same_numbers(disk, memory)
     loaded = luce.load(tmp_path / "run.zarr")
     assert same_numbers(loaded, memory)
@@ -53,6 +57,15 @@ def test_draws_on_a_disk_are_those_in_memory(name: str, tmp_path: Path) -> None:
     original = luce.posterior_of(loaded)
     assert original.counts == CASES[name][0].counts
     assert luce.resume(tmp_path / "run.zarr").posterior.sizes["draw"] == DRAWS  # nothing to do
+
+
+def test_posteriors_are_sampled_to_a_disk_by_the_same_plan(tmp_path: Path) -> None:
+    """The tests here make plans of their own; `Posterior.sample` makes the same ones."""
+    posterior, options = CASES["thin"]
+    how: dict[str, Any] = {"draws": 30, "chains": 2, "seed": 5, "progress": False, **options}
+    disk = posterior.sample(to=tmp_path / "run.zarr", **how)
+    assert same_numbers(disk, posterior.sample(**how))
+    assert same_numbers(luce.load(tmp_path / "run.zarr"), disk)
 
 
 def test_thinned_draws_are_some_of_all_draws() -> None:
@@ -77,7 +90,7 @@ def test_kept_draws_are_those_columns_of_all_draws() -> None:
 
 def test_any_reader_of_zarr_reads_it(tmp_path: Path) -> None:
     memory = draw("waiting-times")
-    draw("waiting-times", to=tmp_path / "run.zarr")
+    draw("waiting-times", tmp_path / "run.zarr")
     values = memory.posterior["probabilities"].values
     plain = zarr.open_group(tmp_path / "run.zarr", mode="r")
     np.testing.assert_array_equal(plain["posterior/probabilities"][:], values)
@@ -85,43 +98,17 @@ def test_any_reader_of_zarr_reads_it(tmp_path: Path) -> None:
         np.testing.assert_array_equal(tree["posterior/probabilities"].values, values)
 
 
-def test_moments_and_quantiles_of_all_categories(tmp_path: Path) -> None:
-    values = draw("keep", keep=None).posterior["probabilities"].values
-    run = draw("keep", to=tmp_path / "run.zarr", quantiles=[0.9, 0.1, 0.5])
-    running = run["running"]
-    assert running["category"].values.tolist() == list(league().categories)
-    np.testing.assert_allclose(running["mean"].values, values.mean(axis=1), rtol=1e-12)
-    np.testing.assert_allclose(running["sd"].values, values.std(axis=1, ddof=1), rtol=1e-9)
-    assert running["quantile"].values.tolist() == [0.1, 0.5, 0.9]
-    for k, fraction in enumerate([0.1, 0.5, 0.9]):
-        below = (values < running["quantiles"].values[:, k, None, :]).mean(axis=1)
-        # P² is as good as the sample's own quantile; both err by sqrt(q (1 - q) / ESS).
-        assert np.abs(below - fraction).max() < 0.06
-    with pytest.raises(DataError, match="between 0 and 1"):
-        draw("keep", to=tmp_path / "other.zarr", quantiles=[1.5])
-    with pytest.raises(LuceError, match="goes to a disk"):
-        draw("keep", quantiles=[0.5])
-
-
-def test_quantiles_of_few_draws_are_the_samples_own(tmp_path: Path) -> None:
-    posterior = Posterior(nested())
-    options: dict[str, Any] = {"chains": 2, "seed": 1, "progress": False}
-    run = posterior.sample(5, to=tmp_path / "run.zarr", quantiles=[0.2, 0.7], **options)
-    values = posterior.sample(5, **options).posterior["probabilities"].values
-    expected = np.quantile(values, [0.2, 0.7], axis=1).swapaxes(0, 1)
-    np.testing.assert_allclose(run["running"]["quantiles"].values, expected, rtol=1e-12)
-
+# -- broken off -----------------------------------------------------------------------------------
 
 STOPS = (1, 2, 3, 5, 8, 13, 21, 34, 55)  # files written before a run stops
-
-# -- broken off -----------------------------------------------------------------------------------
+FEW = {"metropolis": (2, 8), "keep": (3, 10), "start": (5,), "exact": (4,)}
+SOME = {"metropolis": STOPS[1::3], "keep": STOPS[2::3]}
 
 
 @pytest.mark.parametrize(
     ("name", "places"),
     [
-        ("metropolis", STOPS[1::3]),
-        ("keep", STOPS[2::3]),
+        *(FEW if PLAIN_PYTHON else SOME).items(),
         *(
             pytest.param(name, STOPS, marks=pytest.mark.slow)
             for name in ("metropolis", "keep", "exact", "concentration")
@@ -137,7 +124,7 @@ def test_wherever_it_stops_it_goes_on_bit_for_bit(
         folder = tmp_path / f"{k}.zarr"
         breaking(k)
         try:
-            draw(name, to=folder, threads=1 + k % 2)
+            draw(name, folder, threads=1 + k % 2)
         except BrokenOff:
             stops += 1
         breaking(10**9)
@@ -145,6 +132,30 @@ def test_wherever_it_stops_it_goes_on_bit_for_bit(
             assert same_numbers(luce.resume(folder, progress=False), memory)
             assert same_numbers(luce.load(folder), memory)
     assert stops >= len(places) * 2 / 3
+
+
+def test_a_run_that_was_broken_off_is_not_taken_for_a_whole_one(
+    tmp_path: Path, breaking: Any
+) -> None:
+    folder = tmp_path / "run.zarr"
+    broken_off(folder, breaking)
+    for opened in (luce.load, luce.runs.open_run):
+        with pytest.raises(DataError, match="is not complete"):
+            opened(folder)
+    with pytest.raises(DataError, match="goes on with it"):
+        draw("waiting-times", folder)
+
+
+def test_the_sizes_of_chunks_and_blocks_are_the_stored_ones(tmp_path: Path, breaking: Any) -> None:
+    """Metropolis rounds its state between chunks: with other chunks other draws would follow."""
+    folder = tmp_path / "run.zarr"
+    broken_off(folder, breaking, "metropolis", block_bytes=4096, place_bytes=1000)
+    settings = journal.read_plan(folder)["settings"]
+    assert settings["chunk_steps"] == CHUNK_STEPS
+    assert settings["block_chunks"] == BLOCK_CHUNKS
+    assert settings["block_bytes"] == 4096
+    assert settings["place_bytes"] == 1000
+    assert same_numbers(luce.resume(folder, progress=False), draw("metropolis"))
 
 
 @pytest.mark.slow
@@ -158,7 +169,7 @@ def test_a_run_may_be_broken_off_again_and_again(tmp_path: Path, breaking: Any) 
             if folder.exists():
                 luce.resume(folder, progress=False)
             else:
-                draw("hamiltonian", to=folder)
+                draw("hamiltonian", folder)
             break
         except BrokenOff:
             stops += 1
@@ -166,39 +177,29 @@ def test_a_run_may_be_broken_off_again_and_again(tmp_path: Path, breaking: Any) 
     assert same_numbers(luce.load(folder), memory)
 
 
-def a_block(folder: Path) -> Path:
-    blocks = (folder / "posterior" / "probabilities" / "c").rglob("0")
-    files = sorted(file for file in blocks if file.is_file())
-    return files[len(files) // 3]
-
-
 @pytest.mark.parametrize("harm", [pytest.param("torn", marks=pytest.mark.slow), "changed", "gone"])
 def test_a_damaged_block_is_found_and_made_again(harm: str, tmp_path: Path, breaking: Any) -> None:
     memory, folder = draw("waiting-times"), tmp_path / "run.zarr"
     broken_off(folder, breaking)
     victim = a_block(folder)
-    content = bytearray(victim.read_bytes())
+    content = victim.read_bytes()
     if harm == "torn":
         victim.write_bytes(content[: len(content) // 2])
     elif harm == "changed":
-        content[11] ^= 1
-        victim.write_bytes(content)
+        flip_a_bit(victim)
     else:
         victim.unlink()
     assert same_numbers(luce.resume(folder, progress=False), memory)
 
 
-def test_without_the_check_a_torn_block_would_stay(
+def test_without_the_check_a_changed_block_would_stay(
     tmp_path: Path, breaking: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The control of the test above: it is the digests that find the damage."""
     memory, folder = draw("waiting-times"), tmp_path / "run.zarr"
     broken_off(folder, breaking)
-    victim = a_block(folder)
-    content = bytearray(victim.read_bytes())
-    content[11] ^= 1
-    victim.write_bytes(content)
-    monkeypatch.setattr(journal.Journal, "_fits", lambda *_: True)
+    flip_a_bit(a_block(folder))
+    monkeypatch.setattr(journal.Journal, "fits", lambda *_: True)
     assert not same_numbers(luce.resume(folder, progress=False), memory)
     with pytest.raises(DataError, match="changed or damaged"):
         luce.load(folder)
@@ -207,9 +208,12 @@ def test_without_the_check_a_torn_block_would_stay(
 def test_a_damaged_place_gives_way_to_the_one_before(tmp_path: Path, breaking: Any) -> None:
     memory, folder = draw("waiting-times"), tmp_path / "run.zarr"
     broken_off(folder, breaking)
+    damaged = 0
     for chain in (folder / "journal").glob("[0-9]*"):
         last = max(chain.glob("*.npz"))
         last.write_bytes(last.read_bytes()[:100])
+        damaged += 1
+    assert damaged
     assert same_numbers(luce.resume(folder, progress=False), memory)
 
 
@@ -220,3 +224,18 @@ def test_without_any_place_it_starts_anew(tmp_path: Path, breaking: Any) -> None
     for chain in (folder / "journal").glob("[0-9]*"):
         shutil.rmtree(chain)
     assert same_numbers(luce.resume(folder, progress=False), memory)
+
+
+def test_a_watch_may_stop_a_chain(tmp_path: Path) -> None:
+    stream = Stream(plan("waiting-times"), tmp_path / "run.zarr")
+    stream.begin()
+    seen: list[int] = []
+
+    def watch(chains: Sequence[Chain]) -> bool:
+        seen.append(chains[0].number)
+        return True
+
+    with pytest.raises(KeyboardInterrupt):
+        stream.draw([1], watch)
+    assert set(seen) == {1}
+    assert not (stream.folder / "journal" / "0").exists()

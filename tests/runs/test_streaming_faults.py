@@ -1,34 +1,39 @@
 """Real faults of real runs: kills, Ctrl-C, full disks, closed folders, two at once."""
 
+import errno
 import os
 import random
 import signal
 import subprocess
 import sys
+import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from lib.streaming_runs import broken_off, draw, same_numbers
+from lib.bounds import SEED
+from lib.streaming_runs import CHAINS, DRAWS, broken_off, draw, plan, same_numbers
 
 import luce
 from luce import LuceError
 from luce.cli import main
 from luce.errors import DataError, DiskFullError
+from luce.runs import disk
+from luce.runs.blocks import block_file
+from luce.runs.files import write_whole
+from luce.runs.stream import Stream
 
-SEED = int(os.environ.get("LUCE_TEST_SEED", "0"))
-pytestmark = [
-    pytest.mark.filterwarnings("ignore::luce.ConvergenceWarning"),
-    pytest.mark.usefixtures("small_blocks"),
-]
+pytestmark = pytest.mark.filterwarnings("ignore::luce.ConvergenceWarning")
 
 # A run of some seconds in some dozen blocks, begun or taken up.
 SCRIPT = """
-import os, sys, numpy as np, luce, luce.sampling, luce.streaming.layout as layout
-luce.sampling._CHUNK_STEPS, layout._MOST_CHUNKS = 20_000, 4
+import os, pathlib, sys, numpy as np, luce
+from luce.cluster.execution import carry_out
+from luce.sampling.plan import PosteriorPlan
+from luce.sampling.settings import Settings
 rng = np.random.default_rng(3)
 counts = luce.ConditionalCounts(600)
 for _ in range(40):
@@ -39,14 +44,18 @@ for _ in range(40):
 posterior = luce.Posterior(counts, 0.5)
 posterior.sample(2, chains=1, warmup=1, seed=1, progress=False)  # compiled now, not on the clock
 print("ready", flush=True)
-draws = int(os.environ.get("DRAWS", "700"))
+def plan(**more):
+    draws = int(os.environ.get("DRAWS", "700"))
+    sizes = {"chunk_steps": 20_000, "block_chunks": 4}
+    return PosteriorPlan.of(
+        posterior.model, Settings(draws=draws, chains=4, seed=7, progress=False, **sizes, **more)
+    )
 if sys.argv[2] == "begin":
-    posterior.sample(draws, chains=4, seed=7, to=sys.argv[1], progress=False, quantiles=[0.1])
+    carry_out(plan(quantiles=[0.1]), sys.argv[1])
 elif sys.argv[2] == "resume":
     luce.resume(sys.argv[1], progress=False)
 else:
-    values = posterior.sample(draws, chains=4, seed=7, progress=False)
-    np.save(sys.argv[1], values.posterior["probabilities"].values)
+    np.save(sys.argv[1], carry_out(plan()).posterior["probabilities"].values)
 """
 
 
@@ -102,7 +111,9 @@ def test_a_killed_run_goes_on_bit_for_bit(
     assert killed_again_and_again(script, tmp_path / "run.zarr", 1, seconds / 2) == 1
     run = luce.load(tmp_path / "run.zarr")
     np.testing.assert_array_equal(run.posterior["probabilities"].values, values)
-    np.testing.assert_allclose(run["running"]["mean"].values, values.mean(axis=1), rtol=1e-9)
+    np.testing.assert_allclose(
+        run["running"]["probabilities_mean"].values, values.mean(axis=1), rtol=1e-9
+    )
 
 
 @pytest.mark.slow
@@ -152,7 +163,7 @@ def small_disk(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Path]
 def test_a_full_disk_is_told_of_and_loses_nothing(small_disk: Path) -> None:
     folder = small_disk / "run.zarr"
     with pytest.raises(DiskFullError, match=r"full|No space") as full:
-        draw("logarithms", to=folder)
+        draw("logarithms", folder)
     assert f"`luce resume {folder}`" in str(full.value)
     with pytest.raises(DiskFullError):  # still full
         luce.resume(folder, progress=False)
@@ -165,8 +176,99 @@ def test_no_room_even_for_the_beginning(small_disk: Path) -> None:
     if os.statvfs(small_disk).f_bavail > 10:
         pytest.skip("there is room for a beginning")
     with pytest.raises(DiskFullError, match="No space"):
-        draw("exact", to=small_disk / "run.zarr")
+        draw("exact", small_disk / "run.zarr")
     assert os.listdir(small_disk) == ["filler"]
+
+
+needs_a_full_disk = pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+
+
+@needs_a_full_disk
+def test_a_block_that_finds_no_room_is_made_again(tmp_path: Path) -> None:
+    stream = Stream(plan("waiting-times"), tmp_path / "run.zarr")
+    stream.begin()
+    part = block_file(stream.folder, stream.plan.outputs[0], 0, 1).with_name(".0.part")
+    part.parent.mkdir(parents=True)
+    part.symlink_to("/dev/full")
+    with pytest.raises(DiskFullError, match=r"the disk is full: 0 needs 0\.0 MB") as full:
+        stream.complete()
+    assert f"`luce resume {stream.folder}` goes on from there." in str(full.value)
+    assert same_numbers(luce.resume(stream.folder, progress=False), draw("waiting-times"))
+
+
+def failing(number: int) -> Callable[..., None]:
+    """A function that fails as a disk would."""
+
+    def fail(*_: Any) -> None:
+        raise OSError(number, os.strerror(number))
+
+    return fail
+
+
+def test_a_run_that_cannot_be_begun_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(LuceError, match="cannot be written: No such file"):
+        Stream(plan("waiting-times"), tmp_path / "none" / "run.zarr").begin()
+    stream = Stream(plan("waiting-times"), tmp_path / "run.zarr")
+    for number, kind in ((errno.ENOSPC, DiskFullError), (errno.EACCES, LuceError)):
+        monkeypatch.setattr("luce.runs.stream.write_zarr", failing(number))
+        with pytest.raises(kind, match=f"cannot be written: {os.strerror(number)}"):
+            stream.begin()
+        assert os.listdir(tmp_path) == []
+    monkeypatch.undo()
+    stream.folder.mkdir()
+    with pytest.raises(DataError, match="exists; give another name"):
+        stream.begin()
+    assert os.listdir(tmp_path) == ["run.zarr"]
+
+
+def test_a_run_that_fails_at_its_very_end_has_all_its_draws(tmp_path: Path) -> None:
+    folder = tmp_path / "run.zarr"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("luce.runs.stream.seal_folder", failing(errno.ENOSPC))
+        with pytest.raises(DiskFullError, match="could not be brought to its end: No space"):
+            draw("exact", folder)
+        patch.setattr("luce.runs.stream.seal_folder", failing(errno.EACCES))
+        with pytest.raises(LuceError, match="to its end: Permission denied") as error:
+            luce.resume(folder, progress=False)
+        assert not isinstance(error.value, DiskFullError)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(disk, "write_whole", failing(errno.ENOSPC))  # no draw is left to be made
+        assert same_numbers(luce.resume(folder, progress=False), draw("exact"))
+
+
+def test_running_moments_that_were_torn_at_the_very_end_are_made_again(tmp_path: Path) -> None:
+    folder = tmp_path / "run.zarr"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("luce.runs.stream.seal_folder", failing(errno.ENOSPC))
+        with pytest.raises(DiskFullError):
+            draw("exact", folder)
+    for array in ("category", "probabilities_sd"):  # as if it had been killed in between
+        (folder / "running" / array / "zarr.json").unlink()
+    assert same_numbers(luce.resume(folder, progress=False), draw("exact"))
+    assert "probabilities_sd" in luce.load(folder)["running"]
+
+
+def test_ctrl_c_says_how_far_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder, files = tmp_path / "run.zarr", [0]
+    main_thread = threading.main_thread().ident
+    assert main_thread is not None
+
+    def write(path: Path, content: Any) -> bytes:
+        files[0] += 1
+        if files[0] == 8:
+            signal.pthread_kill(main_thread, signal.SIGINT)
+            time.sleep(0.3)  # or the run might be done before the signal is heard
+        return write_whole(path, content)
+
+    monkeypatch.setattr(disk, "write_whole", write)
+    with pytest.raises(KeyboardInterrupt, match=r"`luce resume .*run\.zarr` goes on from there"):
+        draw("waiting-times", folder)
+    monkeypatch.undo()
+    with pytest.raises(DataError, match="is not complete"):
+        luce.runs.open_run(folder)
+    assert same_numbers(luce.resume(folder, progress=False), draw("waiting-times"))
 
 
 # -- refused ---------------------------------------------------------------------------------------
@@ -174,49 +276,16 @@ def test_no_room_even_for_the_beginning(small_disk: Path) -> None:
 
 def test_places_that_cannot_be_written_are_refused_at_once(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"ends in '\.zarr'"):
-        draw("exact", to=tmp_path / "run.nc")
+        draw("exact", tmp_path / "run.nc")
     with pytest.raises(DataError, match="there is no folder"):
-        draw("exact", to=tmp_path / "nowhere" / "run.zarr")
+        draw("exact", tmp_path / "nowhere" / "run.zarr")
     (tmp_path / "there.zarr").mkdir()
     with pytest.raises(DataError, match="exists"):
-        draw("exact", to=tmp_path / "there.zarr")
+        draw("exact", tmp_path / "there.zarr")
     with pytest.raises(DataError, match="does not exist"):
         luce.resume(tmp_path / "nothing.zarr")
     with pytest.raises(DataError, match=r"no file zarr\.json"):
         luce.resume(tmp_path / "there.zarr")
-
-
-def test_two_processes_do_not_write_one_run(tmp_path: Path, breaking: Any, script: Path) -> None:
-    folder = tmp_path / "run.zarr"
-    broken_off(folder, breaking)
-    import fcntl
-
-    with (folder / "journal" / "lock").open("w") as held:
-        fcntl.flock(held, fcntl.LOCK_EX)
-        with pytest.raises(LuceError, match="another process"):
-            luce.resume(folder)
-    luce.resume(folder, progress=False)
-
-
-def test_another_version_does_not_go_on(
-    tmp_path: Path, breaking: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    folder = tmp_path / "run.zarr"
-    broken_off(folder, breaking)
-    monkeypatch.setattr("luce.runs.resuming.__version__", "99")
-    with pytest.raises(DataError, match="this is luce 99"):
-        luce.resume(folder)
-    monkeypatch.undo()
-    with pytest.raises(DataError, match="blocks of"):  # without the small blocks of these tests
-        luce.resume(folder)
-
-
-def test_a_journal_that_cannot_be_read(tmp_path: Path, breaking: Any) -> None:
-    folder = tmp_path / "run.zarr"
-    broken_off(folder, breaking)
-    (folder / "journal" / "run.json").write_text("{")
-    with pytest.raises(DataError, match="damaged"):
-        luce.resume(folder)
 
 
 def test_the_command_goes_on_and_says_what_there_is(
@@ -225,7 +294,9 @@ def test_the_command_goes_on_and_says_what_there_is(
     folder = tmp_path / "run.zarr"
     broken_off(folder, breaking)
     assert main(["resume", str(folder)]) == 0
-    assert "is complete: 3 chains of 437 draws of 6 categories" in capsys.readouterr().out
+    assert (
+        f"is complete: {CHAINS} chains of {DRAWS} draws of 6 categories" in capsys.readouterr().out
+    )
     assert same_numbers(luce.load(folder), draw("waiting-times"))
     assert main(["resume", str(tmp_path / "none.zarr")]) == 1
     assert "does not exist" in capsys.readouterr().err

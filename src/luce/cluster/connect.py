@@ -15,7 +15,23 @@ if TYPE_CHECKING:
 # A scheduler's address, or "local" for processes of this machine; a client; None for this process.
 ClusterLike: TypeAlias = Union[str, "Client", None]
 
-_PATIENCE = 20.0  # seconds
+# Seconds to wait for a scheduler to answer, and for its first worker.
+PATIENCE_SECONDS = 20.0
+
+
+def check_cluster(cluster: object) -> None:
+    """Refuse an argument that names no cluster, without looking for one."""
+    if cluster is None:
+        return
+    try:
+        from distributed import Client
+    except ModuleNotFoundError:
+        raise LuceError("clusters need a package more: pip install 'luce[cluster]'") from None
+    if not isinstance(cluster, str | Client):
+        raise LuceError(
+            f"cluster = {cluster!r}; give a scheduler's address, a distributed.Client, 'local' for "
+            "processes of this machine, or None for this one."
+        )
 
 
 @contextmanager
@@ -24,16 +40,15 @@ def connected(cluster: ClusterLike, workers: int | None = None) -> Iterator[Clie
 
     `workers` says how many to start for "local", unless one for each processor.
     """
+    check_cluster(cluster)
     if cluster is None:
         yield None
         return
-    try:
-        from distributed import Client, LocalCluster
-    except ModuleNotFoundError:
-        raise LuceError("clusters need a package more: pip install 'luce[cluster]'") from None
+    from distributed import Client, LocalCluster
+
     if isinstance(cluster, Client):
         yield cluster
-    elif isinstance(cluster, str) and cluster == "local":
+    elif cluster == "local":
         here = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
         here = workers or here
         import dask
@@ -47,9 +62,9 @@ def connected(cluster: ClusterLike, workers: int | None = None) -> Iterator[Clie
             Client(own, direct_to_workers=True) as client,
         ):
             yield client
-    elif isinstance(cluster, str):
+    else:
         try:
-            client = Client(cluster, timeout=_PATIENCE)
+            client = Client(cluster, timeout=PATIENCE_SECONDS)
         except (OSError, TimeoutError, ValueError) as error:
             raise LuceError(
                 f"no Dask scheduler answers at {cluster!r}: {error}. Start one with `dask "
@@ -57,14 +72,9 @@ def connected(cluster: ClusterLike, workers: int | None = None) -> Iterator[Clie
             ) from error
         with client:
             yield client
-    else:
-        raise LuceError(
-            f"cluster = {cluster!r}; give a scheduler's address, a distributed.Client, 'local' for "
-            "processes of this machine, or None for this one."
-        )
 
 
 def workers_of(client: Client) -> list[str]:
     """Addresses of the workers, in a fixed order; at least one, or an error."""
-    client.wait_for_workers(1, timeout=_PATIENCE)
+    client.wait_for_workers(1, timeout=PATIENCE_SECONDS)
     return sorted(client.scheduler_info(n_workers=-1)["workers"])

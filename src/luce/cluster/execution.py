@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from luce.cluster.connect import ClusterLike, connected
+from luce.cluster.connect import ClusterLike, check_cluster, connected
 from luce.errors import MethodError
 from luce.runs.stream import check_folder, draw_to_disk
 from luce.runs.tree import as_tree
@@ -19,8 +19,11 @@ if TYPE_CHECKING:
     from xarray import DataTree
 
 
-def check_destination(settings: Settings, to: str | os.PathLike[str] | None) -> Path | None:
-    """Refuse a folder that cannot be written to, and settings that need one where there is none."""
+def check_destination(
+    settings: Settings, to: str | os.PathLike[str] | None, cluster: object = None
+) -> Path | None:
+    """Refuse a folder that cannot be written to, settings that need one, and what is no cluster."""
+    check_cluster(cluster)
     if to is not None:
         check_folder(Path(to))
         return Path(to)
@@ -45,7 +48,7 @@ def carry_out(
     """
     from luce.cluster.chains import draw_on, stream_on
 
-    folder = check_destination(plan.settings, to)
+    folder = check_destination(plan.settings, to, cluster)
     if folder is None:
         check_memory(plan)
     with connected(cluster) as client:

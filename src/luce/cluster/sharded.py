@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from luce._types import Attributes, Concentration, Labels, SeedLike
+from luce._types import Attributes, Concentration, FloatArray, Labels, SeedLike
 from luce.cluster.connect import ClusterLike, connected
 from luce.cluster.execution import carry_out, check_destination
 from luce.cluster.shards import Piece, Shards
@@ -20,7 +20,7 @@ from luce.counts.family import SetFamily
 from luce.errors import DataError, MethodError
 from luce.model.contents import model_of
 from luce.model.model import Model
-from luce.model.priors import PriorLike
+from luce.model.priors import Prior, PriorLike, as_prior
 from luce.sampling.methods import Choice, Method, Part
 from luce.sampling.plan import PosteriorPlan
 from luce.sampling.settings import Settings
@@ -95,10 +95,13 @@ def sample_sharded(
         quantiles=quantiles,
         log_probabilities=False,
     )
-    check_destination(settings, to)
+    check_destination(settings, to, cluster)
+    _check_fixed(as_prior(concentration))
     whole = data if isinstance(data, ConditionalCounts) else None
     if whole is not None:  # what does not fit is refused before workers are started
-        settings.kept_numbers(Model(whole, concentration).counts)
+        model = Model(whole, concentration)
+        settings.kept_numbers(whole)
+        _check_prior(model, whole.category_counts)
     pieces = cut_into_pieces(whole) if whole is not None else _read_pieces(data)
     with connected(cluster) as client:
         plan = ShardedPlan.of_pieces(pieces, whole, concentration, settings, client)
@@ -147,16 +150,10 @@ class ShardedPlan(PosteriorPlan):
     def method(self) -> Method:
         """One kernel for all categories, whose waiting times the shards provide."""
         from luce.kernels import Kernel
-        from luce.kernels.problem import SMALL_SHAPE, make_problem
+        from luce.kernels.problem import make_problem
 
         prior, shards = self.model.concentration, self.shards
-        if not self.model.prior.is_fixed:
-            raise MethodError("a sharded posterior needs a concentration that is a number.")
-        if (prior + shards.category_counts).min() < SMALL_SHAPE:
-            raise MethodError(
-                f"a sharded posterior needs a concentration of at least {SMALL_SHAPE} for "
-                "categories never seen: below, probabilities leave the range of doubles."
-            )
+        _check_prior(self.model, shards.category_counts)
         none = np.empty(0, np.int64)
         problem = make_problem(
             members=none,
@@ -203,6 +200,23 @@ def sharded_plan_of(run: DataTree, given: dict[str, Any], **more: Any) -> Sharde
     plan = PosteriorPlan.from_json(model, given, **more)
     shards = Shards(pieces, None)
     return ShardedPlan(model, plan.settings, plan.choice, plan.logs, plan.kept, shards)
+
+
+def _check_fixed(prior: Prior) -> None:
+    if not prior.is_fixed:
+        raise MethodError("a sharded posterior needs a concentration that is a number.")
+
+
+def _check_prior(model: Model, category_counts: FloatArray) -> None:
+    """Refuse a concentration that is drawn too, or too small for probabilities as doubles."""
+    from luce.kernels.problem import SMALL_SHAPE
+
+    _check_fixed(model.prior)
+    if (model.concentration + category_counts).min() < SMALL_SHAPE:
+        raise MethodError(
+            f"a sharded posterior needs a concentration of at least {SMALL_SHAPE} for "
+            "categories never seen: below, probabilities leave the range of doubles."
+        )
 
 
 def _read_pieces(given: object) -> list[Piece]:

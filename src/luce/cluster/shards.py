@@ -29,10 +29,10 @@ _MOST_REBUILDS = 5
 
 
 class Shard:
-    """Some blocks of terms, held by one worker."""
+    """Some blocks of terms, held by one worker; `first` is the number of the first."""
 
     def __init__(self, first: int, pieces: Sequence[Piece]) -> None:
-        self._first = first
+        self.first = first
         self._counts = [_made(piece, first + k) for k, piece in enumerate(pieces)]
         self._problems = [_problem(counts) for counts in self._counts]
         self._nodes = nodes_of(first, first + len(pieces))
@@ -68,7 +68,7 @@ class Shard:
         p = np.ascontiguousarray(p)
 
         def leaf(block: int) -> list[FloatArray]:
-            problem, space = self._problems[block - self._first]
+            problem, space = self._problems[block - self.first]
             rates, extra = np.empty(len(p)), np.zeros(len(p) if grouped else 0)
             bits = block_bits(word, block)
             waited = term_rates(bits, problem, p, space, rates, extra)
@@ -78,7 +78,7 @@ class Shard:
 
     def _totals(self, node: Node) -> list[FloatArray]:
         def leaf(block: int) -> list[FloatArray]:
-            counts = self._counts[block - self._first]
+            counts = self._counts[block - self.first]
             single = np.array(counts.category_counts)
             return [single, np.array([single.sum() + counts.sets.exponent.sum()])]
 
@@ -132,11 +132,19 @@ class _Held:
 
 
 class Shards:
-    """All blocks, held by workers or, without a client, by this process."""
+    """All blocks, held by workers or, without a client, by this process.
+
+    Attributes
+    ----------
+    assigned
+        First block and worker of every run of blocks that was handed out, in order; a run of blocks
+        whose worker was lost is there again.
+    """
 
     def __init__(self, pieces: Sequence[Piece], client: Client | None) -> None:
         self._client = client
         self.n_blocks = len(pieces)
+        self.assigned: list[tuple[int, str]] = []
         workers = [""] if client is None else workers_of(client)
         cuts = np.linspace(0, len(pieces), min(len(workers), len(pieces)) + 1).astype(int)
         self._held = [_Held(int(a), pieces[int(a) : int(b)]) for a, b in pairwise(cuts)]
@@ -185,9 +193,7 @@ class Shards:
 
     def _ask(self, what: str, *arguments: Any, only: int | None = None) -> list[Any]:
         """Ask every shard the same thing; a shard that died with its worker is built again."""
-        asked = [
-            (held, held.actor, _call(held.actor, what, arguments)) for held in self._held[:only]
-        ]
+        asked = [(held, held.actor, ask(held.actor, what, arguments)) for held in self._held[:only]]
         return [self._answer(what, arguments, *one) for one in asked]
 
     def _answer(
@@ -200,7 +206,7 @@ class Shards:
                 if self._client is None or isinstance(error, DataError):
                     raise
                 actor = self._mend(held, actor)
-                answer = _call(actor, what, arguments)
+                answer = ask(actor, what, arguments)
         raise LuceError(
             f"blocks {held.first} to {held.first + len(held.pieces) - 1} were lost "
             f"{_MOST_REBUILDS} times in a row, with the workers that held them. Look at the "
@@ -224,14 +230,20 @@ class Shards:
 
     def _begin(self, held: _Held, worker: str) -> None:
         """Have a worker hold some blocks: this one, or another if it dies meanwhile."""
+        self.assigned.append((held.first, worker))
         if self._client is None:
             held.actor = Shard(held.first, held.pieces)
             return
         held.worker = worker
         held.future = self._client.submit(
-            Shard, held.first, list(held.pieces), actor=True, workers=[worker],
-            allow_other_workers=True, pure=False,
-        )  # fmt: skip
+            Shard,
+            held.first,
+            list(held.pieces),
+            actor=True,
+            workers=[worker],
+            allow_other_workers=True,
+            pure=False,
+        )
 
     def _settle(self, held: _Held) -> None:
         """Wait until they are held, and note by whom."""
@@ -249,8 +261,8 @@ class Shards:
                 raise _different(block, fact["categories"], 0, first["categories"])
 
 
-def _call(actor: Any, what: str, arguments: tuple[Any, ...]) -> Any:
-    """Ask; what comes back is to be waited for, or to be called, and only then fails."""
+def ask(actor: Any, what: str, arguments: tuple[Any, ...]) -> Any:
+    """Call a method of a shard; the answer is waited for, or called, and fails only then."""
     if isinstance(actor, Shard):
         return lambda: getattr(actor, what)(*arguments)
     try:

@@ -28,7 +28,9 @@ def add_arrays(run: Path, plan: Plan) -> None:
     """Add the arrays' descriptions to a Zarr folder, without any numbers."""
     import zarr
 
-    root = zarr.open_group(run, mode="r+", zarr_format=3, use_consolidated=False)
+    from luce.runs.zarr_folder import ZarrFolder
+
+    root = zarr.open_group(ZarrFolder(run), mode="r+", zarr_format=3, use_consolidated=False)
     size = (plan.settings.chains, plan.settings.draws)
     for output in plan.outputs:
         # Of nothing (a run without cores) there is still an array, of width 0.

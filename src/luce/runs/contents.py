@@ -10,43 +10,67 @@ from luce.errors import DataError
 from luce.model.contents import model_of, require_run
 
 if TYPE_CHECKING:
-    from xarray import DataArray, DataTree
+    from xarray import DataArray, Dataset, DataTree
+
+# The parameter that every run of a model draws.
+_DRAWN = {"posterior": "probabilities", "transitions": "base"}
 
 # Largest distance from 1 of a sum of probabilities; a million of them miss it by 1e-10.
 _ROUNDING = 1e-8
 
 
 def check_run(run: DataTree) -> None:
-    """Refuse a run whose data or draws cannot be right."""
+    """Refuse a run whose data or draws cannot be right; variables that were added are let be."""
     require_run(run)
-    if run.attrs.get("model", "posterior") == "posterior" and "data_pieces" not in run.attrs:
+    model = run.attrs.get("model", "posterior")
+    if model == "posterior" and "data_pieces" not in run.attrs:
         model_of(run)
-    if "posterior" not in run.children or not run["posterior"].data_vars:
+    if "posterior" not in run.children:
         raise DataError("the run has no group 'posterior' with draws in it.")
-    for name, variable in run["posterior"].data_vars.items():
-        _check_variable(str(name), variable, some="kept_categories" in run.attrs)
+    drawn = run["posterior"].to_dataset()
+    needed = _DRAWN.get(str(model))
+    if needed is not None and needed not in drawn.data_vars:
+        raise DataError(f"the run has no variable {needed!r} in group 'posterior'.")
+    for name, support in _supports(drawn, needed).items():
+        _check_variable(drawn, name, support, some="kept_categories" in run.attrs)
 
 
-def _check_variable(name: str, variable: DataArray, some: bool) -> None:
-    """Refuse draws outside the support that the variable's attribute declares."""
-    if variable.dims[:2] != ("chain", "draw") or variable.dtype != np.float64:
-        raise DataError(
-            f"posterior/{name} holds {variable.dtype} with dimensions {variable.dims}; float64 "
-            "with dimensions chain and draw first is needed."
-        )
-    values: Any = variable.to_numpy()
-    if values.size == 0:
-        raise DataError(f"posterior/{name} holds no draws.")
-    support = variable.attrs.get("support", "simplex" if name == "probabilities" else None)
+def _supports(drawn: Dataset, needed: str | None) -> dict[str, str]:
+    """Return the supports of the parameters, by name."""
+    found = {str(name): str(v.attrs.get("support", "")) for name, v in drawn.data_vars.items()}
+    return {
+        name: support or "simplex" for name, support in found.items() if support or name == needed
+    }
+
+
+def _check_variable(drawn: Dataset, name: str, support: str, some: bool) -> None:
+    """Refuse draws outside their support, and logarithms that cannot be theirs."""
+    values = _read(drawn[name], drawn[name].dims)
     if support == "simplex":
         _check_simplex(name, values, some)
     elif support == "positive" and not (values > 0).all():
         raise DataError(f"posterior/{name} holds numbers that are not positive.")
-    elif name.startswith("log_") and not (values <= 0).all():
-        raise DataError(f"posterior/{name} holds numbers that are not at most 0.")
+    if f"log_{name}" in drawn.data_vars and support == "simplex":
+        logs = _read(drawn[f"log_{name}"], drawn[name].dims)
+        if not (logs <= 0).all():
+            raise DataError(f"posterior/log_{name} holds numbers that are not at most 0.")
+
+
+def _read(variable: DataArray, dims: tuple[Any, ...]) -> Any:
+    right = variable.dims == dims and dims[:2] == ("chain", "draw")
+    if not right or variable.dtype != np.float64:
+        wanted = ("chain", "draw", *(dim for dim in dims if dim not in ("chain", "draw")))
+        raise DataError(
+            f"posterior/{variable.name} holds {variable.dtype} with dimensions {variable.dims}; "
+            f"float64 with dimensions {wanted} is needed."
+        )
+    if variable.size == 0:
+        raise DataError(f"posterior/{variable.name} holds no draws.")
+    return variable.to_numpy()
 
 
 def _check_simplex(name: str, p: Any, some: bool) -> None:
+    """Refuse draws that are no probabilities; of `some` entries the sum is at most 1."""
     if not ((p >= 0) & (p <= 1)).all():  # which also finds nan
         raise DataError(f"posterior/{name} holds numbers that are not between 0 and 1.")
     excess = p.sum(axis=-1) - 1

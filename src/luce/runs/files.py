@@ -19,22 +19,34 @@ _BLOCK = 1 << 24
 
 def write_whole(path: Path, content: bytes | memoryview) -> bytes:
     """Write a file, have the disk keep it, then give it its name; returns its SHA-256."""
+    try:
+        replace_file(path, content, durable=True)
+        _flush_names(path.parent)
+    except OSError as error:
+        if is_full(error):
+            raise full(path, memoryview(content).nbytes) from error
+        raise LuceError(f"{path} could not be written: {error.strerror or error}.") from error
+    return hashlib.sha256(content).digest()
+
+
+def replace_file(path: Path, content: bytes | memoryview, *, durable: bool = False) -> None:
+    """Write a file under another name, then give it its own; an OSError leaves nothing behind.
+
+    `durable` has the disk keep the content before the name.
+    """
     part = path.with_name(f".{path.name}.part")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with part.open("wb") as file:
             file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
+            if durable:
+                file.flush()
+                os.fsync(file.fileno())
         part.replace(path)
-        _flush_names(path.parent)
-    except OSError as error:
+    except OSError:
         with suppress(OSError):
             part.unlink(missing_ok=True)
-        if is_full(error):
-            raise full(path, memoryview(content).nbytes) from error
-        raise LuceError(f"{path} could not be written: {error.strerror or error}.") from error
-    return hashlib.sha256(content).digest()
+        raise
 
 
 def is_full(error: OSError) -> bool:

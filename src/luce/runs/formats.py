@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import json
+import sys
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -16,10 +17,14 @@ import numpy as np
 
 from luce.errors import DataError, LuceError
 from luce.runs.encoding import merged_attributes
-from luce.runs.seal import check_file, check_folder, seal_file, seal_folder
+from luce.runs.seal import JOURNAL, check_file, check_folder, seal_file, seal_folder
 
 if TYPE_CHECKING:
     from xarray import Dataset, DataTree
+
+
+# The group of running moments and quantiles.
+RUNNING = "running"
 
 
 class Format(NamedTuple):
@@ -35,12 +40,12 @@ class Format(NamedTuple):
 
 def format_of(path: Path) -> Format:
     """Choose the format by the path's suffix."""
-    if path.suffix not in _FORMATS:
+    if path.suffix not in FORMATS:
         raise DataError(
             f"{path} ends in {path.suffix!r}; a run is stored as '.nc' (NetCDF, one file) or "
             "'.zarr' (Zarr, a folder)."
         )
-    return _FORMATS[path.suffix]
+    return FORMATS[path.suffix]
 
 
 def _write_netcdf(tree: DataTree, path: Path) -> None:
@@ -48,20 +53,34 @@ def _write_netcdf(tree: DataTree, path: Path) -> None:
     plain = {"_FillValue": None}
     encoding = {node.path: dict.fromkeys(node.variables, plain) for node in tree.subtree}
     # HDF5 can take the whole process down when a disk is full; writing bytes cannot.
-    path.write_bytes(tree.to_netcdf(None, engine=_netcdf_engine(), encoding=encoding))
+    with _without_scheduler():
+        content = tree.to_netcdf(None, engine=netcdf_engine(), encoding=encoding)
+    path.write_bytes(content)
+
+
+@contextmanager
+def _without_scheduler() -> Iterator[None]:
+    """Keep xarray from asking a Dask scheduler for a lock: bytes in memory have no name to lock."""
+    if "dask" not in sys.modules:
+        yield
+        return
+    import dask
+
+    with dask.config.set(scheduler="threads"):
+        yield
 
 
 def _read_netcdf(path: Path) -> DataTree:
     import xarray as xr
 
-    engine = _netcdf_engine()
+    engine = netcdf_engine()
     library = importlib.import_module("netCDF4" if engine == "netcdf4" else "h5netcdf")
     opened = library.Dataset(path) if engine == "netcdf4" else library.File(path, "r")
     with opened as file:
         for name, variable in _netcdf_variables(file):
             text = variable.dtype is str or np.dtype(variable.dtype).kind == "O"
-            _check_size(name, variable.shape, 16 if text else np.dtype(variable.dtype).itemsize,
-                        path.stat().st_size)  # fmt: skip
+            itemsize = 16 if text else np.dtype(variable.dtype).itemsize
+            _check_size(name, variable.shape, itemsize, path.stat().st_size)
     with xr.open_datatree(path, engine=engine, decode_times=False) as tree:
         return tree.load()
 
@@ -73,10 +92,11 @@ def _netcdf_variables(group: Any, above: str = "") -> Iterator[tuple[str, Any]]:
         yield from _netcdf_variables(inner, f"{above}/{name}")
 
 
-def _netcdf_engine() -> Any:
-    if _installed("netCDF4"):
+def netcdf_engine() -> Any:
+    """Name the library that reads and writes NetCDF, or say which package is missing."""
+    if is_installed("netCDF4"):
         return "netcdf4"
-    if _installed("h5netcdf") and _installed("h5py"):
+    if is_installed("h5netcdf") and is_installed("h5py"):
         return "h5netcdf"
     raise LuceError("NetCDF files need a package more: pip install 'luce[files]'")
 
@@ -84,43 +104,56 @@ def _netcdf_engine() -> Any:
 def write_zarr(tree: DataTree, path: Path) -> None:
     """Write a tree as a new Zarr folder."""
     _need_zarr()
+    from luce.runs.zarr_folder import ZarrFolder
+
     encoding = {
         node.path: {name: _zarr_encoding(v) for name, v in node.variables.items()}
         for node in tree.subtree
     }
     with _quietly():
         tree.to_zarr(
-            path, mode="w-", encoding=encoding, consolidated=True, zarr_format=3,
+            ZarrFolder(path),
+            mode="w-",
+            encoding=encoding,
+            consolidated=True,
+            zarr_format=3,
             write_empty_chunks=True,
-        )  # fmt: skip
+        )
 
 
-def complete_zarr(path: Path, group: str, data: Dataset, attributes: Mapping[str, Any]) -> None:
-    """Add a group to a folder, and attributes to the root, the posterior and its statistics."""
+def complete_zarr(path: Path, running: Dataset, attributes: Mapping[str, Any]) -> None:
+    """Add running moments to a folder, and attributes to root, posterior and statistics."""
     import zarr
 
-    encoding = {str(name): _zarr_encoding(v) for name, v in data.variables.items()}
+    from luce.runs.zarr_folder import ZarrFolder
+
+    store = ZarrFolder(path)
+    encoding = {str(name): _zarr_encoding(v) for name, v in running.variables.items()}
     with _quietly():
-        data.to_zarr(
-            path, group=group, mode="w", encoding=encoding, consolidated=False, zarr_format=3,
+        running.to_zarr(
+            store,
+            group=RUNNING,
+            mode="w",
+            encoding=encoding,
+            consolidated=False,
+            zarr_format=3,
             write_empty_chunks=True,
-        )  # fmt: skip
-        root: Any = zarr.open_group(path, mode="r+", use_consolidated=False)
+        )
+        root: Any = zarr.open_group(store, mode="r+", use_consolidated=False)
         for node in (root, root["posterior"], root["sample_stats"]):
-            node.attrs.update(merged_attributes(node.attrs.asdict(), attributes))
-        zarr.consolidate_metadata(path)
+            node.update_attributes(merged_attributes(node.attrs.asdict(), attributes))
+        zarr.consolidate_metadata(store)
 
 
 @contextmanager
 def _quietly() -> Iterator[None]:
-    """Not to hear what zarr says of metadata in one place, or of a journal beside the arrays.
+    """Keep zarr's warning about metadata in one place from the user.
 
     xarray wants the metadata in one place, or warns whoever opens the folder; zarr warns that this
     is not in its specification yet.  Readers that do not know it ignore it.
     """
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Consolidated metadata")
-        warnings.filterwarnings("ignore", "Object at journal")
         yield
 
 
@@ -136,10 +169,17 @@ def _read_zarr(path: Path) -> DataTree:
 
 
 def open_zarr(path: Path, *, some: bool = False) -> DataTree:
-    """Open a folder without reading its numbers, of which there may be only `some` as yet."""
+    """Open a folder without reading its numbers.
+
+    Where there are only `some` numbers as yet, running moments are not shown: they are written at
+    the end, and may be torn.
+    """
     import xarray as xr
 
     _need_zarr()
+    from luce.runs.zarr_folder import ZarrFolder
+
+    store: Any = ZarrFolder(path, read_only=True, hidden=(JOURNAL, *((RUNNING,) if some else ())))
     for file in sorted(path.rglob("zarr.json")):
         metadata = json.loads(file.read_text(encoding="utf-8"))
         for name in (metadata.get("consolidated_metadata") or {}).get("metadata", {}):
@@ -150,7 +190,7 @@ def open_zarr(path: Path, *, some: bool = False) -> DataTree:
     # Only version 3: the older one lets a file name any codec, and one of them unpickles.
     with _quietly():
         return xr.open_datatree(
-            path, engine="zarr", consolidated=False, zarr_format=3, decode_times=False
+            store, engine="zarr", consolidated=False, zarr_format=3, decode_times=False
         )
 
 
@@ -168,11 +208,12 @@ def _check_zarr_array(folder: Path, metadata: Any, some: bool) -> None:
 
 
 def _need_zarr() -> None:
-    if not _installed("zarr"):
+    if not is_installed("zarr"):
         raise LuceError("Zarr folders need a package more: pip install 'luce[files]'")
 
 
-def _installed(package: str) -> bool:
+def is_installed(package: str) -> bool:
+    """Can the package be imported?"""
     return importlib.util.find_spec(package) is not None
 
 
@@ -182,7 +223,7 @@ def _check_size(name: str, shape: Any, itemsize: int, stored: int) -> None:
         raise DataError(f"{name} claims the shape {tuple(shape)}, more than is stored.")
 
 
-_FORMATS = {
+FORMATS = {
     ".nc": Format("NetCDF", False, _write_netcdf, seal_file, check_file, _read_netcdf),
     ".zarr": Format("Zarr", True, write_zarr, seal_folder, check_folder, _read_zarr),
 }

@@ -140,7 +140,7 @@ class Journal:
         whole: dict[tuple[int, int, bytes], bool] = {}
         for place in self._places():
             arrays = _read(place)
-            if arrays is None or not self._fits(arrays, chain, moments, whole):
+            if arrays is None or not self.fits(arrays, chain, moments, whole):
                 continue
             try:
                 chain.restore(_part(arrays, "chain"))
@@ -161,7 +161,7 @@ class Journal:
         """List the places written so far, the last one first."""
         return sorted(self._folder.glob("[0-9]*.npz"), reverse=True)
 
-    def _fits(
+    def fits(
         self,
         arrays: dict[str, Any],
         chain: Chain,

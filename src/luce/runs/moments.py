@@ -97,7 +97,7 @@ def variables(plan: Plan, ends: Sequence[Mapping[str, Running]]) -> dict[str, An
         if not parts:
             continue
         logs = any(o.path == f"posterior/log_{parameter.name}" for o in plan.outputs)
-        for statistic, values in _summarised(parts, plan.settings.quantiles, logs).items():
+        for statistic, values in summarised(parts, plan.settings.quantiles, logs).items():
             more = ("quantile",) if statistic == "quantiles" else ()
             shape = (*values.shape[:-1], *parameter.shape)
             dims = ("chain", *more, *parameter.dims)
@@ -105,20 +105,22 @@ def variables(plan: Plan, ends: Sequence[Mapping[str, Running]]) -> dict[str, An
     return found
 
 
-def _summarised(
+def summarised(
     parts: Sequence[Running], quantiles: Sequence[float] | None, logs: bool
 ) -> dict[str, FloatArray]:
-    """Stack the chains' moments; `logs` says that quantiles went by logarithms."""
-    count = max(parts[0].seen - 1, 1)
+    """Stack the moments of chains; `logs` says that quantiles went by logarithms."""
     found = {
         "mean": np.stack([part.mean for part in parts]),
-        "sd": np.sqrt([part.spread / count for part in parts]),
+        "sd": np.sqrt([part.spread / max(part.seen - 1, 1) for part in parts]),
     }
     if quantiles is not None:
-        marks = np.searchsorted(parts[0].fractions, quantiles)
-        heights = np.stack([part.heights[:, marks].T for part in parts])
-        if parts[0].seen <= len(parts[0].fractions):  # the markers are the draws themselves
-            own = [np.quantile(p.heights[:, : p.seen], quantiles, axis=1) for p in parts]
-            heights = np.stack(own)
+        heights = np.stack([_heights(part, quantiles) for part in parts])
         found["quantiles"] = np.exp(heights) if logs else heights
     return found
+
+
+def _heights(part: Running, quantiles: Sequence[float]) -> FloatArray:
+    """Return the quantiles of one chain, shape (quantile, entry)."""
+    if part.seen <= len(part.fractions):  # the markers are the draws themselves
+        return np.asarray(np.quantile(part.heights[:, : part.seen], quantiles, axis=1))
+    return np.asarray(part.heights[:, np.searchsorted(part.fractions, quantiles)].T)

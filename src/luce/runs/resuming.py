@@ -6,7 +6,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from luce.errors import DataError
+import numpy as np
+
+from luce.errors import DataError, LuceError
 from luce.runs.blocks import check_arrays
 from luce.runs.journal import read_plan
 from luce.runs.saving import read_folder, root_attributes
@@ -42,6 +44,9 @@ def go_on(folder: Path, rebuild: Callable[[DataTree, dict[str, Any]], Plan]) -> 
     try:
         plan = rebuild(run, given)
         block = int(given["block"])
+        _require_kept_entries(plan)
+    except LuceError as error:
+        raise DataError(f"{folder} cannot be gone on with: {error}") from error
     except (ValueError, TypeError, KeyError, IndexError, AttributeError, OverflowError) as error:
         raise DataError(
             f"{plan_file(folder)} is damaged ({error!r}). The run has to be started anew."
@@ -53,6 +58,12 @@ def go_on(folder: Path, rebuild: Callable[[DataTree, dict[str, Any]], Plan]) -> 
         )
     check_arrays(folder, plan)
     return Stream(plan, folder).complete()
+
+
+def _require_kept_entries(plan: Plan) -> None:
+    """Raise an IndexError where entries are to be stored that a parameter does not have."""
+    for output in plan.outputs:
+        output.stored(np.empty((1, *output.shape)))
 
 
 def _require_this_version(folder: Path) -> None:

@@ -121,7 +121,7 @@ class Stream:
             **plan.final_attributes([end.snapshot for end in ends]),
         }
         try:
-            complete_zarr(self.folder, "running", stored_group(self._running(ends)), final)
+            complete_zarr(self.folder, stored_group(self._running(ends)), final)
             seal_folder(self.folder, self._known_digests(ends))
         except OSError as error:
             kind = DiskFullError if is_full(error) else LuceError

@@ -278,7 +278,7 @@ class HDPTransitions:
         >>> dict(run.posterior.sizes)
         {'chain': 4, 'draw': 2000, 'state': 3, 'source': 3}
         """
-        from luce.cluster.execution import carry_out
+        from luce.cluster.execution import carry_out, check_destination
         from luce.sampling.settings import Settings
         from luce.sequences.hdp_runs import TransitionsPlan, read_data
 
@@ -292,6 +292,7 @@ class HDPTransitions:
             thin=1,
             quantiles=quantiles,
         )
+        check_destination(settings, to, cluster)
         data_read = read_data(self, data, starts)
         return carry_out(TransitionsPlan(self, data_read, settings, rows), to, cluster)
 

@@ -1,4 +1,7 @@
-"""Runs come back from files as they were, or not at all."""
+"""Runs come back from files as they were, or not at all.
+
+Random runs are in test_round_trips, contents that cannot be right in test_contents.
+"""
 
 import json
 import os
@@ -8,19 +11,20 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import xarray as xr
-from luce.runs.stored_form import stored_form
+from lib.saved_runs import core_posterior, core_run, counts_over, run_over
+from lib.streaming_runs import draw, same_numbers
 
 import luce
 from luce.runs import formats
-from luce.runs.seal import seal_file, seal_folder
-from luce.runs.typed_json import from_text, to_text
+from luce.runs.encoding import stored_form
+from luce.runs.saving import check_target
+from luce.runs.seal import check_folder, seal_file, seal_folder
 
 SUFFIXES = [".nc", ".zarr"]
 LABELS: list[Any] = [
@@ -38,36 +42,14 @@ LABELS: list[Any] = [
 ]
 
 
-def counts_over(labels: Any) -> luce.ConditionalCounts:
-    """Nested sets, so that draws are exact and quick."""
-    empty = luce.ConditionalCounts(labels)
-    first, second, *_ = empty.categories
-    return empty.observe({first: 2, second: 0.5}, within=[first, second])
-
-
-def run_over(labels: Any = 3, draws: int = 20) -> xr.DataTree:
-    counts = counts_over(labels)
-    concentration = np.linspace(0.05, 1.5, counts.n_categories)  # so small that logarithms are kept
-    posterior = luce.Posterior(counts, concentration)
-    return posterior.sample(draws, chains=2, seed=1, progress=False)
-
-
 @pytest.fixture(scope="module")
 def core() -> luce.Posterior:
-    counts = luce.ConditionalCounts("abcd").observe_ranking("dba").observe({"c": 2}, without="a")
-    counts = counts.observe_group("ab", 3, within="abc").observe({"a": 1}, within="ad")
-    return luce.Posterior(counts, {"a": 1.0, "b": 2.0, "c": 0.5, "d": 1.0})
+    return core_posterior()
 
 
 @pytest.fixture(scope="module")
-def run(core: luce.Posterior) -> xr.DataTree:
-    return core.sample(400, chains=4, seed=1, progress=False)
-
-
-def write_raw(tree: xr.DataTree, path: Path) -> None:
-    form = formats.format_of(path)
-    form.write(tree, path)
-    form.seal(path)
+def run() -> xr.DataTree:
+    return core_run()
 
 
 # Odd labels are text by the time a format sees them, so Zarr, which is slower, gets to see few.
@@ -148,25 +130,7 @@ for path in {paths}:
     answer = subprocess.run(command, capture_output=True, text=True, check=False)
     assert answer.stderr == ""
     mean = run.posterior["probabilities"].sel(category="c").mean().item()
-    assert answer.stdout.splitlines() == [str(mean), "luce run 1 1", "1.0"] * 2
-
-
-def test_typed_json_refuses_what_it_cannot_give_back() -> None:
-    class Text(str):
-        __slots__ = ()
-
-    for value in (object(), Text("a"), 1j, {"a": 1}, (1, object())):
-        with pytest.raises(luce.errors.DataError, match="Turn it into text first"):
-            to_text(value)
-    deep: Any = ()
-    for _ in range(100_000):
-        deep = (deep,)
-    with pytest.raises(luce.errors.DataError, match="nested too deeply"):
-        to_text(deep)
-    for text in ("{", "[" * 100_000, '{"a": 1}', '{"int": 3}', '{"tuple": 3}', '{"a":1,"b":2}'):
-        with pytest.raises(luce.errors.DataError, match="not typed JSON"):
-            from_text(text)
-    assert from_text(to_text(float("-inf"))) == float("-inf")
+    assert answer.stdout.splitlines() == [str(mean), "luce run 2 1", "1.0"] * 2
 
 
 @pytest.mark.parametrize("suffix", SUFFIXES)
@@ -174,86 +138,6 @@ def test_labels_that_are_objects_are_refused_before_writing(suffix: str, tmp_pat
     with pytest.raises(luce.errors.DataError, match=r"complex.*cannot be stored"):
         luce.save(run_over([1j, 2, "a"]), tmp_path / f"run{suffix}")
     assert os.listdir(tmp_path) == []
-
-
-def change(group: str, name: str, edit: Callable[[Any], Any]) -> Callable[[xr.DataTree], None]:
-    def apply(tree: xr.DataTree) -> None:
-        old = tree[group][name]
-        values = edit(old.values.copy())
-        tree[group] = tree[group].to_dataset().drop_vars(name).assign({name: (old.dims, values)})
-
-    return apply
-
-
-def put(index: Any, value: Any) -> Callable[[Any], Any]:
-    def apply(values: Any) -> Any:
-        values[index] = value
-        return values
-
-    return apply
-
-
-def without(group: str, name: str) -> Callable[[xr.DataTree], None]:
-    def apply(tree: xr.DataTree) -> None:
-        tree[group] = tree[group].to_dataset().drop_vars(name)
-
-    return apply
-
-
-def attribute(group: str, name: str, value: Any) -> Callable[[xr.DataTree], None]:
-    return lambda tree: tree[group].attrs.update({name: value})
-
-
-def remove_group(tree: xr.DataTree) -> None:
-    del tree["sample_stats"]
-
-
-WRONG: list[tuple[Callable[[xr.DataTree], Any], str]] = [
-    (attribute("/", "format", "other"), "not written by luce.save"),
-    (attribute("/", "format_version", 2), "Install a newer luce"),
-    (attribute("/", "format_version", "1"), "a number from 1 on"),
-    (attribute("/", "data_digest", "0"), "not the data that this run was drawn from"),
-    (attribute("/", "json_attributes", "{"), "not typed JSON"),
-    (attribute("/", "json_attributes", '["seed_"]'), "should be typed JSON"),
-    (attribute("observed_data", "n_outcomes", -1.0), "n_outcomes"),
-    (remove_group, "no group 'sample_stats'"),
-    (without("posterior", "probabilities"), "no variable 'probabilities'"),
-    (without("observed_data", "set_end"), "no variable 'set_end'"),
-    (without("posterior", "category"), "no coordinate 'category'"),
-    (change("posterior", "probabilities", put((0, 0, 0), np.nan)), "not between 0 and 1"),
-    (change("posterior", "probabilities", put((0, 0, 0), -0.1)), "not between 0 and 1"),
-    (change("posterior", "probabilities", lambda p: p * 0.999), "do not add up to 1"),
-    (change("posterior", "probabilities", lambda p: p.astype(np.float32)), "float64"),
-    (change("observed_data", "category_counts", put(0, -1.0)), "not negative"),
-    (change("observed_data", "category_counts", put(0, 9.0)), "was drawn from"),
-    (change("observed_data", "set_exponent", put(0, 0.0)), "not 0"),
-    (change("observed_data", "set_exponent", put(0, -77.0)), "was drawn from"),
-    (change("observed_data", "set_members", put(0, 4)), r"0\.\.3"),
-    (change("observed_data", "set_members", put(0, -1)), r"0\.\.3"),
-    (change("observed_data", "set_members", lambda m: np.zeros_like(m)), "twice"),
-    (change("observed_data", "set_end", put(-1, 99)), "set_end must grow"),
-    (change("observed_data", "set_end", put(0, 0)), "set_end must grow"),
-    (change("observed_data", "set_nest_start", put(0, 1)), "set_nest_start must grow"),
-    (change("observed_data", "set_nest_start", put(1, 99)), "set_nest_start must grow"),
-    (change("observed_data", "set_nest_sets", put(-1, 99)), "set_nest_sets must grow"),
-    (change("observed_data", "set_nest_sets", lambda s: s.astype(float)), "int64"),
-    (change("constant_data", "concentration", put(0, -1.0)), "positive"),
-]
-
-
-@pytest.mark.parametrize(
-    ("wrong", "words"),
-    [pytest.param(*each, marks=pytest.mark.slow if k % 3 else ()) for k, each in enumerate(WRONG)],
-    ids=lambda w: w if isinstance(w, str) else "",
-)
-def test_wrong_contents_are_refused(
-    wrong: Callable[[xr.DataTree], Any], words: str, run: xr.DataTree, tmp_path: Path
-) -> None:
-    tree = stored_form(run)
-    wrong(tree)
-    write_raw(tree, tmp_path / "run.nc")
-    with pytest.raises(luce.LuceError, match=words):
-        luce.load(tmp_path / "run.nc")
 
 
 def test_posterior_of_wants_a_run() -> None:
@@ -317,7 +201,7 @@ def test_absurd_sizes_codecs_and_links_are_refused(run: xr.DataTree, tmp_path: P
     refused("changed or damaged")
     (path / "constant_data/concentration/c/0").unlink()
     refused("changed or damaged")
-    engine = formats._netcdf_engine()
+    engine = formats.netcdf_engine()
     huge = stored_form(run)
     much = ("much", np.zeros(10**6))
     huge["observed_data"] = huge["observed_data"].to_dataset().assign(much=much)
@@ -402,8 +286,8 @@ def test_a_failed_write_keeps_the_old_file(
     def fail(*_: Any) -> None:
         raise OSError(28, "No space left on device")
 
-    form = formats._FORMATS[suffix]._replace(**{step: fail})  # type: ignore[arg-type]
-    monkeypatch.setitem(formats._FORMATS, suffix, form)
+    form = formats.FORMATS[suffix]._replace(**{step: fail})  # type: ignore[arg-type]
+    monkeypatch.setitem(formats.FORMATS, suffix, form)
     with pytest.raises(luce.LuceError, match="No space left on device"):
         luce.save(run_over(4), path, overwrite=True)
     monkeypatch.undo()
@@ -437,7 +321,7 @@ def test_a_missing_folder_and_a_missing_package(
 ) -> None:
     with pytest.raises(luce.LuceError, match="could not be written: FileNotFoundError"):
         luce.save(run_over(), tmp_path / "none" / "run.nc")
-    monkeypatch.setattr(formats, "_installed", lambda package: False)
+    monkeypatch.setattr(formats, "is_installed", lambda package: False)
     for suffix in SUFFIXES:
         with pytest.raises(luce.LuceError, match=r"pip install 'luce\[files\]'"):
             luce.save(run_over(), tmp_path / f"run{suffix}")
@@ -481,3 +365,76 @@ def test_a_full_disk_and_a_killed_process_leave_the_old_file(
     assert child.returncode == -signal.SIGKILL
     xr.testing.assert_identical(luce.load(paths[0]), run)
     luce.save(run, paths[0], overwrite=True)  # what the killed one left is in nobody's way
+
+
+# -- folders and formats ---------------------------------------------------------------------------
+
+
+def test_a_folder_that_is_no_run_is_not_opened(tmp_path: Path) -> None:
+    folder, run = tmp_path / "run.zarr", draw("exact")
+    luce.save(run, folder)
+    root, group = folder / "zarr.json", folder / "posterior" / "zarr.json"
+    text, group_text = root.read_text(), group.read_text()
+
+    def refused(words: str) -> None:
+        with pytest.raises(luce.LuceError, match=words):
+            luce.runs.open_run(folder)
+
+    root.write_text("{")
+    refused("is damaged")
+    root.unlink()
+    root.mkdir()
+    refused("cannot be read: Is a directory")
+    root.rmdir()
+    metadata = json.loads(text)
+    metadata["consolidated_metadata"]["metadata"]["../elsewhere"] = {}
+    root.write_text(json.dumps(metadata))
+    refused("might lead out of the folder")
+    root.write_text(text)
+    group.write_text("{}")
+    refused("cannot be read as Zarr: KeyError")
+    group.write_text(group_text)
+    (folder / "beside").symlink_to(tmp_path)
+    refused("is a link")
+    (folder / "beside").unlink()
+    assert same_numbers(luce.runs.open_run(folder), run)
+
+
+def test_a_target_is_refused_before_any_work(tmp_path: Path) -> None:
+    with pytest.raises(luce.errors.DataError, match="there is no folder"):
+        check_target(tmp_path / "none" / "run.nc")
+    (tmp_path / "run.nc").touch()
+    with pytest.raises(luce.errors.DataError, match="overwrite=True"):
+        check_target(tmp_path / "run.nc")
+    check_target(tmp_path / "run.nc", overwrite=True)
+
+
+def test_a_sealed_file_is_no_shorter_than_its_seal(tmp_path: Path) -> None:
+    (tmp_path / "run.nc").write_bytes(b"luce")
+    with pytest.raises(
+        luce.errors.DataError, match=r"was not written by luce\.save, or its end is missing"
+    ):
+        luce.load(tmp_path / "run.nc")
+    with pytest.raises(luce.errors.DataError, match="is not a Zarr folder"):
+        check_folder(tmp_path)
+
+
+def test_a_format_that_does_not_give_a_run_back_is_not_trusted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    form = formats.format_of(Path("run.nc"))
+    other = stored_form(draw("exact", seed=6))
+    monkeypatch.setitem(formats.FORMATS, ".nc", form._replace(read=lambda _: other))
+    with pytest.raises(luce.errors.DataError, match="does not give back this run"):
+        luce.save(draw("exact"), tmp_path / "run.nc")
+    assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.cluster
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_runs_are_saved_while_a_client_is_open(suffix: str, client: Any, tmp_path: Path) -> None:
+    """xarray would ask the scheduler for a lock on bytes in memory, which it does not know."""
+    assert client.status == "running"
+    run = run_over()
+    luce.save(run, tmp_path / f"run{suffix}")
+    assert luce.load(tmp_path / f"run{suffix}").identical(run)

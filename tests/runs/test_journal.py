@@ -1,0 +1,161 @@
+"""Places that chains go on from: what does not fit is not used, and large ones are few."""
+
+import fcntl
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from lib.streaming_runs import (
+    DRAWS,
+    a_block,
+    broken_off,
+    draw,
+    flip_a_bit,
+    plan,
+    same_numbers,
+)
+
+import luce
+from luce import LuceError
+from luce.errors import DataError
+from luce.runs import journal
+
+pytestmark = pytest.mark.filterwarnings("ignore::luce.ConvergenceWarning")
+
+
+@pytest.fixture
+def unfinished(tmp_path: Path, breaking: Any) -> Path:
+    """A run by waiting times that was broken off in the middle."""
+    broken_off(tmp_path / "run.zarr", breaking, threads=1)
+    return tmp_path / "run.zarr"
+
+
+def test_places_that_cannot_be_right_are_not_used(unfinished: Path) -> None:
+    """A block of one chain is changed; places of the other are torn, or of another run."""
+    flip_a_bit(a_block(unfinished))
+    places = unfinished / "journal" / "1"
+    good = max(places.glob("*.npz"))
+    with np.load(good) as packed:
+        arrays = dict(packed)
+    done, steps = int(arrays["chain.done"]), int(good.stem)
+    assert done > 0
+
+    def place(number: int, **changes: Any) -> None:
+        renamed = {name.replace("__", "."): array for name, array in changes.items()}
+        np.savez(places / f"{steps + number:015d}.npz", **{**arrays, **renamed})
+
+    place(1, chain__states=arrays["chain.states"][1:])
+    place(2, chain__done=np.int64(DRAWS))
+    place(3, chain__warmed=np.int64(-1), chain__done=np.int64(done))
+    place(4, digests=arrays["digests"][:, :, :5])
+    place(5, digests=arrays["digests"].astype(np.int64))
+    place(6, more=np.zeros(3))
+    place(7, digests=arrays["digests"][:-1])
+    place(8, probabilities__running_mean=np.zeros(1))
+    np.savez_compressed(places / f"{steps + 9:015d}.npz", **arrays, more=np.zeros(10**4))
+    (places / f"{steps + 10:015d}.npz").write_bytes(good.read_bytes()[:100])
+    assert same_numbers(luce.resume(unfinished, progress=False), draw("waiting-times"))
+
+
+def test_large_places_are_written_seldom_and_two_are_kept(tmp_path: Path, breaking: Any) -> None:
+    broken_off(tmp_path / "seldom.zarr", breaking, k=9, threads=1, place_bytes=0)
+    assert not list((tmp_path / "seldom.zarr" / "journal").rglob("*.npz"))
+    often: dict[str, Any] = {"threads": 1, "place_bytes": 0, "place_seconds": 0.0}
+    broken_off(tmp_path / "often.zarr", breaking, k=20, **often)
+    kept = list((tmp_path / "often.zarr" / "journal" / "0").glob("*.npz"))
+    assert len(kept) == 2
+    assert same_numbers(luce.resume(tmp_path / "often.zarr", progress=False), draw("waiting-times"))
+
+
+def test_small_places_are_all_kept(tmp_path: Path, breaking: Any) -> None:
+    """The control of the test above."""
+    broken_off(tmp_path / "run.zarr", breaking, k=20, threads=1)
+    assert len(list((tmp_path / "run.zarr" / "journal" / "0").glob("*.npz"))) > 2
+
+
+def test_two_processes_do_not_write_one_run(unfinished: Path) -> None:
+    with (unfinished / "journal" / "lock").open("w") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        with pytest.raises(LuceError, match="another process"):
+            luce.resume(unfinished)
+    assert same_numbers(luce.resume(unfinished, progress=False), draw("waiting-times"))
+
+
+def test_a_journal_that_is_no_folder_cannot_be_locked(tmp_path: Path) -> None:
+    (tmp_path / "journal").touch()
+    with pytest.raises(LuceError, match="cannot be written"), journal.locked(tmp_path):
+        pytest.fail("it was locked")
+
+
+# -- plans and arrays that are not the run's -------------------------------------------------------
+
+
+def changed(stored: dict[str, Any], **settings: Any) -> str:
+    """A plan with other settings, as JSON."""
+    return json.dumps({**stored, "settings": {**stored["settings"], **settings}})
+
+
+def test_plans_that_cannot_be_right_are_refused(unfinished: Path) -> None:
+    file = unfinished / "journal" / "run.json"
+    text = file.read_text()
+    stored = json.loads(text)
+    seedless = {k: v for k, v in stored["settings"].items() if k != "seed_entropy"}
+    shape, other = f"{plan('waiting-times').settings.chains}, {DRAWS}, 6", f"5, {DRAWS}, 6"
+    before = sorted(path for path in unfinished.rglob("*"))
+    for wrong, words in (
+        ("{", "is damaged"),
+        ("[]", "is damaged: no object"),
+        (json.dumps({**stored, "kept": [99]}), "is damaged .IndexError"),
+        (json.dumps({**stored, "settings": seedless}), "is damaged .KeyError"),
+        (json.dumps({**stored, "block": 7}), "was begun in blocks of 7 draws"),
+        (
+            json.dumps({**stored, "kind": "other"}),
+            "cannot be gone on with: the run is of the kind 'other'",
+        ),
+        (changed(stored, draws=-1), "cannot be gone on with: draws = -1"),
+        (changed(stored, block_chunks=1), "was begun in blocks of"),
+        (
+            changed(stored, chains=5),
+            rf"has the shape \[{shape}\], and the run's settings \[{other}\]",
+        ),
+    ):
+        file.write_text(wrong)
+        with pytest.raises(DataError, match=words):
+            luce.resume(unfinished, progress=False)
+    file.unlink()
+    with pytest.raises(DataError, match="is not a run that was broken off"):
+        luce.resume(unfinished, progress=False)
+    file.write_text(text)
+    assert sorted(path for path in unfinished.rglob("*")) == before  # nothing was begun
+    assert same_numbers(luce.resume(unfinished, progress=False), draw("waiting-times"))
+
+
+def test_another_version_does_not_go_on(unfinished: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("luce.runs.resuming.__version__", "99")
+    with pytest.raises(DataError, match="this is luce 99"):
+        luce.resume(unfinished)
+    monkeypatch.undo()
+    root = unfinished / "zarr.json"
+    metadata = json.loads(root.read_text())
+    metadata["attributes"]["inference_library_version"] = "0.0.1"
+    root.write_text(json.dumps(metadata))
+    with pytest.raises(DataError, match=r"was begun with luce 0\.0\.1"):
+        luce.resume(unfinished, progress=False)
+
+
+def test_runs_of_the_format_before_are_refused_in_words(unfinished: Path) -> None:
+    root = unfinished / "zarr.json"
+    metadata = json.loads(root.read_text())
+    metadata["attributes"]["format_version"] = 1
+    root.write_text(json.dumps(metadata))
+    with pytest.raises(DataError, match="format_version 1, from before luce was released"):
+        luce.resume(unfinished, progress=False)
+
+
+def test_a_run_without_its_journal_is_not_gone_on_with(unfinished: Path) -> None:
+    shutil.rmtree(unfinished / "journal")
+    with pytest.raises(DataError, match="is not a run that was broken off"):
+        luce.resume(unfinished, progress=False)
