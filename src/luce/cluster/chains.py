@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from luce._types import FloatArray
 from luce.cluster.tasks import Reporter, map_tasks
@@ -41,11 +41,11 @@ def stream_on(client: Client) -> Elsewhere:
     return elsewhere
 
 
-def _on_workers(client: Client, task: object, shared: object, plan: Plan) -> list:  # type: ignore[type-arg]
-    chains = plan.settings.chains
-    total = chains * (plan.settings.draws + plan.warmup)
-    progress = plan.settings.progress
-    return map_tasks(client, task, shared, range(chains), total=total, progress=progress)  # type: ignore[arg-type]
+def _on_workers(client: Client, task: Callable[..., Any], shared: object, plan: Plan) -> list[Any]:
+    """Call a task for each chain of a plan, on workers."""
+    chains, settings = range(plan.settings.chains), plan.settings
+    total = len(chains) * (settings.draws + plan.warmup)
+    return map_tasks(client, task, shared, chains, total=total, progress=settings.progress)
 
 
 class _Watch:

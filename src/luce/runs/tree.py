@@ -56,19 +56,14 @@ def _variables(plan: Plan, arrays: Mapping[str, FloatArray], group: str) -> dict
 
 
 def _coords(plan: Plan) -> dict[str, Any]:
-    """Labels of the stored entries, by dimension."""
-    found: dict[str, Any] = {}
-    for parameter in plan.parameters:
-        found |= parameter.coords
-    for output in plan.outputs:
-        if output.kept is not None:
-            found[output.dims[-1]] = found[output.dims[-1]][output.kept]
-            break
-    return found
+    """Return labels of the stored entries, by dimension."""
+    kept = {o.dims[-1]: o.kept for o in plan.outputs if o.kept is not None}
+    every = parameter_coords(plan)
+    return {dim: labels[kept[dim]] if dim in kept else labels for dim, labels in every.items()}
 
 
 def parameter_coords(plan: Plan) -> dict[str, Any]:
-    """Labels of all entries of all parameters, stored or not, by dimension."""
+    """Return labels of all entries of all parameters, stored or not, by dimension."""
     return {dim: labels for p in plan.parameters for dim, labels in p.coords.items()}
 
 

@@ -140,7 +140,10 @@ def settings_from_json(given: dict[str, Any], **more: Any) -> Settings:
 class SweepPlan(Plan):
     """A plan whose chains sweep over cores and split the rest; see `sweeps`."""
 
-    n: int
+    @property
+    @abstractmethod
+    def n(self) -> int:
+        """Number of probabilities in a draw."""
 
     @property
     @abstractmethod
@@ -243,7 +246,7 @@ class PosteriorPlan(SweepPlan):
         }
 
     @property
-    def n(self) -> int:  # type: ignore[override]
+    def n(self) -> int:
         """Number of categories."""
         return self.model.counts.n_categories
 
@@ -330,7 +333,7 @@ class CorePlan(SweepPlan):
     settings: Settings
 
     @property
-    def n(self) -> int:  # type: ignore[override]
+    def n(self) -> int:
         """Number of cells of the core."""
         return self.shapes.structure.cores[self.core].n_atoms
 
