@@ -6,11 +6,14 @@ alone: not on threads, on other chains, or on where the draws go.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from threading import Event, current_thread, main_thread
 from typing import Any, Protocol, TypeAlias
+
+import numpy as np
 
 from luce._types import FloatArray, IntArray
 from luce.sampling.progress import ProgressBar, ctrl_c_noted
@@ -90,6 +93,75 @@ class Chain(Protocol):
 
     def restore(self, arrays: Snapshot) -> None:
         """Go on from a snapshot; ValueError where it cannot be one of this chain."""
+
+
+@dataclass(kw_only=True)
+class FixedLengthChain(ABC):
+    """A chain that discards `warmup` steps and then makes `draws` draws, a chunk at a time."""
+
+    number: int
+    warmup: int
+    draws: int
+    warmed: int = 0
+    done: int = 0
+
+    @property
+    @abstractmethod
+    def chunk(self) -> int:
+        """Steps to make at once."""
+
+    @abstractmethod
+    def warm_up(self, size: int) -> None:
+        """Make steps that are discarded."""
+
+    @abstractmethod
+    def draw(self, rows: Rows, size: int) -> None:
+        """Make draws, and write them into the rows."""
+
+    @abstractmethod
+    def state(self) -> Snapshot:
+        """Return the arrays that the next step depends on; the chain goes on writing to them."""
+
+    @property
+    def steps(self) -> int:
+        """Warm-up steps and draws made so far."""
+        return self.warmed + self.done
+
+    @property
+    def expected(self) -> int:
+        """Warm-up steps and draws of the whole chain."""
+        return self.warmup + self.draws
+
+    @property
+    def finished(self) -> bool:
+        """Are all draws made?"""
+        return self.steps >= self.expected
+
+    def advance(self, sink: Sink) -> None:
+        """Make one chunk of steps: those to discard first, then draws."""
+        if self.warmed < self.warmup:
+            size = min(self.chunk, self.warmup - self.warmed)
+            self.warm_up(size)
+            self.warmed += size
+            sink.warmed(self)
+        else:
+            size = min(self.chunk, self.draws - self.done)
+            self.draw(sink.rows(self, size), size)
+            self.done += size
+            sink.filled(self, size)
+
+    def snapshot(self) -> Snapshot:
+        """Return the arrays that the next step depends on, and how far the chain is."""
+        return {"done": np.int64(self.done), "warmed": np.int64(self.warmed), **self.state()}
+
+    def restore(self, arrays: Snapshot) -> None:
+        """Go on from a snapshot; ValueError where it cannot be one of this chain."""
+        done, warmed = int(arrays["done"]), int(arrays["warmed"])
+        if not (0 <= done <= self.draws and 0 <= warmed <= self.warmup):
+            raise ValueError("the snapshot is further on than the chain is to go")
+        self.done, self.warmed = done, warmed
+        for name, array in self.state().items():
+            array[...] = arrays[name]
 
 
 class Sink(Protocol):

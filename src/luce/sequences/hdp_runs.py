@@ -17,7 +17,7 @@ from luce.model.parameters import Parameter
 from luce.model.priors import Gamma
 from luce.reading.frames import is_frame
 from luce.reading.transitions import as_sequences, read_transitions
-from luce.sampling.chains import Output, Sink, Snapshot
+from luce.sampling.chains import FixedLengthChain, Output, Rows, Snapshot
 from luce.sampling.plan import Plan, settings_from_json, settings_to_json
 from luce.sampling.settings import Settings
 from luce.sequences.hdp import HDPTransitions
@@ -46,48 +46,43 @@ class Transitions(NamedTuple):
         return str(content.hexdigest())
 
 
-@dataclass
-class TransitionsChain:
-    """One chain of Gibbs sweeps: its generator, base and concentrations, and its length."""
+@dataclass(kw_only=True)
+class TransitionsChain(FixedLengthChain):
+    """One chain of Gibbs sweeps over base, concentrations and rows.
 
-    number: int
+    Parameters
+    ----------
+    problem
+        Counts, mask and priors.
+    bits
+        Random bits.
+    log_base, scales
+        State: log β, and the logarithms of the two concentrations.
+    size
+        Sweeps to make at once.
+    with_rows, drawn
+        Are rows stored, and which concentrations are drawn?
+    """
+
     problem: Problem
     bits: WordArray
     log_base: FloatArray
     scales: FloatArray
-    warmup: int
-    draws: int
-    chunk: int
+    size: int
     with_rows: bool
     drawn: Sequence[str]
-    warmed: int = 0
-    done: int = 0
 
     @property
-    def steps(self) -> int:
-        """Warm-up sweeps and draws made so far."""
-        return self.warmed + self.done
+    def chunk(self) -> int:
+        """Sweeps to make at once."""
+        return self.size
 
-    @property
-    def expected(self) -> int:
-        """Warm-up sweeps and draws of the whole chain."""
-        return self.warmup + self.draws
+    def warm_up(self, size: int) -> None:
+        """Sweep without storing anything."""
+        self.problem.advance(self.bits, self.log_base, self.scales, size, False)
 
-    @property
-    def finished(self) -> bool:
-        """Are all draws made?"""
-        return self.steps >= self.expected
-
-    def advance(self, sink: Sink) -> None:
-        """Make one chunk of sweeps: those to discard first, then draws."""
-        if self.warmed < self.warmup:
-            size = min(self.chunk, self.warmup - self.warmed)
-            self.problem.advance(self.bits, self.log_base, self.scales, size, False)
-            self.warmed += size
-            sink.warmed(self)
-            return
-        size = min(self.chunk, self.draws - self.done)
-        rows = sink.rows(self, size)
+    def draw(self, rows: Rows, size: int) -> None:
+        """Sweep, and write base, concentrations and rows."""
         new = self.problem.advance(self.bits, self.log_base, self.scales, size, self.with_rows)
         rows["posterior/log_base"][:] = new.log_base
         rows["posterior/base"][:] = np.exp(new.log_base)
@@ -96,28 +91,10 @@ class TransitionsChain:
                 rows[f"posterior/{name}"][:] = new.concentrations[:, k]
         if self.with_rows:
             rows["posterior/rows"][:] = new.rows
-        self.done += size
-        sink.filled(self, size)
 
-    def snapshot(self) -> Snapshot:
+    def state(self) -> Snapshot:
         """Return the arrays that the next sweep depends on."""
-        return {
-            "done": np.int64(self.done),
-            "warmed": np.int64(self.warmed),
-            "bits": self.bits,
-            "log_base": self.log_base,
-            "scales": self.scales,
-        }
-
-    def restore(self, arrays: Snapshot) -> None:
-        """Go on from a snapshot of this chain."""
-        done, warmed = int(arrays["done"]), int(arrays["warmed"])
-        if not (0 <= done <= self.draws and 0 <= warmed <= self.warmup):
-            raise ValueError("the snapshot is further on than the chain is to go")
-        self.done, self.warmed = done, warmed
-        self.bits[:] = arrays["bits"]
-        self.log_base[:] = arrays["log_base"]
-        self.scales[:] = arrays["scales"]
+        return {"bits": self.bits, "log_base": self.log_base, "scales": self.scales}
 
 
 @dataclass(frozen=True, eq=False)
@@ -204,7 +181,7 @@ class TransitionsPlan(Plan):
             scales=np.log([start.concentration, start.base_concentration]),
             warmup=self.warmup,
             draws=self.settings.draws,
-            chunk=self.chunk,
+            size=self.chunk,
             with_rows=self.with_rows,
             drawn=self.drawn,
         )
