@@ -103,10 +103,9 @@ def broken_off(
 
 
 def a_block(folder: Path, parameter: str = "probabilities") -> Path:
-    """Name a file with draws of a parameter from the middle of what is there."""
+    """Name a file with draws of a parameter, written long ago: the first block of chain 0."""
     blocks = (folder / "posterior" / parameter / "c").rglob("0")
-    files = sorted(file for file in blocks if file.is_file())
-    return files[len(files) // 3]
+    return min(file for file in blocks if file.is_file())
 
 
 def flip_a_bit(file: Path) -> None:

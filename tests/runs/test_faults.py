@@ -22,7 +22,10 @@ import luce
 from luce.cli import main
 
 CYCLE = "winner,loser\n" + "".join(f"p{i},p{(i * 5 + 3) % 22}\n" for i in range(22))
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="mounts and signals of Unix")
+pytestmark = [
+    pytest.mark.skipif(sys.platform == "win32", reason="mounts and signals of Unix"),
+    pytest.mark.compiled,
+]
 
 
 @pytest.fixture

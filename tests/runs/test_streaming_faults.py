@@ -160,6 +160,7 @@ def small_disk(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Path]
     subprocess.run(["umount", "-l", str(place)], check=True)
 
 
+@pytest.mark.compiled
 def test_a_full_disk_is_told_of_and_loses_nothing(small_disk: Path) -> None:
     folder = small_disk / "run.zarr"
     with pytest.raises(DiskFullError, match=r"full|No space") as full:
