@@ -31,12 +31,11 @@ def run_tree(
 
     index = {"chain": np.arange(plan.settings.chains), "draw": np.arange(draws)}
     attributes = {**run_attributes(plan), **final}
-    posterior = xr.Dataset(_variables(plan, arrays, "posterior"), {**index, **_coords(plan)})
-    statistics = xr.Dataset(_variables(plan, arrays, "sample_stats"), index)
+    coords = {**index, **_coords(plan)}
     found = {
         "/": xr.Dataset(attrs=attributes),
-        "/posterior": posterior.assign_attrs(attributes),
-        "/sample_stats": statistics.assign_attrs(attributes),
+        "/posterior": xr.Dataset(_variables(plan, arrays, "posterior"), coords, attributes),
+        "/sample_stats": xr.Dataset(_variables(plan, arrays, "sample_stats"), index, attributes),
     }
     for name, group in plan.groups().items():
         found[f"/{name}"] = xr.Dataset(group.variables, group.coords, group.attributes)
