@@ -1,6 +1,9 @@
 """Fixtures that several rooms of tests share."""
 
+import gc
+import warnings
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -50,13 +53,23 @@ def breaking(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
     return after
 
 
+@contextmanager
+def workers(processes: bool) -> "Iterator[LocalCluster]":
+    """Start two workers; sockets that Dask leaves behind are closed here, not in another test."""
+    distributed = pytest.importorskip("distributed")
+    with distributed.LocalCluster(
+        n_workers=2, threads_per_worker=1, processes=processes, dashboard_address=":0"
+    ) as own:
+        yield own
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ResourceWarning)
+        gc.collect()
+
+
 @pytest.fixture(scope="session")
 def cluster() -> "Iterator[LocalCluster]":
     """Two worker processes; one that is killed is started again."""
-    distributed = pytest.importorskip("distributed")
-    with distributed.LocalCluster(
-        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0"
-    ) as own:
+    with workers(processes=True) as own:
         yield own
 
 
@@ -73,11 +86,8 @@ def client(cluster: "LocalCluster") -> "Iterator[Client]":
 @pytest.fixture(scope="module")
 def threads_client() -> "Iterator[Client]":
     """A client of two workers that are threads of this process, so that tests can patch them."""
-    distributed = pytest.importorskip("distributed")
-    with (
-        distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, processes=False, dashboard_address=":0"
-        ) as own,
-        distributed.Client(own) as client,
-    ):
-        yield client
+    with workers(processes=False) as own:
+        from distributed import Client
+
+        with Client(own) as client:
+            yield client
