@@ -1,7 +1,7 @@
 """Declarations of the quantities that a model draws: name, dimensions, labels, support and role.
 
-Sinks, journals, moments, checks and summaries loop over these declarations.  A model with more than
-probabilities (a drawn concentration, a tie parameter, hidden states) needs no change in any of them.
+Sinks, journals, moments, checks and summaries loop over these declarations, and none of them needs
+a change for a model with more than probabilities: a drawn concentration, ties, hidden states.
 """
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
 """Structure of a posterior: parts with exact draws, and cores that must be simulated.
+
 A *module* is a group of categories that every set holds, misses, or lies inside of; how its
 mass is shared out within is independent of everything else.  The sets fall into overlap classes
 (sets that meet without nesting, directly or through others).  A class of one set is a module

@@ -1,7 +1,7 @@
 """The maximum of a core's density: one climb by Newton's method, or climbs from several starts.
 
 Without grouped outcomes the density is concave in θ = log p.  One climb then finds the maximum, or
-has no end: some atoms never won against others, and the data tells these apart.  With grouped outcomes
+has no end because some atoms never won against others; the data tells which.  With grouped outcomes
 there may be several maxima, and the highest end of several climbs is returned.
 """
 
