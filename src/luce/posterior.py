@@ -398,7 +398,7 @@ def posterior_of(run: DataTree) -> Posterior:
     Parameters
     ----------
     run
-        What `Posterior.sample` or `luce.load` returned.
+        A run from `Posterior.sample` or `luce.load`.
 
     Raises
     ------

@@ -73,10 +73,6 @@ class Model:
             found.append(Parameter("concentration", support="positive"))
         return tuple(found)
 
-    def with_prior(self, prior: PriorLike) -> Model:
-        """Return a model of the same counts under another prior; the structure is shared."""
-        return Model(self.counts, prior, self.__dict__.get("structure"))
-
     def require_number(self, what: str) -> None:
         """Refuse to compute `what` where the concentration is drawn too."""
         if self.hyperprior is not None:

@@ -111,7 +111,7 @@ class ModuleShapes:
 def shapes_of(
     structure: Structure, counts: ConditionalCounts, concentration: FloatArray
 ) -> ModuleShapes:
-    """Put counts and prior on the module tree."""
+    """Sum counts and prior over the modules, and compute the shapes of all splits."""
     from luce.kernels.dirichlet_tree import add_up
 
     tree = structure.tree
