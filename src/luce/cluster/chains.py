@@ -1,4 +1,4 @@
-"""Chains as tasks of a cluster: each draws what it would draw in this process."""
+"""Chains as tasks of a cluster, with the same draws as in this process."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def draw_on(client: Client, plan: Plan) -> Memory:
 
 
 def stream_on(client: Client) -> Elsewhere:
-    """Return a function that draws the chains of a stream on workers who see its folder."""
+    """Return a function that draws the chains of a stream on workers that see its folder."""
 
     def elsewhere(stream: Stream) -> list[ChainEnd]:
         return _on_workers(client, _one_stream, (stream.plan, stream.folder), stream.plan)
@@ -42,14 +42,14 @@ def stream_on(client: Client) -> Elsewhere:
 
 
 def _on_workers(client: Client, task: Callable[..., Any], shared: object, plan: Plan) -> list[Any]:
-    """Call a task for each chain of a plan, on workers."""
+    """Run a task for each chain of a plan on workers."""
     chains, settings = range(plan.settings.chains), plan.settings
     total = len(chains) * (settings.draws + plan.warmup)
     return map_tasks(client, task, shared, chains, total=total, progress=settings.progress)
 
 
 class _Watch:
-    """Reports the steps of a chain to the driver, and stops it where the driver wants that."""
+    """Reports the steps of a chain to the driver, and stops the chain on the driver's request."""
 
     def __init__(self, name: str, number: int) -> None:
         self._report = Reporter(name, number)

@@ -1,4 +1,4 @@
-"""Files that are there whole, or not at all, whatever happens to the process or the machine."""
+"""Files written whole or not at all, even if the process or the machine stops."""
 
 from __future__ import annotations
 
@@ -11,14 +11,15 @@ from pathlib import Path
 
 from luce.errors import DiskFullError, LuceError
 
-# What a file system says when there is no more room.
+# Error numbers of a file system without room.
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
+# Bytes read at once.
 _BLOCK = 1 << 24
 
 
 def write_whole(path: Path, content: bytes | memoryview) -> bytes:
-    """Write a file, have the disk keep it, then give it its name; returns its SHA-256."""
+    """Write a file to the disk under another name, then rename it; return its SHA-256."""
     try:
         replace_file(path, content, durable=True)
         _flush_names(path.parent)
@@ -30,9 +31,9 @@ def write_whole(path: Path, content: bytes | memoryview) -> bytes:
 
 
 def replace_file(path: Path, content: bytes | memoryview, *, durable: bool = False) -> None:
-    """Write a file under another name, then give it its own; an OSError leaves nothing behind.
+    """Write a file under another name, then rename it; an OSError leaves no file behind.
 
-    `durable` has the disk keep the content before the name.
+    With `durable`, the content is on the disk before the file is renamed.
     """
     part = path.with_name(f".{path.name}.part")
     try:
@@ -50,12 +51,12 @@ def replace_file(path: Path, content: bytes | memoryview, *, durable: bool = Fal
 
 
 def is_full(error: OSError) -> bool:
-    """Was it for want of room?"""
+    """Was the error caused by a full disk?"""
     return error.errno in _FULL
 
 
 def full(path: Path, wanted: int) -> DiskFullError:
-    """Say how much there is and how much is needed."""
+    """Make the error of a full disk, with the bytes that are free and needed."""
     try:
         free = shutil.disk_usage(path.parent).free / 1e6
     except OSError:  # the folder itself could not be made
@@ -66,7 +67,7 @@ def full(path: Path, wanted: int) -> DiskFullError:
 
 
 def digest_of(path: Path) -> bytes | None:
-    """SHA-256 of a file, None where there is none."""
+    """Compute the SHA-256 of a file; None where there is no file."""
     content = hashlib.sha256()
     try:
         with path.open("rb") as file:
@@ -78,7 +79,7 @@ def digest_of(path: Path) -> bytes | None:
 
 
 def _flush_names(folder: Path) -> None:
-    """Have the disk keep the names in a folder; not every system can be asked to."""
+    """Flush the names in a folder to the disk, on systems that can."""
     with suppress(OSError):
         handle = os.open(folder, os.O_RDONLY)
         try:

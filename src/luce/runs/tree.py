@@ -1,4 +1,4 @@
-"""A run as an xarray DataTree that opens in ArviZ and tells where it came from."""
+"""A run as an xarray DataTree that opens in ArviZ and holds its data, prior and settings."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def as_tree(plan: Plan, sink: Memory) -> DataTree:
 def run_tree(
     plan: Plan, arrays: Mapping[str, FloatArray], draws: int, final: Attributes
 ) -> DataTree:
-    """Put a run together from its arrays, by path, and from the plan's data and prior."""
+    """Build a run from its arrays, by path, and from the plan's data and prior."""
     import xarray as xr
 
     index = {"chain": np.arange(plan.settings.chains), "draw": np.arange(draws)}
@@ -84,7 +84,7 @@ def run_attributes(plan: Plan) -> Attributes:
 
 
 def final_attributes(plan: Plan, sink: Memory) -> Attributes:
-    """Describe what is known of a run only after its last draw."""
+    """Return attributes of a run that are known only after its last draw."""
     return {
         "sampling_time": sink.seconds,
         "interrupted": int(sink.interrupted),
@@ -93,7 +93,7 @@ def final_attributes(plan: Plan, sink: Memory) -> Attributes:
 
 
 def labelled(plan: Plan, variables: Mapping[str, Any], more: Mapping[str, Any]) -> Dataset:
-    """Give variables over chains and parameters their labels."""
+    """Label variables over chains and parameters."""
     import xarray as xr
 
     used = {dim for dims, _ in variables.values() for dim in dims}

@@ -1,6 +1,6 @@
 """Chains of sweeps: kernels advance the cores, and exact splits share out the rest.
 
-A chain draws from each core with a generator of its own and splits the cores' cells with another.
+A chain has one random generator for each core, and another one for the exact splits.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Sweeping:
-    """How the chains of one run sweep.
+    """Method, chunk and thinning of the chains of one run.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ class SweepChain(FixedLengthChain):
     Parameters
     ----------
     sweeping
-        How it sweeps.
+        Method, chunk and thinning.
     generators, tunings
         Random bits and tuning of each part, one row a part.
     splitter
@@ -73,7 +73,7 @@ class SweepChain(FixedLengthChain):
         return self.sweeping.chunk
 
     def start_over(self, sweeping: Sweeping) -> None:
-        """Make all draws again from the present state, by other settings and without warm-up."""
+        """Reset the chain to make all its draws from the present state, without warm-up."""
         self.sweeping, self.done, self.warmed = sweeping, 0, self.warmup
 
     def state(self) -> Snapshot:
@@ -108,7 +108,7 @@ class SweepChain(FixedLengthChain):
         self._share_out(pieces, rows, size)
 
     def _share_out(self, pieces: list[FloatArray], rows: Rows, size: int) -> None:
-        """Turn the cores' states into probabilities of all categories."""
+        """Split the cores' shares into probabilities of all categories."""
         from luce.kernels.dirichlet_tree import draw_splits
 
         method = self.sweeping.method
@@ -127,7 +127,7 @@ class SweepChain(FixedLengthChain):
         draw_splits(self.splitter, method.splits, shares, wide, p, logs)
 
     def _sweep(self, part: Part, q: int, size: int, adapt: bool, stat: FloatArray) -> FloatArray:
-        """Advance part q; returns its states, one a row, valid until it is advanced again."""
+        """Advance part q; return its states, one a row, valid until part q is advanced again."""
         if q not in self._buffers or len(self._buffers[q]) < size:
             self._buffers[q] = np.empty((size, len(self.states[q])))
         out, state, tuning = self._buffers[q][:size], self.states[q], self.tunings[q]
@@ -145,14 +145,14 @@ def new_sweep_chain(
     shapes: ModuleShapes | None = None,
     proposal: float | None = None,
 ) -> SweepChain:
-    """Give a chain its generators and its starting point.
+    """Make a chain with its generators and its starting point.
 
     Parameters
     ----------
     number, seed
         The chain's number, and its own seed.
     sweeping
-        How it sweeps.
+        Method, chunk and thinning.
     length
         Warm-up sweeps, and draws.
     start
@@ -160,7 +160,7 @@ def new_sweep_chain(
     shapes
         Adds up the starting probabilities over the cells of cores, where there are cores.
     proposal
-        Concentration of proposals, where it is not to be tuned.
+        Fixed concentration of proposals; None where it is tuned.
     """
     from luce.kernels.grouped_outcomes import split_space
     from luce.kernels.random import new_bits

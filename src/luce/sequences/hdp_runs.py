@@ -1,4 +1,4 @@
-"""Runs of the hierarchical Dirichlet process: chains of sweeps given observed transitions."""
+"""Runs of the HDP over transitions: data, chains, plans, and plans rebuilt from stored runs."""
 
 from __future__ import annotations
 
@@ -21,12 +21,13 @@ from luce.sampling.chains import FixedLengthChain, Output, Rows, Snapshot
 from luce.sampling.plan import Plan, settings_from_json, settings_to_json
 from luce.sampling.settings import Settings
 from luce.sequences.hdp import HDPTransitions
-from luce.sequences.hdp_problem import Problem, whole_counts
+from luce.sequences.hdp_problem import TransitionProblem, whole_counts
 from luce.sequences.hdp_state import log_dirichlet
 
 if TYPE_CHECKING:
     from xarray import DataTree
 
+# Label of the states without a name, in the nonparametric form.
 REMAINDER = "remainder"
 
 
@@ -60,11 +61,13 @@ class TransitionsChain(FixedLengthChain):
         State: log β, and the logarithms of the two concentrations.
     size
         Sweeps to make at once.
-    with_rows, drawn
-        Are rows stored, and which concentrations are drawn?
+    with_rows
+        Are rows stored?
+    drawn
+        Names of the concentrations that are drawn.
     """
 
-    problem: Problem
+    problem: TransitionProblem
     bits: WordArray
     log_base: FloatArray
     scales: FloatArray
@@ -99,7 +102,7 @@ class TransitionsChain(FixedLengthChain):
 
 @dataclass(frozen=True, eq=False)
 class TransitionsPlan(Plan):
-    """How an `HDPTransitions` model is drawn given transitions.
+    """Plan of a run that draws an `HDPTransitions` model given transitions.
 
     Parameters
     ----------
@@ -121,7 +124,7 @@ class TransitionsPlan(Plan):
     with_rows: bool = True
 
     @cached_property
-    def problem(self) -> Problem:
+    def problem(self) -> TransitionProblem:
         """Counts, mask and priors as the kernel takes them."""
         return self.model.problem(self.data.counts, self.data.starts, self.data.labels)
 
@@ -171,7 +174,7 @@ class TransitionsPlan(Plan):
         rng = np.random.default_rng(seed.spawn(1)[0])
         start = self.model.initial_state(rng)
         log_base = start.log_base
-        if self.model.is_nonparametric:  # a process has no atoms before there is data
+        if self.model.is_nonparametric:  # a draw of the prior has no named states
             log_base = log_dirichlet(rng, np.ones(self.problem.data.counts.shape[1]))
         return TransitionsChain(
             number=number,
@@ -203,7 +206,7 @@ class TransitionsPlan(Plan):
         }
 
     def groups(self) -> dict[str, Group]:
-        """Return data, mask and priors; `transitions_of` reads them."""
+        """Return the groups of the run that hold data, mask and priors."""
         sources = label_array(self.data.labels)
         places = {"state": self.parameters[0].coords["state"], "source": sources}
         kernel = self.problem.data
@@ -221,7 +224,7 @@ class TransitionsPlan(Plan):
         return {"observed_data": Group(observed, places), "constant_data": Group(constants, places)}
 
     def to_json(self) -> dict[str, Any]:
-        """Return what is needed, beside data and prior, to make this plan again."""
+        """Return the decisions as values for JSON; data and prior are stored elsewhere."""
         return {
             "kind": self.kind,
             "settings": settings_to_json(self.settings),
@@ -236,7 +239,7 @@ class TransitionsPlan(Plan):
 def read_data(
     model: HDPTransitions, given: Any, starts: Mapping[Label, float] | None
 ) -> Transitions:
-    """Read transitions as `HDPTransitions.fit` takes them."""
+    """Read the arguments `data` and `starts` of `HDPTransitions.fit`."""
     columns = dict.fromkeys(("source", "target", "count", "sequence", "time", "state"))
     known = None if model.states is None else model.states.labels
     sequences = None
