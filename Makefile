@@ -32,13 +32,9 @@ test-slow: $(VENV)/.tools  ## the default tests and the slow ones, a fuzzer amon
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --group fuzz
 	LUCE_REQUIRE_FUZZER=1 $(BIN)/python -m pytest $(WORKERS) -m "slow or not slow"
 
-# Kernels run as plain Python here, so what draws much is left out; tests/small stands in for it.
-COVERED := $(wildcard tests/*/test_small_*.py) $(foreach name,among conditional_counts convergence density \
-	diagnostics files frames gibbs_step_input pgn preflib readings simulate storage structure \
-	uncertainty,$(wildcard tests/*/test_$(name).py))
-
-coverage: $(VENV)/.tools  ## branches seen by a small suite, numba being switched off
-	NUMBA_DISABLE_JIT=1 $(BIN)/python -m coverage run -m pytest -W ignore::RuntimeWarning $(COVERED)
+# Kernels run as plain Python here, so tests marked `compiled` are left out.
+coverage: $(VENV)/.tools  ## branches that the default tests see, numba being switched off
+	NUMBA_DISABLE_JIT=1 $(BIN)/python -m coverage run -m pytest -W ignore::RuntimeWarning
 	$(BIN)/python -m coverage report --fail-under=95 --skip-covered --sort=miss
 
 lint: $(VENV)/.tools  ## style, types, and imports that go one way

@@ -89,15 +89,16 @@ def luce_run(folder: Path, n: int, draws: int, chains: int) -> dict[str, float]:
 
 
 def dirichlet_run(folder: Path, n: int, draws: int, chains: int) -> dict[str, float]:
-    from luce.runs.blocks import StreamedArray, block_of, padded
+    import luce
+    from luce.model.model import Model
+    from luce.runs.blocks import block_file, padded
     from luce.runs.files import write_whole
-    from luce.sampling.chains import Task
+    from luce.sampling.plan import PosteriorPlan
+    from luce.sampling.settings import Settings
 
-    class _Nothing:
-        parts = ()
-
-    block = block_of(draws, Task(_Nothing(), n).chunk, n)  # type: ignore[arg-type]
-    array = StreamedArray("posterior/probabilities", ("chain", "draw", "category"), n)
+    settings = Settings(draws=draws, chains=chains, log_probabilities=False)
+    plan = PosteriorPlan.of(Model(luce.ConditionalCounts(n), CONCENTRATION), settings)
+    block, output = plan.block, plan.output("posterior/probabilities")
     shape = np.full(n, CONCENTRATION)
 
     def chain(number: int) -> None:
@@ -106,7 +107,7 @@ def dirichlet_run(folder: Path, n: int, draws: int, chains: int) -> dict[str, fl
             size = min(block, draws - start)
             for d in range(size):
                 room[d] = rng.dirichlet(shape)
-            file = array.file(folder, number, start // block)
+            file = block_file(folder, output, number, start // block)
             write_whole(file, padded(room[:size], block).data)
 
     threads = min(chains, len(__import__("os").sched_getaffinity(0)))

@@ -32,8 +32,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(skipped)
         if "browser" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.browser)
-        if item.path.name.startswith("test_small_") and not PLAIN_PYTHON:
-            item.add_marker(pytest.mark.slow)
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""The posterior: data, prior, and what can be asked of them."""
+"""The posterior of category probabilities: draws, density, moments, mode and evidence."""
 
 from __future__ import annotations
 
@@ -38,10 +38,9 @@ class Posterior:
         The data: n_i and e_S.
     concentration
         The prior's a_i: one positive number for all categories, one for each, or a mapping
-        from labels to numbers.  Or a `Gamma`, the prior of a common a that is not known: it is
-        then drawn too, and only `structure` and `sample` can be asked for.  Or a prior as an
-        object: `Dirichlet`, or `DirichletProcess` for categories of which most have never been
-        seen.
+        from labels to numbers.  Or a `Gamma`, the prior of an unknown common a: then a is drawn
+        too, and only `structure` and `sample` are available.  Or a prior as an object: `Dirichlet`,
+        or `DirichletProcess` for categories of which most have never been seen.
 
     Examples
     --------
@@ -59,14 +58,14 @@ class Posterior:
 
     @classmethod
     def of_model(cls, model: Model) -> Posterior:
-        """Make the posterior of a model that is there already."""
+        """Wrap an existing model."""
         new = cls.__new__(cls)
         new._model = model
         return new
 
     @property
     def model(self) -> Model:
-        """Data and prior as the samplers take them."""
+        """Data and prior, with the structure and shapes that samplers use."""
         return self._model
 
     @property
@@ -81,7 +80,7 @@ class Posterior:
 
     @property
     def concentration(self) -> FloatArray:
-        """The prior's parameter, shape (n_categories,); its mean where it is drawn too."""
+        """Parameters of the prior, shape (n_categories,); their means where drawn too."""
         return self._model.concentration
 
     def without_data(self) -> Posterior:
@@ -98,7 +97,7 @@ class Posterior:
 
     @cached_property
     def structure(self) -> Structure:
-        """Which parts are exact, and which must be simulated; printed, also how and why."""
+        """Exact parts, and cores to be simulated; printing adds each core's method and reason."""
         announce_compilation()
         return replace(self._model.structure, choices=self._choices)
 
@@ -161,12 +160,12 @@ class Posterior:
         progress
             Show a bar for anything longer than two seconds?
         log_probabilities
-            Keep logarithms too, at twice the memory?  Unless given: where some shape below 0.1
-            makes probabilities so small that they are wanted.
+            Keep logarithms too, at twice the memory?  Unless given, they are kept where a shape
+            below 0.1 makes some probabilities too small for doubles.
         proposal_concentration
             "metropolis" only: the proposal's parameter; tuned to accept 0.24 unless given.
         thin
-            Sweeps a draw: of so many one is kept.
+            Sweeps for each draw: only the last of them is kept.
         keep
             The labels whose draws are kept; all unless given.
         to
@@ -271,7 +270,8 @@ class Posterior:
         Raises
         ------
         NoMaximumError
-            Where the density has no maximum; the message says why, `groups` between whom.
+            Where the density has no maximum; the message gives the reason, and `groups` the groups
+            of labels concerned.
 
         Examples
         --------
@@ -385,7 +385,7 @@ class Posterior:
         return log_evidence(self._model, settings, method)
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Pickle data and prior alone: everything else is worked out again."""
+        """Pickle data and prior alone; structure and shapes are computed again."""
         return Posterior, (self.counts, self.prior)
 
     def __repr__(self) -> str:
@@ -398,7 +398,7 @@ def posterior_of(run: DataTree) -> Posterior:
     Parameters
     ----------
     run
-        What `Posterior.sample` or `luce.load` returned.
+        A run from `Posterior.sample` or `luce.load`.
 
     Raises
     ------

@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 import pytest
 from distributed import Client, LocalCluster
-from lib.bounds import SEED
+from lib.bounds import SEED, z_limit
 from lib.killed_runs import draw_and_die
 from lib.oracles import Family, simplex_quadrature
-from lib.sampling_oracles import Moments, allowed, chain_moments, z_scores
+from lib.sampling_oracles import Moments, chain_moments, z_scores
 from lib.sharded_runs import BLOCKS, LENGTH, sharded, sharded_plan, tell
 from lib.size import draws
 from lib.streaming_runs import BrokenOff, league, same_numbers
@@ -73,9 +73,9 @@ def test_pieces_give_the_posterior_of_their_sum() -> None:
     pieces, exponents = small()
     truth = simplex_quadrature(exponents, [1.2, 0.7, 2.0])
     exact = Moments(np.stack([truth.mean, truth.variance]), np.zeros((2, 3)), np.inf)
-    assert z_scores(drawn(pieces), exact).max() < allowed(6)
+    assert z_scores(drawn(pieces), exact).max() < z_limit(6)
     # The control: one piece missing.
-    assert z_scores(drawn(pieces[:3]), exact).max() > allowed(6)
+    assert z_scores(drawn(pieces[:3]), exact).max() > z_limit(6)
 
 
 @pytest.mark.slow
@@ -92,12 +92,12 @@ def test_blocks_have_bits_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
     exponents = {frozenset(k): 8 * v for k, v in powers.items()}
     truth = simplex_quadrature(exponents, [1.2, 0.7, 2.0])
     exact = Moments(np.stack([truth.mean, truth.variance]), np.zeros((2, 3)), np.inf)
-    assert z_scores(drawn([piece] * 8), exact).max() < allowed(6)
+    assert z_scores(drawn([piece] * 8), exact).max() < z_limit(6)
     from luce.kernels import shards
 
     right = shards.block_bits
     monkeypatch.setattr(shards, "block_bits", lambda word, block: right(word, 0))
-    assert z_scores(drawn([piece] * 8), exact).max() > allowed(6)
+    assert z_scores(drawn([piece] * 8), exact).max() > z_limit(6)
 
 
 def test_blocks_of_nested_sets_have_the_exact_mean() -> None:

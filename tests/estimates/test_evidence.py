@@ -12,12 +12,12 @@ from math import lgamma, log
 
 import numpy as np
 import pytest
-from lib.bounds import SEED
+from lib.bounds import SEED, z_limit
 from lib.evidence_cases import CASES, FEW, PAIRS, by_quadrature, case, observed, quietly
 from lib.evidence_oracles import star_log_evidence
 from lib.maximum_cases import along_a_path, drivers
 from lib.published_data import BY_NAME, DATA, SETS, brackets_of, from_brackets, load
-from lib.sampling_oracles import Moments, allowed, z_scores
+from lib.sampling_oracles import Moments, z_scores
 from lib.size import PLAIN_PYTHON, draws
 from scipy.special import gammaln
 from scipy.stats import binom, chi2
@@ -70,9 +70,9 @@ def test_both_estimates_are_the_integral(name: str) -> None:
     assert found == found.details["bridge"]
     assert list(found.details) == ["bridge", "chib"]
     for estimate in found.details.values():
-        assert errors_off(estimate, given.log_evidence) < allowed(2 * len(CASES))
+        assert errors_off(estimate, given.log_evidence) < z_limit(2 * len(CASES))
         # The same measure tells an evidence that is half as large.
-        assert errors_off(estimate, given.log_evidence - log(2)) > allowed(2 * len(CASES))
+        assert errors_off(estimate, given.log_evidence - log(2)) > z_limit(2 * len(CASES))
         assert 0 < effective_draws(estimate) <= 4 * DRAWS
     # Nor are the standard errors so large that anything would do.
     assert found.standard_error < (1.0 if PLAIN_PYTHON else 0.05)
@@ -139,7 +139,7 @@ def test_exact_draws_give_the_closed_form(name: str, concentration: float) -> No
     found, prior = estimates_from(posterior, posterior, 2)
     truth = float(posterior.log_evidence()) + prior
     for method in BOTH:
-        assert errors_off(found[method], truth) < allowed(4 * len(NESTED))
+        assert errors_off(found[method], truth) < z_limit(4 * len(NESTED))
 
 
 @pytest.mark.compiled
@@ -148,10 +148,10 @@ def test_negative_control_a_dropped_count(method: str) -> None:
     given = case("pairs")
     right, prior = estimates_from(given.posterior, given.posterior, 3)
     truth = given.log_evidence + prior
-    assert errors_off(right[method], truth) < allowed(2)
+    assert errors_off(right[method], truth) < z_limit(2)
     dropped = observed(3, ({0: 30, 1: 12}, [0, 1]), ({1: 9}, [1, 2]), ({0: 3, 2: 2}, [0, 2]))
     wrong, _ = estimates_from(given.posterior, Posterior(dropped, given.posterior.concentration), 3)
-    assert errors_off(wrong[method], truth) > allowed(2)
+    assert errors_off(wrong[method], truth) > z_limit(2)
 
 
 @pytest.mark.compiled
@@ -162,7 +162,7 @@ def test_negative_control_heights_without_a_set(name: str, method: str) -> None:
     for heights, right in ((log_heights, True), (blind_heights, False)):
         found, prior = estimates_from(given.posterior, given.posterior, 4, heights)
         off = errors_off(found[method], given.log_evidence + prior)
-        assert (off < allowed(6)) == right
+        assert (off < z_limit(6)) == right
 
 
 # -- standard errors --------------------------------------------------------------------
@@ -178,7 +178,7 @@ def check_standard_errors(z: np.ndarray) -> None:
     tail = 1e-4 / 3 / 2
     inside, n = int((np.abs(z) < 1.959964).sum()), len(z)
     assert binom.ppf(tail, n, 0.95) <= inside <= binom.isf(tail, n, 0.95)
-    assert abs(z.mean()) < allowed(3) / np.sqrt(n)
+    assert abs(z.mean()) < z_limit(3) / np.sqrt(n)
     assert chi2.ppf(tail, n - 1) < (n - 1) * z.var(ddof=1) < chi2.isf(tail, n - 1)
 
 
@@ -375,7 +375,7 @@ def test_evidence_of_published_data(name: str) -> None:
     if name != "flatlizards":  # which is on the edge
         assert bool(doubts) == (name in SPARSE)
     assert found == found.details["bridge"]
-    most = allowed(2 * len(NAMES))
+    most = z_limit(2 * len(NAMES))
     assert apart(found, "bridge", name) < most
     if name not in SPARSE:
         assert apart(found, "chib", name) < most
@@ -389,4 +389,4 @@ def test_negative_control_one_outcome_more(name: str) -> None:
     more = counts.observe({counts.categories[0]: 1}, within=list(counts.categories[:2]))
     found = Posterior(more, 1.0).log_evidence(2000, seed=1000 * SEED + 1, progress=False)
     for method in ("bridge", "chib"):
-        assert apart(found, method, name) > allowed(2 * len(NAMES))
+        assert apart(found, method, name) > z_limit(2 * len(NAMES))

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from lib.bounds import SEED
+from lib.bounds import SEED, z_limit
 from lib.hypothesis_cases import (
     AFTER,
     AFTER_TEAMS,
@@ -25,7 +25,6 @@ from lib.hypothesis_cases import (
     ask,
 )
 from lib.hypothesis_oracles import Three
-from lib.sampling_oracles import allowed
 from lib.size import draws as number_of_draws
 from scipy.integrate import quad
 from scipy.stats import beta, chi2, gamma
@@ -112,7 +111,7 @@ def test_a_share_of_plain_data(share: float) -> None:
     c, total = PRIOR[0] + SEEN[0], (PRIOR + SEEN).sum()
     truth = beta.logpdf(share, c, total - c) - beta.logpdf(share, PRIOR[0], PRIOR.sum() - PRIOR[0])
     off = abs(float(found.bayes_factor.log) - truth)
-    assert off < allowed(3) * found.bayes_factor.log.standard_error < number_of_draws(3, 10) / 10
+    assert off < z_limit(3) * found.bayes_factor.log.standard_error < number_of_draws(3, 10) / 10
     assert found.statement == f"p[a] = {share:g}"
 
 
@@ -135,7 +134,7 @@ def test_the_best_of_plain_data(k: int) -> None:
     for i, label in enumerate("abcd"):
         found = ask(PLAIN, best=label, k=k)
         truth = among_best(PRIOR + SEEN, i)
-        assert abs(found.probability - truth) < allowed(12) * found.standard_error
+        assert abs(found.probability - truth) < z_limit(12) * found.standard_error
         assert found.prior_probability == pytest.approx(among_best(PRIOR, i), abs=1e-7)
 
 
@@ -178,7 +177,7 @@ def off_by(found: HypothesisTest, after: Three, name: str) -> float:
 def test_bayes_factors_of_points_are_ratios_of_densities(name: str, teams: bool) -> None:
     posterior, after = (TEAMS, AFTER_TEAMS) if teams else (CORE, AFTER)
     found = ask(posterior, **POINTS[name][0])
-    assert off_by(found, after, name) < allowed(COMPARISONS)
+    assert off_by(found, after, name) < z_limit(COMPARISONS)
     factor, log_error = float(found.bayes_factor), found.bayes_factor.log.standard_error
     assert log_error < number_of_draws(compiled=5, plain=50) / 100
     assert found.probability == pytest.approx(factor / (1 + factor), rel=1e-12)
@@ -191,7 +190,7 @@ def test_bayes_factors_of_points_are_ratios_of_densities(name: str, teams: bool)
 def test_probabilities_of_orders(name: str, teams: bool) -> None:
     posterior, after = (TEAMS, AFTER_TEAMS) if teams else (CORE, AFTER)
     found = ask(posterior, **ROOMS[name][0])
-    assert off_by(found, after, name) < allowed(COMPARISONS)
+    assert off_by(found, after, name) < z_limit(COMPARISONS)
     before = ROOMS[name][1](BEFORE)
     assert found.prior_probability == pytest.approx(before, abs=1e-7)
     odds = log_odds(found.probability) - log_odds(before)
@@ -214,7 +213,7 @@ def test_negative_control_draws_of_other_data(name: str) -> None:
     draws = other.sample(2000, seed=1000 * SEED + 2, progress=False)
     draws.attrs["data_digest"] = COUNTS.digest
     found = ask(CORE, draws=draws, **(POINTS | ROOMS)[name][0])
-    assert off_by(found, AFTER, name) > allowed(COMPARISONS)
+    assert off_by(found, AFTER, name) > z_limit(COMPARISONS)
 
 
 # -- draws, and what they leave open ----------------------------------------------------

@@ -1,9 +1,9 @@
 """Scripts made of the code blocks of pages, and the answers that they are to print.
 
-    python tests/doc_scripts.py league races
+    python tests/lib/doc_scripts.py league races
 
 runs them, or all, each under its own seeds, for the answers, and under others, for their Monte
-Carlo errors, and stores both in tests/answers.
+Carlo errors, and stores both in tests/project/script_answers.
 """
 
 import contextlib

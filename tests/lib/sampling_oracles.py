@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+from lib.bounds import z_limit
 from scipy.stats import norm
 from scipy.stats import t as student
 
@@ -184,16 +185,11 @@ def z_scores(one: Moments, other: Moments) -> Floats:
     return np.asarray(norm.isf(np.exp(tail)))
 
 
-def allowed(comparisons: int) -> float:
-    """Two-sided normal quantile that the largest of so many |z| exceeds once in 10,000 runs."""
-    return float(norm.isf(0.5e-4 / comparisons))
-
-
 def assert_agree(one: Moments, other: Moments) -> None:
     """The largest |z| over all means and variances is one that chance explains."""
     z = z_scores(one, other)
     worst = np.unravel_index(np.argmax(z), z.shape)
-    assert z[worst] < allowed(z.size), (
+    assert z[worst] < z_limit(z.size), (
         f"|z| = {z[worst]:.1f} at {('mean', 'variance')[worst[0]]} of category {worst[1]}: "
-        f"{one.value[worst]:.6g} against {other.value[worst]:.6g}; {allowed(z.size):.1f} allowed"
+        f"{one.value[worst]:.6g} against {other.value[worst]:.6g}; {z_limit(z.size):.1f} allowed"
     )

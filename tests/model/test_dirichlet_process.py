@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import warnings
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -10,14 +9,14 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 import pytest
+from lib.bounds import SEED, z_limit
 from scipy.special import gammaln
-from scipy.stats import binom, norm
+from scipy.stats import binom
 
 import luce
 from luce import ConditionalCounts, DirichletProcess, Gamma, Posterior
 from luce.errors import DataError
 
-SEED = int(os.environ.get("LUCE_TEST_SEED", "0"))
 Floats = npt.NDArray[np.float64]
 
 FREE = ConditionalCounts(["a", "b", "c", "remainder"]).observe({"a": 5, "b": 1, "c": 2})
@@ -29,10 +28,6 @@ TRUNCATED = (
     .observe({"b": 3}, without=["a"])
 )
 HYPER = Gamma(3.0, 1.5)
-
-
-def allowed(comparisons: int) -> float:
-    return float(norm.isf(0.5e-4 / comparisons))
 
 
 def z_scores(watched: Floats, truth: Floats) -> Floats:
@@ -56,9 +51,9 @@ def test_without_truncation_it_is_a_dirichlet_with_the_remainder() -> None:
     assert posterior.log_evidence() == pytest.approx(eppf)
     p = posterior.sample(4000, seed=SEED, progress=False).posterior["probabilities"].to_numpy()
     error = np.sqrt(posterior.variance() / p[..., 0].size)
-    assert (np.abs(p.mean(axis=(0, 1)) - mean) < allowed(4) * error).all()
+    assert (np.abs(p.mean(axis=(0, 1)) - mean) < z_limit(4) * error).all()
     wrong = np.array([5, 1, 2, 2 * gamma]) / (8 + 2 * gamma)
-    assert (np.abs(p.mean(axis=(0, 1)) - wrong) > allowed(4) * error).any()
+    assert (np.abs(p.mean(axis=(0, 1)) - wrong) > z_limit(4) * error).any()
 
 
 def test_the_density_is_the_evidence_times_a_dirichlet() -> None:
@@ -138,8 +133,8 @@ def test_truncated_terms_agree_with_quadrature(method: str) -> None:
     run = posterior.sample(5000, seed=SEED, method=method, progress=False)
     p = run.posterior["probabilities"].to_numpy()
     z = z_scores(p, truth(1.3).means)
-    assert z.max() < allowed(9), z
-    assert z_scores(p, truth(1.6).means).max() > allowed(9)
+    assert z.max() < z_limit(9), z
+    assert z_scores(p, truth(1.6).means).max() > z_limit(9)
 
 
 @pytest.mark.parametrize("base", [{}, {"a": 0.3}, {"a": 0.2, "b": 0.5}])
@@ -149,9 +144,9 @@ def test_the_concentration_is_drawn_from_its_posterior(base: dict[str, float]) -
     )
     masses = base.get("a", 0.0), base.get("b", 0.0)
     z = z_scores(with_scale(run), truth(HYPER, masses).means)
-    assert z.max() < allowed(15), z
+    assert z.max() < z_limit(15), z
     other = truth(Gamma(3.0, 2.0), masses).means
-    assert z_scores(with_scale(run), other).max() > allowed(15)
+    assert z_scores(with_scale(run), other).max() > z_limit(15)
 
 
 def with_scale(run: Any) -> Floats:
@@ -186,7 +181,7 @@ def test_escobar_and_west_is_wrong_under_truncation(rule: Callable[..., float]) 
         gamma = rule(rng, gamma, p)
         kept[0, max(d, 0)] = *p, gamma, np.log(gamma)
     z = z_scores(kept, truth(HYPER).means)
-    assert (z.max() < allowed(10)) == (rule is exact_rule), z
+    assert (z.max() < z_limit(10)) == (rule is exact_rule), z
 
 
 # -- the joint distribution of parameters and data ----------------------------------------------
@@ -254,7 +249,7 @@ def test_parameters_and_their_posterior_draws_have_one_law(
         truth = look(gamma, np.r_[p[seen], max(1 - p[seen].sum(), 0.0)])
         gaps.append(look(scale, drawn).mean(axis=0) - truth)
     z = np.abs(np.mean(gaps, axis=0)) / (np.std(gaps, axis=0, ddof=1) / np.sqrt(len(gaps)))
-    assert (z.max() > allowed(10)) == forget, z
+    assert (z.max() > z_limit(10)) == forget, z
 
 
 # -- new categories -----------------------------------------------------------------------------
@@ -268,8 +263,8 @@ def test_expected_new_categories() -> None:
         found = luce.answers.expected_new(run, m).to_numpy()
         closed = (gamma / (gamma + 8 + np.arange(m))).sum()
         error = found.std() / np.sqrt(found.size)
-        assert abs(found.mean() - closed) < allowed(3) * error
-        assert abs(found.mean() - (gamma / (gamma + 7 + np.arange(m))).sum()) > allowed(3) * error
+        assert abs(found.mean() - closed) < z_limit(3) * error
+        assert abs(found.mean() - (gamma / (gamma + 7 + np.arange(m))).sum()) > z_limit(3) * error
     many = luce.answers.expected_new(run, 10**9).to_numpy().mean()
     assert many == pytest.approx((np.log(1e9) - np.log(8)) * gamma, rel=0.1)
 
@@ -298,9 +293,9 @@ def test_new_atoms_are_sticks() -> None:
     for k in range(3):  # V ~ Beta(1, 1.5), after k sticks
         mean = 0.4 * 0.6**k
         error = share[..., k].std() / np.sqrt(rest.size)
-        assert abs(share[..., k].mean() - mean) < allowed(3) * error
+        assert abs(share[..., k].mean() - mean) < z_limit(3) * error
     wrong = share[..., 0].mean() - 1 / 3  # sticks of DP(2), not of DP(2 · 0.75)
-    assert abs(wrong) > allowed(3) * share[..., 0].std() / np.sqrt(rest.size)
+    assert abs(wrong) > z_limit(3) * share[..., 0].std() / np.sqrt(rest.size)
     again = luce.answers.draw_new_atoms(run, 3, seed=SEED)
     assert again.identical(atoms)
 

@@ -1,6 +1,5 @@
 """Posteriors: closed forms, which method draws them, and what is refused."""
 
-import os
 import pickle
 import threading
 from typing import Any
@@ -16,7 +15,6 @@ from luce.counts.family import describe_set
 from luce.errors import DataError, MethodError
 
 pytestmark = pytest.mark.filterwarnings("ignore::luce.ConvergenceWarning")
-SEED = int(os.environ.get("LUCE_TEST_SEED", "0"))
 QUIET: dict[str, Any] = {"chains": 2, "seed": 1, "progress": False}
 
 

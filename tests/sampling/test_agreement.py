@@ -6,7 +6,6 @@ means and need no theory of autocorrelation.  LUCE_TEST_SEED sweeps all seeds.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from typing import Any
@@ -14,11 +13,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
+from lib import bounds
+from lib.bounds import z_limit
 from lib.sampling_oracles import (
     Case,
     Floats,
     Moments,
-    allowed,
     assert_agree,
     chain_moments,
     gibbs,
@@ -33,7 +33,7 @@ from luce.kernels.problem import Problem, gamma_spreads
 
 pytestmark = pytest.mark.compiled
 
-SEED = 1000 * int(os.environ.get("LUCE_TEST_SEED", "0"))
+SEED = 1000 * bounds.SEED
 ALL10 = tuple(range(10))
 
 
@@ -593,4 +593,4 @@ def test_negative_control_variance_alone() -> None:
     right = moments("asymmetric", "waiting-times", True)
     wrong = Moments(right.value * [[1.0], [1.1]], right.error, right.freedom)
     z = z_scores(wrong, truth("asymmetric"))
-    assert z[0].max() < allowed(z.size) < z[1].max()
+    assert z[0].max() < z_limit(z.size) < z[1].max()

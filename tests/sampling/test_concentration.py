@@ -1,12 +1,12 @@
 """A concentration that is not known: drawn along with the probabilities, or varied."""
 
-import os
 import warnings
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
+from lib.bounds import SEED
 from lib.concentration_truths import (
     LOG_A,
     OVERLAPPING,
@@ -24,7 +24,6 @@ from luce.errors import DataError, MethodError
 
 pytestmark = pytest.mark.compiled
 
-SEED = int(os.environ.get("LUCE_TEST_SEED", "0"))
 # Asymmetric data whose sets nest, so that evidence and mean are known in closed form for each a.
 NESTED = (
     ConditionalCounts("abcd")

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import warnings
 
 import numpy as np
 import numpy.typing as npt
 import pytest
 from arviz_stats.base import array_stats
+from lib import bounds
 from lib.toy_plans import check_draws
 from scipy.signal import lfilter
 from scipy.stats import rankdata
@@ -18,7 +18,7 @@ from luce.sampling.convergence import worst_rhat_and_ess
 
 Floats = npt.NDArray[np.float64]
 
-SEED = 1000 * int(os.environ.get("LUCE_TEST_SEED", "0"))
+SEED = 1000 * bounds.SEED
 AXES = {"chain_axis": 0, "draw_axis": 1}
 
 

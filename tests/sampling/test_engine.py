@@ -22,6 +22,7 @@ import pytest
 import scipy.optimize as optimize
 import scipy.stats as stats
 import xarray as xr
+from lib.bounds import FALSE_ALARM, SEED, z_limit
 from lib.nests import Nest, expand, problem_of, random_nests, sorted_by_kind
 from lib.planned import sample_planned
 from scipy.linalg import eigh
@@ -45,9 +46,6 @@ pytestmark = pytest.mark.compiled
 
 Floats = npt.NDArray[np.float64]
 
-FALSE_ALARM = 1e-4
-SEED = int(os.environ.get("LUCE_TEST_SEED", "0"))
-
 
 def generator(seed: int) -> np.random.Generator:
     return np.random.default_rng(1000 * SEED + seed)
@@ -55,10 +53,6 @@ def generator(seed: int) -> np.random.Generator:
 
 def bits(seed: int) -> npt.NDArray[np.uint64]:
     return new_bits(np.random.SeedSequence(1000 * SEED + seed))
-
-
-def z_limit(comparisons: int) -> float:
-    return float(stats.norm.isf(FALSE_ALARM / comparisons / 2))
 
 
 # -- posteriors of every kind -----------------------------------------------------------

@@ -4,12 +4,12 @@ Bounds are wide, since draws are few; the tests of agreement are sharp.  These r
 are plain Python, too.
 """
 
-import os
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pytest
+from lib.bounds import SEED
 from lib.oracles import simplex_quadrature
 from scipy import stats
 
@@ -20,7 +20,6 @@ from luce.errors import MethodError
 pytestmark = pytest.mark.filterwarnings("ignore::luce.ConvergenceWarning")
 
 Floats = npt.NDArray[np.float64]
-SEED = int(os.environ.get("LUCE_TEST_SEED", "0"))
 # Of the |z| of 1,000 comparisons, one exceeds this once in 10,000 runs; mcse of few correlated
 # draws are themselves uncertain by some ten per cent.
 BOUND = 1.3 * stats.norm.isf(0.5e-4 / 1000)

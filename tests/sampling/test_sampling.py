@@ -20,6 +20,7 @@ import numpy.typing as npt
 import pytest
 import xarray as xr
 from arviz_stats.base import array_stats
+from lib import bounds
 from lib.planned import sample_planned
 
 import luce
@@ -32,7 +33,7 @@ pytestmark = pytest.mark.compiled
 
 Floats = npt.NDArray[np.float64]
 
-SEED = 1000 * int(os.environ.get("LUCE_TEST_SEED", "0"))
+SEED = 1000 * bounds.SEED
 KERNEL_METHODS = ("waiting-times", "hidden-counts", "metropolis")
 
 

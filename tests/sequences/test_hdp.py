@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.util
-import os
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from lib.bounds import SEED, z_limit
 from lib.hdp_oracles import (
     Floats,
     Point,
@@ -20,7 +20,6 @@ from lib.hdp_oracles import (
     quadrature,
     simulate_counts,
 )
-from scipy.stats import norm
 
 import luce
 from luce import Gamma, HDPTransitions
@@ -29,7 +28,6 @@ from luce.sequences import HDPState
 
 pytestmark = pytest.mark.compiled
 
-SEED = int(os.environ.get("LUCE_TEST_SEED", "0"))
 DIAGONAL = np.eye(3, dtype=bool)
 
 # Counts, α, γ, and what a quadrature by somebody else said: E[β], or the sd of β_0.
@@ -42,11 +40,6 @@ CASES: list[tuple[Any, float, float, list[float]]] = [
 MASK = np.eye(4, dtype=bool)
 MASK[0, 1] = MASK[2, 0] = True
 MASKED = np.array([[0, 0, 9, 1], [4, 0, 2, 0], [0, 7, 0, 1], [2, 2, 0, 0]], float)
-
-
-def allowed(comparisons: int) -> float:
-    """The largest |z| of so many exceeds this once in 10,000 runs."""
-    return float(norm.isf(0.5e-4 / comparisons))
 
 
 def against(truth: Truth, base: Floats, rows: Floats) -> Floats:
@@ -77,7 +70,7 @@ def test_base_and_rows_agree_with_quadrature(
     run = HDPTransitions(3, alpha, gamma).fit(np.array(counts), 10_000, seed=SEED, progress=False)
     base, rows = (run.posterior[name].to_numpy() for name in ("base", "rows"))
     z = against(truth, base, rows)
-    assert z.max() < allowed(len(z)), z
+    assert z.max() < z_limit(len(z)), z
     for i in range(3):
         assert (rows[..., i, i] == 0.0).all()
 
@@ -90,7 +83,7 @@ def test_masks_agree_with_quadrature() -> None:
     run = model.fit(MASKED, 10_000, seed=SEED, progress=False)
     base, rows = (run.posterior[name].to_numpy() for name in ("base", "rows"))
     z = against(truth, base, rows)
-    assert z.max() < allowed(len(z)), z
+    assert z.max() < z_limit(len(z)), z
     assert (rows[..., MASK] == 0.0).all()
     np.testing.assert_allclose(rows.sum(axis=-1), 1.0)
 
@@ -117,9 +110,9 @@ def test_faults_are_seen_by_quadrature(fault: str) -> None:
             if fault == "rows first":
                 rows[0, d] = plain_rows(rng, counts, forbidden, old, alpha)
     z = against(truth, base, rows)
-    assert (z.max() > allowed(len(z))) == bool(fault), z
+    assert (z.max() > z_limit(len(z))) == bool(fault), z
     if fault == "rows first":  # each alone looks right
-        assert z[:8].max() < allowed(len(z))
+        assert z[:8].max() < z_limit(len(z))
 
 
 # -- the joint distribution of parameters and data (Geweke 2004) ------------------------------
@@ -204,20 +197,20 @@ def plain_step(trials: bool) -> Step:
 @pytest.mark.parametrize("data", [pytest.param(4, marks=pytest.mark.slow), 12])
 def test_the_joint_distribution_is_left_as_it_is(data: int) -> None:
     z = joint(our_step, 200, 12, data)
-    assert z.max() < allowed(len(z)), z
+    assert z.max() < z_limit(len(z)), z
 
 
 @pytest.mark.slow
 def test_rows_before_the_base_change_the_joint_distribution() -> None:
     z = joint(our_step_rows_first, 200, 12, 4)
-    assert z.max() > allowed(len(z)), z
+    assert z.max() > z_limit(len(z)), z
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("trials", [False, True])
 def test_counting_trials_changes_the_joint_distribution(trials: bool) -> None:
     z = joint(plain_step(trials), 100, 15, 12)
-    assert (z.max() > allowed(len(z))) == trials, z
+    assert (z.max() > z_limit(len(z))) == trials, z
 
 
 # -- the nonparametric form -------------------------------------------------------------------
@@ -325,7 +318,7 @@ def test_direct_assignment_leaves_the_joint_distribution(
     assert made > chains
     assert lost > chains
     z = compare(kept, independent)
-    assert (z.max() > allowed(len(z))) == bool(fault), z
+    assert (z.max() > z_limit(len(z))) == bool(fault), z
 
 
 def test_the_nonparametric_fit_is_the_limit_of_weak_ones() -> None:
@@ -346,8 +339,8 @@ def test_the_nonparametric_fit_is_the_limit_of_weak_ones() -> None:
         gap = ours[:, :, :3].mean(axis=(0, 1)) - theirs.mean(axis=(0, 1))
         return float(np.abs(gap / np.hypot(*errors)).max())
 
-    assert z_against(200) < allowed(3)
-    assert z_against(4) > allowed(3)
+    assert z_against(200) < z_limit(3)
+    assert z_against(4) > z_limit(3)
 
 
 # -- what users see ---------------------------------------------------------------------------
@@ -433,8 +426,8 @@ def test_self_loops_may_be_kept() -> None:
     run = model.fit(np.array([[5, 1], [0, 2]]), 4000, seed=SEED, progress=False)
     base = run.posterior["base"].to_numpy()[:, :, 0]
     error = np.sqrt(6.5 * 4.5 / 11**2 / 12 / base.size)
-    assert abs(base.mean() - 6.5 / 11) < allowed(1) * error
-    assert abs(base.mean() - 5.5 / 10) > allowed(1) * error
+    assert abs(base.mean() - 6.5 / 11) < z_limit(1) * error
+    assert abs(base.mean() - 5.5 / 10) > z_limit(1) * error
 
 
 @pytest.mark.parametrize("scale", [1e-8, 1e-3, 1e3, 1e8])
@@ -465,7 +458,7 @@ def test_a_million_sweeps(counts: Any, alpha: float, gamma: float, known: list[f
     truth = quadrature(np.array(counts, float), DIAGONAL, alpha, gamma)
     error = luce.answers.diagnostics.mcse(np.exp(base)).to_numpy()
     z = np.abs(np.exp(base).mean(axis=(0, 1)) - truth.mean) / error
-    assert z.max() < allowed(3)
+    assert z.max() < z_limit(3)
 
 
 @pytest.mark.slow

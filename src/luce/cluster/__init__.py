@@ -1,1 +1,1 @@
-"""Beyond one machine, on Dask: chains over workers, and terms over workers."""
+"""Drawing on Dask workers: chains as tasks, and terms of one posterior held by workers."""

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from luce._types import FloatArray
 from luce.cluster.tasks import Reporter, map_tasks
@@ -33,7 +33,7 @@ def draw_on(client: Client, plan: Plan) -> Memory:
 
 
 def stream_on(client: Client) -> Elsewhere:
-    """Return a function that draws the chains of a stream on workers who see its folder."""
+    """Return a function that draws the chains of a stream on workers that see its folder."""
 
     def elsewhere(stream: Stream) -> list[ChainEnd]:
         return _on_workers(client, _one_stream, (stream.plan, stream.folder), stream.plan)
@@ -41,15 +41,15 @@ def stream_on(client: Client) -> Elsewhere:
     return elsewhere
 
 
-def _on_workers(client: Client, task: object, shared: object, plan: Plan) -> list:  # type: ignore[type-arg]
-    chains = plan.settings.chains
-    total = chains * (plan.settings.draws + plan.warmup)
-    progress = plan.settings.progress
-    return map_tasks(client, task, shared, range(chains), total=total, progress=progress)  # type: ignore[arg-type]
+def _on_workers(client: Client, task: Callable[..., Any], shared: object, plan: Plan) -> list[Any]:
+    """Run a task for each chain of a plan on workers."""
+    chains, settings = range(plan.settings.chains), plan.settings
+    total = len(chains) * (settings.draws + plan.warmup)
+    return map_tasks(client, task, shared, chains, total=total, progress=settings.progress)
 
 
 class _Watch:
-    """Reports the steps of a chain to the driver, and stops it where the driver wants that."""
+    """Reports the steps of a chain to the driver, and stops the chain on the driver's request."""
 
     def __init__(self, name: str, number: int) -> None:
         self._report = Reporter(name, number)

@@ -1,4 +1,4 @@
-"""Workers: those of a Dask scheduler that is there, or processes of this machine's own."""
+"""Connecting to workers: those of a running Dask scheduler, or new processes of this machine."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ PATIENCE_SECONDS = 20.0
 
 
 def check_cluster(cluster: object) -> None:
-    """Refuse an argument that names no cluster, without looking for one."""
+    """Refuse an argument that names no cluster, without connecting to one."""
     if cluster is None:
         return
     try:
@@ -36,9 +36,9 @@ def check_cluster(cluster: object) -> None:
 
 @contextmanager
 def connected(cluster: ClusterLike, workers: int | None = None) -> Iterator[Client | None]:
-    """Give a client of the workers, and stop the processes that were started for it.
+    """Connect a client to the workers; processes started for it are stopped at the end.
 
-    `workers` says how many to start for "local", unless one for each processor.
+    `workers` is the number of processes to start for "local"; one for each processor unless given.
     """
     check_cluster(cluster)
     if cluster is None:
@@ -75,6 +75,6 @@ def connected(cluster: ClusterLike, workers: int | None = None) -> Iterator[Clie
 
 
 def workers_of(client: Client) -> list[str]:
-    """List the addresses of the workers in a fixed order; wait for the first one."""
+    """List the addresses of the workers in a fixed order; raise an error if there are none."""
     client.wait_for_workers(1, timeout=PATIENCE_SECONDS)
     return sorted(client.scheduler_info(n_workers=-1)["workers"])

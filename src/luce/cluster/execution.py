@@ -1,4 +1,4 @@
-"""Carrying a plan out: in memory or to a disk, in this process or on a cluster."""
+"""Carrying out a plan: in memory or to a disk, in this process or on a cluster."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 def check_destination(
     settings: Settings, to: str | os.PathLike[str] | None, cluster: object = None
 ) -> Path | None:
-    """Refuse a folder that cannot be written, settings that need one, and a wrong cluster."""
+    """Refuse an unusable folder, settings that need a folder, and objects that are no cluster."""
     check_cluster(cluster)
     if to is not None:
         check_folder(Path(to))
@@ -35,14 +35,14 @@ def check_destination(
 def carry_out(
     plan: Plan, to: str | os.PathLike[str] | None = None, cluster: ClusterLike = None
 ) -> DataTree:
-    """Draw all chains of a plan, judge them, and return the run.
+    """Draw all chains of a plan, check their convergence, and return the run.
 
     Parameters
     ----------
     plan
-        Everything that was decided.
+        Plan of the run.
     to
-        Folder that draws go to as they are made; None keeps them in memory.
+        Folder that draws are written to as they are made; None keeps draws in memory.
     cluster
         Workers that draw the chains; None for threads of this process.
     """

@@ -1,4 +1,4 @@
-"""One posterior whose terms are too many for one process: blocks of terms, held by workers."""
+"""Sharded runs: one posterior with too many terms for one process, held by workers in blocks."""
 
 from __future__ import annotations
 
@@ -50,9 +50,9 @@ def sample_sharded(
 ) -> DataTree:
     """Draw one huge posterior by waiting times, its terms held by the workers of a cluster.
 
-    In every sweep each worker is sent p and returns, for its blocks of terms, what the driver needs
-    to draw the next p.  Random bits belong to the block and the sweep: draws depend on data, blocks
-    and seed alone, not on the number of workers, nor on one of them dying.
+    In every sweep each worker is sent p and returns the rates of its blocks of terms, from which
+    the driver draws the next p.  Random bits belong to the block and the sweep: draws depend on
+    data, blocks and seed alone, not on the number of workers, nor on the loss of one.
 
     Parameters
     ----------
@@ -70,7 +70,7 @@ def sample_sharded(
     Returns
     -------
     DataTree
-        As `Posterior.sample` does; data that was given in pieces is not stored in it.
+        A run as from `Posterior.sample`; data that was given in pieces is not stored in it.
 
     Examples
     --------
@@ -98,7 +98,7 @@ def sample_sharded(
     check_destination(settings, to, cluster)
     _check_fixed(as_prior(concentration))
     whole = data if isinstance(data, ConditionalCounts) else None
-    if whole is not None:  # refuse a prior or labels that do not fit before workers are started
+    if whole is not None:  # refuse arguments that do not fit before workers are started
         model = Model(whole, concentration)
         settings.kept_numbers(whole)
         _check_prior(model, whole.category_counts)
@@ -110,12 +110,12 @@ def sample_sharded(
 
 @dataclass(frozen=True, eq=False)
 class ShardedPlan(PosteriorPlan):
-    """How a posterior is drawn whose terms are held by workers in blocks.
+    """Plan of a run that draws a posterior whose terms are held by workers in blocks.
 
     Parameters
     ----------
     shards
-        The blocks of terms; live, so that such a plan cannot be pickled.
+        Handle of the blocks of terms; since workers hold these, the plan cannot be pickled.
     pieces
         Digests of the pieces in which data was given; none where it is whole and stored.
     """
@@ -134,7 +134,7 @@ class ShardedPlan(PosteriorPlan):
         settings: Settings,
         client: Client | None,
     ) -> ShardedPlan:
-        """Have workers hold the pieces, and decide the rest."""
+        """Hand the pieces to workers, and make the plan."""
         shards = Shards(pieces, client)
         counts = ConditionalCounts(shards.categories) if whole is None else whole
         digests = tuple(fact["digest"] for fact in shards.facts) if whole is None else ()
@@ -176,18 +176,18 @@ class ShardedPlan(PosteriorPlan):
         return found
 
     def to_json(self) -> dict[str, Any]:
-        """Return all that data and prior do not tell of this plan, to make it again."""
+        """Return the decisions as values for JSON; data and prior are stored elsewhere."""
         return {**super().to_json(), "pieces": len(self.pieces), "block_members": _BLOCK_MEMBERS}
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Refuse: the blocks are held by workers."""
+        """Refuse to pickle the plan, whose blocks are held by workers."""
         raise MethodError("the plan of a sharded run cannot be sent: workers hold its blocks.")
 
 
 def sharded_plan_of(run: DataTree, given: dict[str, Any], **more: Any) -> ShardedPlan:
-    """Make the plan of a sharded run again, in this process; refuse one whose data is not stored.
+    """Make the plan of a sharded run again, in this process; refuse a run without stored data.
 
-    Draws do not depend on who holds the blocks, so the run goes on here with the same draws.
+    Draws do not depend on the holders of the blocks, so the run goes on with the same draws.
     """
     if given["pieces"]:
         raise MethodError(

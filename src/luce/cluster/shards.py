@@ -1,4 +1,4 @@
-"""Terms held by workers: each holds some blocks, and does the terms' half of every sweep."""
+"""Shards: blocks of terms held by workers, which draw the waiting times of every sweep."""
 
 from __future__ import annotations
 
@@ -22,14 +22,15 @@ if TYPE_CHECKING:
 
     from luce.kernels.problem import Problem
 
-# Counts, or a function that makes them; the worker that holds the block calls it.
+# Counts, or a function that a worker calls to make them.
 Piece: TypeAlias = ConditionalCounts | Callable[[], ConditionalCounts]
 
+# Times in a row that a lost shard is built again before the run fails.
 _MOST_REBUILDS = 5
 
 
 class Shard:
-    """Some blocks of terms, held by one worker; `first` is the number of the first."""
+    """Blocks of terms held by one worker; `first` is the number of its first block."""
 
     def __init__(self, first: int, pieces: Sequence[Piece]) -> None:
         self.first = first
@@ -38,7 +39,7 @@ class Shard:
         self._nodes = nodes_of(first, first + len(pieces))
         self._categories = self._counts[0].categories
         _check_same(first, self._counts)
-        # Counts are needed for these sums alone, and are not kept beside the problems.
+        # Counts are needed for these sums and facts alone, and are not kept beside the problems.
         self._summary = [(node, self._totals(node)) for node in self._nodes]
         self._facts = [
             {
@@ -54,15 +55,15 @@ class Shard:
         self._counts = []
 
     def facts(self) -> tuple[list[dict[str, Any]], list[tuple[Node, list[FloatArray]]]]:
-        """Return categories, digest and size of each block, and sums of counts and exponents."""
+        """Return a description of each block, and sums of counts and exponents by node."""
         return self._facts, self._summary
 
     def categories(self) -> Sequence[Label]:
-        """Return the labels, in order."""
+        """Return the labels of the categories, in order."""
         return self._categories
 
     def sweep(self, p: FloatArray, word: int, grouped: bool) -> list[tuple[Node, list[FloatArray]]]:
-        """Return rates, grouped outcomes where there are any, and Σ_t u_t, by node."""
+        """Draw waiting times u_t; return rates, grouped outcomes (if any) and Σ_t u_t by node."""
         from luce.kernels.shards import block_bits, term_rates
 
         p = np.ascontiguousarray(p)
@@ -114,27 +115,21 @@ def _problem(counts: ConditionalCounts) -> tuple[Problem, Any]:
 
     f = counts.sets
     problem = make_problem(
-        members=f.members,
-        nest_start=f.nest_start,
-        complement=f.complement,
-        set_start=f.set_start,
-        set_end=f.set_end,
-        exponent=f.exponent,
-        shape=np.ones(counts.n_categories),
-        total_shape=1.0,
-    )._replace(wide=None)
+        f.members, f.nest_start, f.complement, f.set_start, f.set_end, f.exponent,
+        np.ones(counts.n_categories), 1.0,
+    )._replace(wide=None)  # fmt: skip
     return problem, split_space(problem)
 
 
 @dataclass
 class _Held:
-    """A run of blocks, and who holds it now."""
+    """Consecutive blocks, and the actor and worker that hold them now."""
 
     first: int
     pieces: Sequence[Piece]
     actor: Any = None
     worker: str = ""
-    future: Any = None  # as long as this is held, the scheduler keeps the actor
+    future: Any = None  # the scheduler keeps the actor as long as this future exists
 
 
 class Shards:
@@ -143,8 +138,8 @@ class Shards:
     Attributes
     ----------
     assigned
-        First block and worker of every run of blocks that was handed out, in order; a run of blocks
-        whose worker was lost is there again.
+        First block and worker of every shard that was handed out, in order; a shard whose worker
+        was lost is listed again.
     """
 
     def __init__(self, pieces: Sequence[Piece], client: Client | None) -> None:
@@ -157,7 +152,7 @@ class Shards:
         self._mending = threading.Lock()
         for held, worker in zip(self._held, workers, strict=False):
             self._begin(held, worker)
-        for held in self._held:  # all of them are building by now
+        for held in self._held:  # all workers are building their shards by now
             self._settle(held)
         facts = self._ask("facts")
         self.facts = [fact for facts_of, _ in facts for fact in facts_of]
@@ -169,7 +164,7 @@ class Shards:
         self.net = float(net[0])
 
     def sweep(self, p: FloatArray, word: int) -> tuple[FloatArray, FloatArray, float]:
-        """Return rates and grouped outcomes of all categories, and the total waiting time."""
+        """Draw waiting times; return their sum, after rates and grouped outcomes by category."""
         found = [node for nodes in self._ask("sweep", p, word, self.grouped) for node in nodes]
         rates, extra, waited = total_of(self.n_blocks, found)
         return rates, extra, float(waited[0])
@@ -185,7 +180,7 @@ class Shards:
         stat: FloatArray,
         space: object,
     ) -> None:
-        """Make one sweep for each row of `out`, as kernels do."""
+        """Make ``len(out)`` sweeps, with the arguments of any kernel."""
         from luce.kernels.shards import draw_strengths, new_word
 
         for d in range(len(out)):
@@ -198,7 +193,7 @@ class Shards:
         return self._ask(what, only=1)[0]
 
     def _ask(self, what: str, *arguments: Any, only: int | None = None) -> list[Any]:
-        """Ask every shard the same thing; a shard that died with its worker is built again."""
+        """Call the same method of every shard; a shard lost with its worker is built again."""
         asked = [(held, held.actor, ask(held.actor, what, arguments)) for held in self._held[:only]]
         return [self._answer(what, arguments, *one) for one in asked]
 
@@ -208,7 +203,7 @@ class Shards:
         for _ in range(_MOST_REBUILDS):
             try:
                 return answer() if callable(answer) else answer.result()
-            except (OSError, RuntimeError) as error:  # so a lost worker is told of
+            except (OSError, RuntimeError) as error:  # Dask's errors for a lost worker
                 if self._client is None or isinstance(error, DataError):
                     raise
                 actor = self._mend(held, actor)
@@ -220,9 +215,9 @@ class Shards:
         )
 
     def _mend(self, held: _Held, actor: Any) -> Any:
-        """Have other workers hold blocks whose worker is gone; returns who asks for them now."""
+        """Hand the blocks of a lost worker to another one; return the new actor."""
         with self._mending:
-            if held.actor is actor:  # or another chain has been faster
+            if held.actor is actor:  # else another chain has replaced it already
                 assert self._client is not None
                 load = dict.fromkeys(workers_of(self._client), 0)
                 if len(load) > 1:
@@ -235,7 +230,7 @@ class Shards:
             return held.actor
 
     def _begin(self, held: _Held, worker: str) -> None:
-        """Have a worker hold some blocks: this one, or another if it dies meanwhile."""
+        """Build a shard on a worker, or on another one if that worker is lost meanwhile."""
         self.assigned.append((held.first, worker))
         if self._client is None:
             held.actor = Shard(held.first, held.pieces)
@@ -252,10 +247,10 @@ class Shards:
         )
 
     def _settle(self, held: _Held) -> None:
-        """Wait until they are held, and note by whom."""
+        """Wait until a shard is built, and note its worker."""
         if self._client is None:
             return
-        with self._client.as_current():  # an actor belongs to the client that is current then
+        with self._client.as_current():  # an actor belongs to the client that is current here
             held.actor = held.future.result()
         holders = self._client.who_has([held.future])
         held.worker = next(iter(next(iter(holders.values()))), held.worker)
@@ -268,17 +263,17 @@ class Shards:
 
 
 def ask(actor: Any, what: str, arguments: tuple[Any, ...]) -> Any:
-    """Call a method of a shard; the answer is waited for, or called, and fails only then."""
+    """Call a method of a shard; errors are raised only when the answer is fetched."""
     if isinstance(actor, Shard):
         return lambda: getattr(actor, what)(*arguments)
     try:
         return getattr(actor, what)(*arguments)
-    except RuntimeError as error:  # the worker is known to be lost
+    except RuntimeError as error:  # Dask knows already that the worker is lost
         return _Failed(error)
 
 
 class _Failed:
-    """An answer that will not come."""
+    """Answer of a lost worker, which raises an error when it is fetched."""
 
     def __init__(self, error: Exception) -> None:
         self._error = error

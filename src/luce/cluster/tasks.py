@@ -1,4 +1,4 @@
-"""One function called for many arguments by the workers of a cluster, with progress and Ctrl-C."""
+"""Mapping a function over numbers on the workers of a cluster, with progress and Ctrl-C."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from luce.sampling.progress import ProgressBar, ctrl_c_noted
 if TYPE_CHECKING:
     from distributed import Client
 
-# Seconds between two looks of the driver at its tasks, and between two reports of a task.
+# Seconds between two polls of the tasks by the driver, and between two reports of a task.
 _LOOK_SECONDS, _REPORT_SECONDS = 0.1, 1.0
 
 
 class Reporter:
-    """Tells the driver how far a task is, and the task whether to stop; used by a worker."""
+    """Reports a task's progress to the driver, and tells the task to stop; used on a worker."""
 
     def __init__(self, name: str, number: int, seconds: float = _REPORT_SECONDS) -> None:
         from distributed import Event, Queue, get_client
@@ -27,7 +27,7 @@ class Reporter:
         self._told, self._stop = Queue(name, client=client), Event(name, client=client)
 
     def __call__(self, done: int) -> bool:
-        """Report steps that are done, once a second at most; returns whether to stop."""
+        """Report steps that are done, at most once in `seconds`; return whether to stop."""
         if time.monotonic() - self._last < self._seconds:
             return False
         self._last = time.monotonic()
@@ -46,7 +46,7 @@ def map_tasks(
 ) -> list[Any]:
     """Call ``function(shared, number, reporter_name)`` on workers for each number, in order.
 
-    `shared` is sent once.  Ctrl-C stops all tasks that look at their `Reporter`.
+    `shared` is sent once.  Ctrl-C stops all tasks that call their `Reporter`.
 
     Parameters
     ----------
@@ -59,7 +59,7 @@ def map_tasks(
 
     name = f"luce-{uuid.uuid4().hex}"
     told, stop = Queue(name, client=client), Event(name, client=client)
-    # Sent by a task: if it is lost with the workers that have it, the scheduler has it made again.
+    # Sent as the result of a task: the scheduler makes it again if its workers are lost.
     sent = client.submit(_same, shared, pure=False)
     futures = [client.submit(function, sent, number, name, pure=False) for number in numbers]
     done = dict.fromkeys(numbers, 0)

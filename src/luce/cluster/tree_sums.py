@@ -1,9 +1,8 @@
-"""Sums over blocks that do not depend on who holds which blocks.
+"""Sums over blocks that do not depend on the distribution of blocks over workers.
 
 Blocks 0..B-1 are the leaves of a binary tree, and every node's value is the sum of its two halves'.
-Whoever holds a run of blocks adds up the largest nodes inside it; the rest is added up by whoever
-collects them.  The same additions are made in any case, only elsewhere, so the sum is the same to
-the last bit.
+A worker adds up the largest nodes inside its consecutive blocks, and the driver adds up the rest.
+The same additions are made in any case, only elsewhere, so the sum is the same to the last bit.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ def nodes_of(first: int, stop: int) -> list[Node]:
 
 
 def sum_of(node: Node, leaf: Callable[[int], _Parts]) -> _Parts:
-    """Add up a node whose blocks are all at hand; `leaf` gives the arrays of a block, to keep."""
+    """Add up all blocks of a node; `leaf` returns the arrays of a block, which are overwritten."""
     first, size = node
     if size == 1:
         return leaf(first)

@@ -2,7 +2,7 @@
 
     T = B_0 + ... + B_(n-1),     B_k ~ Bernoulli(a / (a + k)) independent
 
-Customer k finds k others seated and opens a new table with probability a / (a + k).  There are about
+Customer k finds k others seated and opens a new table with probability a / (a + k).  There are some
 a log(1 + n / a) tables; the sampler jumps from one table to the next and skips the other customers.
 """
 

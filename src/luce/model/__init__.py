@@ -1,1 +1,1 @@
-"""What the posterior is: counts, a prior, their structure and density."""
+"""The posterior as mathematics: counts, a prior, their structure and density."""

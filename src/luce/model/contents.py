@@ -144,8 +144,8 @@ def _process(
 
 
 def _labels(run: DataTree) -> list[Any]:
-    values = [run[g]["category"] for g in ("observed_data", "constant_data", "posterior")
-              if "category" in run[g].coords]  # fmt: skip
+    named = [run[name] for name in ("observed_data", "constant_data", "posterior")]
+    values = [group["category"] for group in named if "category" in group.coords]
     if len(values) < 3:
         raise DataError("a group of the run has no coordinate 'category', which names its columns.")
     labels, others, drawn = (list(value.to_numpy().tolist()) for value in values)
@@ -224,7 +224,7 @@ def _observed(run: DataTree, name: str, dim: str, kind: str) -> Any:
 
 
 def _array(run: DataTree, group: str, name: str, dims: tuple[str, ...], kind: str) -> Any:
-    """One variable as an array, or say how it differs from what is needed."""
+    """Read one variable as an array; refuse other dimensions or types than those needed."""
     data = run[group]
     if name not in data.data_vars:
         raise DataError(f"the run has no variable {name!r} in group {group!r}.")

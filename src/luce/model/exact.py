@@ -40,9 +40,9 @@ def mean_and_variance(shapes: ModuleShapes) -> tuple[FloatArray, FloatArray]:
 def log_evidence_around(
     shapes: ModuleShapes, concentration: FloatArray, remainder: int | None = None
 ) -> float:
-    """Compute the part of the log evidence in closed form, which is all of it without cores.
+    """Compute the closed-form part of the log evidence: all of it where there is no core.
 
-    It is the product of the splits' Beta functions over the prior's.  In a Dirichlet process each
+    The part is the log of the splits' Beta functions over the prior's.  In a Dirichlet process each
     named category without base mass contributes a factor: the concentration of the remainder.
     """
     from scipy.special import gammaln

@@ -1,4 +1,4 @@
-"""A model: conditional counts and a prior on their probabilities, and what follows from the two."""
+"""A model: conditional counts and a prior on their probabilities, with structure and shapes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from luce.model.structure import Structure, structure_of
 
 
 class Model:
-    """Counts and a prior, checked against each other; never changes.
+    """Counts and a prior, checked against each other; immutable.
 
     Parameters
     ----------
@@ -24,7 +24,7 @@ class Model:
     prior
         As `luce.Posterior` takes it.
     structure
-        That of the counts' sets, where it is known already: it does not depend on the prior.
+        Structure of the counts' sets, where it is known already; the prior does not change it.
     """
 
     def __init__(
@@ -51,12 +51,12 @@ class Model:
 
     @cached_property
     def remainder(self) -> int | None:
-        """Number of the category that stands for all without a name; None where there is none."""
+        """Index of the category that stands for all unnamed ones; None where there is none."""
         return self.prior.remainder_place(self.counts)
 
     @cached_property
     def structure(self) -> Structure:
-        """Parts that are exact, and parts that must be simulated."""
+        """Exact parts of the posterior, and cores that must be simulated."""
         return structure_of(self.counts.sets)
 
     @cached_property
@@ -66,16 +66,12 @@ class Model:
 
     @cached_property
     def parameters(self) -> tuple[Parameter, ...]:
-        """Quantities that the posterior is a distribution of, the probabilities first."""
+        """Random quantities of the posterior, the probabilities first."""
         labels = {"category": label_array(self.counts.categories)}
         found = [Parameter("probabilities", ("category",), labels, "simplex", "competitor")]
         if self.hyperprior is not None:
             found.append(Parameter("concentration", support="positive"))
         return tuple(found)
-
-    def with_prior(self, prior: PriorLike) -> Model:
-        """Return a model of the same counts under another prior; the structure is shared."""
-        return Model(self.counts, prior, self.__dict__.get("structure"))
 
     def require_number(self, what: str) -> None:
         """Refuse to compute `what` where the concentration is drawn too."""
@@ -86,5 +82,5 @@ class Model:
             )
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Pickle data and prior alone: everything else is worked out again."""
+        """Pickle data and prior alone; the structure and shapes are computed again."""
         return Model, (self.counts, self.prior)

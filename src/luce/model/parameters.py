@@ -1,7 +1,7 @@
-"""What a model declares about the quantities that its posterior is a distribution of.
+"""Declarations of the quantities that a model draws: name, dimensions, labels, support and role.
 
-Sinks, journals, moments, checks and summaries go through these declarations.  So a model with more
-than probabilities (a drawn concentration, a tie parameter, hidden states) needs no code of theirs.
+Sinks, journals, moments, checks and summaries loop over these declarations, and none of them needs
+a change for a model with more than probabilities: a drawn concentration, ties, hidden states.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ class Parameter:
     coords
         Labels along those dimensions.
     support
-        Where its values lie: on the "simplex" along the last dimension, among the "positive" or
-        "real" or "whole" numbers.
+        Range of its values: the "simplex" along the last dimension, or the "positive", "real" or
+        "whole" numbers.
     role
-        "competitor" for what is ranked and compared, "parameter" for what belongs to the model as a
-        whole, "latent" for hidden quantities of single observations.
+        "competitor" for quantities that are ranked and compared, "parameter" for quantities of the
+        model as a whole, "latent" for hidden quantities of single observations.
     """
 
     name: str

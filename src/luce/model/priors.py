@@ -1,9 +1,9 @@
 """Priors of a posterior: Dirichlet distributions and Dirichlet processes, as objects.
 
-Every prior answers the same questions: `shapes(counts)`, the parameters of the Dirichlet
-distribution that it puts on the categories of some counts; `hyperprior`, the distribution of its
-concentration, None where that is a number; `remainder_place(counts)`, where the categories not seen
-yet stand.
+Every prior has the same interface: `shapes(counts)`, the parameters of the Dirichlet distribution
+on the categories of some counts; `hyperprior`, the distribution of the concentration, None where
+the concentration is a number; `remainder_place(counts)`, the index of the category that stands for
+all categories not seen yet.
 """
 
 from __future__ import annotations
@@ -20,10 +20,11 @@ from luce.counts.counts import ConditionalCounts
 from luce.counts.labels import as_mapping, is_hashable, read_number, some
 from luce.errors import DataError
 
-# Masses that add up to 1 but for this much leave nothing to the diffuse part.
+# Difference of the base's total mass from 1 that is treated as rounding error.
 _ROUNDING = 1e-12
 
-# Whether the total of some atoms is known at all is looked at for so many set members at most.
+# Largest total number of set members for which `_check_known` tests the data; larger data is taken
+# as it is.
 _MOST_MEMBERS = 20_000_000
 
 
@@ -118,15 +119,15 @@ class DirichletProcess:
         H(k)      base: its mass on category k; the rest of H is diffuse, it never repeats itself
         p_rest    remainder: the mass of all categories that have no name yet
 
-    Given as the prior of a posterior.  The categories of the counts are those that were
-    seen, those of the base, and the remainder: a term ``without=`` some keeps it possible, and a
-    term ``within=`` some truncates it.  A category that the base gives no mass must have been
-    seen; its H(k) is 0, and its count alone makes its shape.
+    The categories of the posterior's counts are those that were seen, those of the base, and the
+    remainder.  A term ``without=`` some categories keeps the remainder possible, and a term
+    ``within=`` some truncates it.  A category without base mass must have been seen: its H(k) is 0,
+    and its shape is its count.
 
     Parameters
     ----------
     concentration
-        A positive number, or a `Gamma` prior of it: then it is drawn too.
+        A positive number; or its `Gamma` prior, and then the concentration is drawn too.
     base
         Masses of labels, at most 1 together; none unless given.  If they are 1 together, the
         process is a Dirichlet distribution and has no remainder.
@@ -194,19 +195,19 @@ class DirichletProcess:
         return list(counts.categories).index(self.remainder)
 
     def shapes(self, counts: ConditionalCounts) -> FloatArray:
-        """γ H of each category, and of the remainder; 0 for those that the base knows nothing of.
+        """Return γ H(k) of each category and of the remainder; 0 for categories without base mass.
 
         Parameters
         ----------
         counts
-            The data, which must make up for shapes that are 0.
+            The data; each category without base mass must have a count.
         """
         shapes = self.mean_concentration * self.weights(counts)
         shapes.setflags(write=False)
         return shapes
 
     def weights(self, counts: ConditionalCounts) -> FloatArray:
-        """H of each category, and of the remainder; checked against the counts.
+        """Return H(k) of each category and of the remainder, checked against the counts.
 
         Parameters
         ----------
@@ -247,7 +248,7 @@ class DirichletProcess:
         return weights
 
 
-# Whatever a posterior takes as its prior, and what it makes of it.
+# Priors as objects, and everything that `Posterior` reads as a prior.
 Prior: TypeAlias = Dirichlet | DirichletProcess
 PriorLike: TypeAlias = Concentration | Gamma | Prior
 
@@ -296,11 +297,12 @@ def read_concentration(counts: ConditionalCounts, given: Concentration) -> Float
 
 
 def _check_known(counts: ConditionalCounts, weights: FloatArray) -> None:
-    """Refuse named atoms of whose total nothing is known, such as two seen only in duels.
+    """Refuse named atoms of unknown total probability, such as two seen only in their duels.
 
     For all F among the atoms without base mass, more outcomes must lie in F than were conditioned
-    on sets inside F: else the density is not integrable at p(F) = 0.  That is whether the counts
-    are still attainable with a little less of each atom, and as much as one likes of the others.
+    on sets inside F: else the density is not integrable at p(F) = 0.  The condition holds if the
+    counts stay attainable with slightly fewer outcomes of each of these atoms and arbitrarily many
+    of all others.
     """
     family, new = counts.sets, weights == 0
     if not new.any() or family.n_sets == 0 or family.sizes.sum() > _MOST_MEMBERS:

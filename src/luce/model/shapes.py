@@ -1,8 +1,8 @@
-"""From data and prior to the numbers on the module tree.
+"""Shapes of the Dirichlet splits and of the cores' cells, from data and prior.
 
 With module A, a_A the sum of its concentrations and k_A the sum of its counts plus the exponents
 of the sets inside it, the mass of A behaves as that of one category with shape a_A + k_A.
-The two are summed apart and added last: (1e-3 + 1e15) - 1e15 would lose the prior.
+a_A and k_A are summed apart and added last: (1e-3 + 1e15) - 1e15 would lose the prior.
 """
 
 from __future__ import annotations
@@ -14,16 +14,17 @@ import numpy as np
 
 from luce._types import FloatArray, IntArray
 from luce.counts.counts import ConditionalCounts
+from luce.counts.family import fields
 from luce.model.structure import Structure
 
 if TYPE_CHECKING:
     from luce.kernels.dirichlet_tree import SplitPlan
     from luce.kernels.problem import Problem
 
-# Gammas of smaller shape may underflow (see kernels.problem).
+# Shape below which gamma variates may underflow (see kernels.problem).
 _TINY = 0.05
 
-# Sums of fractions are known to so many of their parts; sums of a million terms are, too.
+# Relative rounding error of a sum of fractions, of up to a million terms.
 _ROUNDING = 1e-14
 
 
@@ -58,7 +59,7 @@ class ModuleShapes:
         return self.structure.splits.owner
 
     def split_plan(self) -> SplitPlan:
-        """The splits as the drawing kernel wants them: steps in the order of their modules."""
+        """Lay the splits out for the drawing kernel: steps in the order of their modules."""
         from luce.kernels.dirichlet_tree import CORE, SPLIT, SPLIT_TINY, SplitPlan
         from luce.kernels.problem import gamma_spreads
 
@@ -66,7 +67,7 @@ class ModuleShapes:
         number = np.diff(self.start)
         tiny = np.zeros(len(number), np.bool_)
         tiny[self.owner[self.shape < _TINY]] = True
-        # A module with one item is that item, unless it is all there is.
+        # A module with one item is replaced by that item, except a root over a single category.
         alone = number == 1
         alone[0] &= self.target[0] < 0
         item = self.target[np.minimum(self.start[:-1], len(self.target) - 1)]
@@ -100,7 +101,7 @@ class ModuleShapes:
         return np.asarray(mass[self.structure.cores[q].cells])
 
     def core_problem(self, q: int) -> Problem:
-        """Core q as the sampling kernels want it."""
+        """Build the kernels' problem of core q."""
         from luce.kernels.problem import with_shapes
 
         core = self.structure.cores[q]
@@ -110,7 +111,7 @@ class ModuleShapes:
 def shapes_of(
     structure: Structure, counts: ConditionalCounts, concentration: FloatArray
 ) -> ModuleShapes:
-    """Put counts and prior on the module tree."""
+    """Sum counts and prior over the modules, and compute the shapes of all splits."""
     from luce.kernels.dirichlet_tree import add_up
 
     tree = structure.tree
@@ -123,8 +124,8 @@ def shapes_of(
         net[core.union] += core.sets.exponent.sum()
     add_up(tree.parent, prior)
     add_up(tree.parent, net)
-    # Outcomes inside a module number at least the outcomes conditioned on sets inside it.  Whole
-    # counts say so exactly; of fractions, what is left after cancelling may be rounding.
+    # At least as many outcomes lie inside a module as were conditioned on sets inside it.  Whole
+    # counts satisfy this exactly; the difference of fractions may be rounding error.
     net = net.clip(min=0)
     if not counts.is_whole:
         size = _sum_by(tree.holder, counts.category_counts, n_modules)
@@ -142,15 +143,12 @@ def shapes_of(
 
 
 def raw_problem(counts: ConditionalCounts, prior: FloatArray) -> Problem:
-    """The whole posterior as one problem over the categories, nothing taken apart."""
+    """Build the kernels' problem over all categories, without reduction to cores."""
     from luce.kernels.problem import make_problem
 
-    f = counts.sets
-    net = counts.category_counts.sum() + f.exponent.sum()
-    return make_problem(
-        f.members, f.nest_start, f.complement, f.set_start, f.set_end, f.exponent,
-        prior + counts.category_counts, float(prior.sum() + max(net, 0.0)),
-    )  # fmt: skip
+    net = counts.category_counts.sum() + counts.sets.exponent.sum()
+    total_shape = float(prior.sum() + max(net, 0.0))
+    return make_problem(*fields(counts.sets)[1:], prior + counts.category_counts, total_shape)
 
 
 def _sum_by(holder: IntArray, values: FloatArray, n: int) -> FloatArray:

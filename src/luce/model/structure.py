@@ -1,4 +1,4 @@
-"""What can be drawn exactly, and what cannot.
+"""Structure of a posterior: parts with exact draws, and cores that must be simulated.
 
 A *module* is a group of categories that every set holds, misses, or lies inside of; how its
 mass is shared out within is independent of everything else.  The sets fall into overlap classes
@@ -17,20 +17,20 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from luce._types import FloatArray, IntArray, RecordArray
-from luce.counts.family import SetFamily
+from luce.counts.family import SetFamily, fields
 from luce.counts.labels import plural
 
 if TYPE_CHECKING:
     from luce.kernels.problem import Problem
     from luce.kernels.structure.module_tree import ModuleTree
 
-# Cores that are printed with their methods, and cores that the first sentence names.
+# Largest numbers of cores that are printed with their methods, and named in the first sentence.
 _MOST_SHOWN, _MOST_NAMED = 10, 3
 
 
 @dataclass(frozen=True, eq=False)
 class Core:
-    """A class of overlapping sets over its cells: what must be simulated.
+    """A class of overlapping sets over its cells, to be simulated.
 
     Parameters
     ----------
@@ -58,18 +58,14 @@ class Core:
 
     @cached_property
     def laid_out(self) -> Problem:
-        """Its sets as the kernels want them, with shapes yet to be put in."""
+        """Kernels' problem of its sets, with shapes 1 that are replaced later."""
         from luce.kernels.problem import make_problem
 
-        f = self.sets
-        return make_problem(
-            f.members, f.nest_start, f.complement, f.set_start, f.set_end, f.exponent,
-            np.ones(self.n_atoms), 1.0,
-        )  # fmt: skip
+        return make_problem(*fields(self.sets)[1:], np.ones(self.n_atoms), 1.0)
 
     @cached_property
     def trials(self) -> tuple[FloatArray, FloatArray]:
-        """Per atom: outcomes given a set that holds it, and how many if all were equal."""
+        """Outcomes given sets that hold each atom, and its share of them if atoms were equal."""
         given = np.maximum(-self.sets.exponent, 0.0)
         return self.sets.member_sums(given), self.sets.member_sums(given / self.sets.sizes)
 
@@ -78,7 +74,7 @@ class Core:
 
 
 class Splits(NamedTuple):
-    """Who shares whose mass outside of the cores.
+    """Division of the modules' masses among their items, outside of the cores.
 
     Attributes
     ----------
@@ -88,10 +84,10 @@ class Splits(NamedTuple):
     owner
         The module that each item takes its mass from.
     modules, order
-        Modules that are items: of the categories followed by these, item i is the one
-        ``order[i]``.
+        Modules that are items, and the order of items: item i is entry ``order[i]`` of the
+        categories followed by these modules.
     shared
-        Items that are not all their owner has.
+        Items whose owner has at least two.
     """
 
     start: IntArray
@@ -115,7 +111,7 @@ class Structure:
     tree
         The modules, as arrays.
     choices
-        Gives, for each core, the method that "auto" draws it by and why; printed, where known.
+        Function that names the method of each core under "auto", and the reason; used in printing.
     """
 
     n_categories: int
@@ -131,7 +127,7 @@ class Structure:
 
     @cached_property
     def splits(self) -> Splits:
-        """The exact splits, without their numbers."""
+        """Exact splits, without their shapes."""
         tree = self.tree
         modules = np.flatnonzero(tree.core[1:] < 0) + 1
         owner = np.r_[tree.holder, tree.parent[modules]]
@@ -143,7 +139,7 @@ class Structure:
 
     @cached_property
     def descent(self) -> Splits:
-        """All splits, of the items outside of cores and, after them, of the cores' cells."""
+        """Splits of all modules: the items outside of cores and, after them, the cores' cells."""
         splits, tree = self.splits, self.tree
         owner = np.r_[splits.owner, np.repeat(tree.union, np.diff(tree.cell_start))]
         order = np.argsort(owner, kind="stable")
@@ -185,7 +181,7 @@ class Structure:
 
     @property
     def details(self) -> str:
-        """The same in the words of docs/structure.md: atoms and cores."""
+        """Numbers of atoms and cores, in the words of docs/structure.md."""
         atoms = plural(self.n_atoms, "atom")
         head = f"{plural(self.n_categories, 'category', 'categories')} in {atoms}"
         sizes = [f"{c.n_atoms:,} atoms and {c.n_sets:,} sets" for c in self.cores[:_MOST_SHOWN]]
@@ -256,7 +252,8 @@ def _set_by_set(family: SetFamily) -> RecordArray:
     larger = np.where(complement, number - 1, number + 1)
     larger[family.set_start[:-1][family.complement]] = -1
     larger[last[~family.complement]] = -1
-    # The largest set of a direct nest is touched as a whole, any other by what it lacks.
+    # The largest set of a direct nest is touched as a whole, any other set through the members that
+    # it lacks of the next larger one.
     whole = ~complement & (larger < 0)
     touched = np.where(complement | whole, number, larger)
     sets["complement"] = complement
@@ -276,10 +273,10 @@ def _set_by_set(family: SetFamily) -> RecordArray:
 def _classes_by_largest_set(
     class_of: IntArray, sets: RecordArray
 ) -> tuple[IntArray, IntArray, IntArray]:
-    """Sets class by class, classes by their largest set.
+    """Sort sets by class, and classes by their largest set.
 
-    Returns them with the largest first in each class, then in order of number, and where each
-    class starts.
+    Returns the sets of each class with the largest first, the same in order of number, and the
+    start of each class.
     """
     n_sets, by_rank = len(class_of), sets["by_rank"]
     top = np.full(n_sets, n_sets)

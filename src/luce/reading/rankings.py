@@ -249,7 +249,7 @@ class _Sheet:
         runs = inspection.rows
         assert isinstance(runs, Runs)
         counts = inspection.counts()
-        items, ranks = inspection.labels("item"), self._ranks(inspection["rank"])
+        items, ranks = inspection.labels("item").tolist(), self._ranks(inspection["rank"])
         spans = list(runs.spans())
 
         def build(i: int) -> Order:
@@ -274,11 +274,12 @@ class _Sheet:
         names = _named_columns(self._wide_columns())
         inspection = self._inspect_wide(names)
         counts = inspection.counts()
-        places = [inspection.rows[name].labels() for name in names]
-        padding = _padding([[column[i] for column in places] for i in range(len(inspection))])
+        rows = zip(*(inspection.rows[name].labels().tolist() for name in names), strict=True)
+        places = [list(row) for row in rows]
+        padding = _padding(places)
 
         def build(i: int) -> Order:
-            labels = [column[i] for column in places]
+            labels = list(places[i])
             while labels and (is_missing(labels[-1]) or labels[-1] in padding):
                 labels.pop()
             known = [None if label in padding else label for label in labels]
@@ -309,15 +310,15 @@ class _Sheet:
             )
         label, *contests = names
         columns = self.source.columns(names)
-        items = columns[label].labels()
-        if not len(items):
+        items = columns[label].labels().tolist()
+        if not items:
             raise DataError(f"there are no {self.source.unit}s of data.")
         # Problems are those of a column, which has no place among the rows.
         whole = Rows({}, np.ones(len(contests)), lambda bad: [[0] for _ in bad])
         ranks = [self._ranks(columns[contest]) for contest in contests]
 
         def build(j: int) -> Order:
-            pairs = ((items[i], ranks[j][i]) for i in range(len(items)))
+            pairs = zip(items, ranks[j], strict=True)
             return order_of_ranks(pairs, self.options, 1.0, contests[j])
 
         return _read(Inspection(self.source, whole, {}), build)

@@ -42,6 +42,10 @@ class Column:
     def __getitem__(self, i: int) -> Any:
         return self.values[self.codes[i]]
 
+    def tolist(self) -> list[Any]:
+        """Return the value of each row."""
+        return [self.values[code] for code in self.codes.tolist()]
+
     def present(self) -> list[Any]:
         """Return the distinct values that occur in any row."""
         used = np.flatnonzero(np.bincount(self.codes, minlength=len(self.values)))

@@ -131,10 +131,9 @@ def read_table(
     values = np.stack([_cells(inspection, name) for name in counted], axis=1)
     values = _masked(values, possible, inspection, counted)
     keep = inspection.settle(skip_bad)
-    kept = labels.take(keep)
     by_number = isinstance(source, _ArraySource)
     named: list[Label] = list(range(len(counted))) if by_number else [n.strip() for n in counted]
-    return Table(values[keep], [kept[i] for i in range(len(kept))], named)
+    return Table(values[keep], labels.take(keep).tolist(), named)
 
 
 def _names(source: Source, rows: str | None, ignore: Sequence[str]) -> list[str]:

@@ -215,7 +215,7 @@ def _read_moments(
     runs = inspection.rows
     assert isinstance(runs, Runs)
     states = inspection.labels("state")
-    missing = states.missing
+    labels, missing = states.tolist(), states.missing
     order: IntArray = np.arange(len(states))
     if "time" in inspection:
         missing = missing | inspection["time"].missing
@@ -224,7 +224,7 @@ def _read_moments(
     for i, span in enumerate(runs.spans()):
         if missing[span].any():
             inspection.refuse_row(i, "a state or its time is missing.")
-        sequences.append([states[int(k)] for k in order[span]])
+        sequences.append([labels[k] for k in order[span].tolist()])
     usable = inspection.settle(skip_bad)
     kept = [s for s, good in zip(sequences, usable.tolist(), strict=True) if good]
     return _read_sequences(kept, categories, runs.repeats[usable])

@@ -1,7 +1,7 @@
 """Arrays of a run on a disk, in blocks of draws, one file a block.
 
 A block of a chain is one chunk of a Zarr array: raw little-endian doubles of shape (1, block, ...),
-the last one padded with nan.  So any reader of Zarr reads it; writing a block is writing a file.
+the last one padded with nan.  Any reader of Zarr reads it, and writing a block is writing a file.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def add_arrays(run: Path, plan: Plan) -> None:
     root = zarr.open_group(ZarrFolder(run), mode="r+", zarr_format=3, use_consolidated=False)
     size = (plan.settings.chains, plan.settings.draws)
     for output in plan.outputs:
-        # Of nothing (a run without cores) there is still an array, of width 0.
+        # An output without entries is stored as an array of width 0, in chunks of width 1.
         root.create_array(
             output.path,
             shape=(*size, *output.stored_shape),

@@ -1,4 +1,4 @@
-"""Checks of a run before it is saved and after it is loaded: data, prior and draws."""
+"""Checks of the data and draws of a run before it is saved, loaded or resumed."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from luce.model.contents import model_of, require_run
 if TYPE_CHECKING:
     from xarray import DataArray, Dataset, DataTree
 
-# The parameter that every run of a model draws.
+# Name of the parameter that every run of a model draws, by model.
 _DRAWN = {"posterior": "probabilities", "transitions": "base"}
 
-# Largest distance from 1 of a sum of probabilities; a million of them miss it by 1e-10.
+# Largest distance from 1 of a sum of probabilities; rounding of a million terms makes 1e-10.
 _ROUNDING = 1e-8
 
 
 def check_run(run: DataTree) -> None:
-    """Refuse a run whose data or draws cannot be right; variables that were added are let be."""
+    """Refuse a run with impossible data or draws; variables that were added are not checked."""
     require_run(run)
     model = run.attrs.get("model", "posterior")
     if model == "posterior" and "data_pieces" not in run.attrs:
@@ -44,7 +44,7 @@ def _supports(drawn: Dataset, needed: str | None) -> dict[str, str]:
 
 
 def _check_variable(drawn: Dataset, name: str, support: str, some: bool) -> None:
-    """Refuse draws outside their support, and logarithms that cannot be theirs."""
+    """Refuse draws outside of their support, and logarithms above 0."""
     values = _read(drawn[name], drawn[name].dims)
     if support == "simplex":
         _check_simplex(name, values, some)
@@ -70,8 +70,8 @@ def _read(variable: DataArray, dims: tuple[Any, ...]) -> Any:
 
 
 def _check_simplex(name: str, p: Any, some: bool) -> None:
-    """Refuse draws that are no probabilities; of `some` entries the sum is at most 1."""
-    if not ((p >= 0) & (p <= 1)).all():  # which also finds nan
+    """Refuse draws that are not probabilities; sums of only `some` of them may be below 1."""
+    if not ((p >= 0) & (p <= 1)).all():  # refuses nan, too
         raise DataError(f"posterior/{name} holds numbers that are not between 0 and 1.")
     excess = p.sum(axis=-1) - 1
     if (np.maximum(excess, 0) if some else np.abs(excess)).max() > _ROUNDING:

@@ -1,4 +1,4 @@
-"""A disk as a sink: draws go there block by block, and running moments are kept on the way."""
+"""A disk as a sink: writes draws block by block, and updates running moments."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from luce.sampling.plan import Plan
 
 
 class ChainEnd(NamedTuple):
-    """A chain whose draws are all on the disk: its last snapshot, moments and digests of blocks."""
+    """Last snapshot, moments and digests of blocks of a chain whose draws are all on the disk."""
 
     number: int
     snapshot: Snapshot
@@ -39,7 +39,7 @@ class Disk:
         self._warmed = dict.fromkeys(self._journals, 0)
 
     def take_up(self) -> None:
-        """Put chains at the last places that their journals hold."""
+        """Restore the chains and their moments from their journals."""
         for chain in self._chains:
             self._journals[chain.number].take_up(chain, self._moments[chain.number])
 
@@ -50,7 +50,7 @@ class Disk:
         return ChainEnd(number, chain.snapshot(), self._moments[number], digests)
 
     def rows(self, chain: Chain, size: int) -> Rows:
-        """Give room in the block that is being filled."""
+        """Return rows of the block that is being filled."""
         if chain.number not in self._rooms:
             self._rooms[chain.number] = {
                 output.path: np.empty((self._block, *output.shape)) for output in self._plan.outputs
@@ -60,7 +60,7 @@ class Disk:
         return {path: values[start : start + size] for path, values in room.items()}
 
     def filled(self, chain: Chain, size: int) -> None:
-        """Write the block once it is full, or the last one."""
+        """Write the block if it is full or the chain's last, then a snapshot to the journal."""
         if chain.done % self._block and not chain.finished:
             return
         number = (chain.done - 1) // self._block
@@ -76,7 +76,7 @@ class Disk:
         own.note(chain, self._moments[chain.number], always=chain.finished)
 
     def warmed(self, chain: Chain) -> None:
-        """Note a place about as often as blocks are written later."""
+        """Write a snapshot to the journal, about as often as blocks are written later."""
         self._warmed[chain.number] += 1
         chunks = max(1, self._block // self._plan.chunk)
         if self._warmed[chain.number] % chunks == 0:
@@ -84,7 +84,7 @@ class Disk:
 
 
 class StoredDraws:
-    """The draws of a run whose blocks are all on the disk, to be looked at by column."""
+    """Draws of a run whose blocks are all on the disk, to be read by column."""
 
     def __init__(self, folder: Path, plan: Plan) -> None:
         self._folder, self._plan = folder, plan
@@ -95,7 +95,7 @@ class StoredDraws:
         return self._plan.settings.draws
 
     def columns(self, path: str, numbers: IntArray, every: int) -> FloatArray:
-        """Return some entries of every `every`-th draw, shape (chain, draw, entry)."""
+        """Read some entries of every `every`-th draw, shape (chain, draw, entry)."""
         chains = range(self._plan.settings.chains)
         return np.stack([self._of_chain(chain, path, numbers, every) for chain in chains])
 

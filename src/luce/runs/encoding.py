@@ -126,7 +126,7 @@ def _original(variable: Variable, name: Hashable) -> Variable:
     import xarray as xr
 
     attributes = _original_attributes(variable.attrs)
-    if variable.dtype.kind not in "OUT":  # as it is, be it in memory or on a disk
+    if variable.dtype.kind not in "OUT":  # numbers stay where they are, in memory or on a disk
         same = variable.copy(deep=False)
         same.attrs = attributes
         return same
@@ -139,7 +139,7 @@ def _original(variable: Variable, name: Hashable) -> Variable:
 
 
 def stored_attributes(attributes: Mapping[Any, Any]) -> Attributes:
-    """Turn attributes into values that files keep exactly."""
+    """Turn attributes into numbers and text that files keep."""
     stored: Attributes = {}
     as_text = []
     for name, value in attributes.items():
@@ -160,7 +160,7 @@ def stored_attributes(attributes: Mapping[Any, Any]) -> Attributes:
 
 
 def merged_attributes(stored: Mapping[Any, Any], more: Mapping[Any, Any]) -> Attributes:
-    """Add attributes to stored ones, and return all as files keep them."""
+    """Add attributes to stored ones; return all as files keep them."""
     storage = {k: v for k, v in stored.items() if k in _STORAGE_ONLY}
     own = {k: v for k, v in stored.items() if k not in _STORAGE_ONLY}
     return {**storage, **stored_attributes({**_original_attributes(own), **more})}

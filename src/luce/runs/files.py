@@ -1,4 +1,4 @@
-"""Files that are there whole or not at all, even if the process or the machine dies."""
+"""Files written whole or not at all, even if the process or the machine stops."""
 
 from __future__ import annotations
 
@@ -14,11 +14,12 @@ from luce.errors import DiskFullError, LuceError
 # Error numbers of a file system without room.
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
+# Bytes read at once.
 _BLOCK = 1 << 24
 
 
 def write_whole(path: Path, content: bytes | memoryview) -> bytes:
-    """Write a file, have the disk keep it, then give it its name; returns its SHA-256."""
+    """Write a file to the disk under another name, then rename it; return its SHA-256."""
     try:
         replace_file(path, content, durable=True)
         _flush_names(path.parent)
@@ -30,9 +31,9 @@ def write_whole(path: Path, content: bytes | memoryview) -> bytes:
 
 
 def replace_file(path: Path, content: bytes | memoryview, *, durable: bool = False) -> None:
-    """Write a file under another name, then give it its own; an OSError leaves nothing behind.
+    """Write a file under another name, then rename it; an OSError leaves no file behind.
 
-    `durable` has the disk keep the content before the name.
+    With `durable`, the content is on the disk before the file is renamed.
     """
     part = path.with_name(f".{path.name}.part")
     try:
@@ -50,12 +51,12 @@ def replace_file(path: Path, content: bytes | memoryview, *, durable: bool = Fal
 
 
 def is_full(error: OSError) -> bool:
-    """Is the disk full, by the number of the error?"""
+    """Was the error caused by a full disk?"""
     return error.errno in _FULL
 
 
 def full(path: Path, wanted: int) -> DiskFullError:
-    """Make an error that tells how many MB a file needs and how many are free."""
+    """Make the error of a full disk, with the bytes that are free and needed."""
     try:
         free = shutil.disk_usage(path.parent).free / 1e6
     except OSError:  # the folder itself could not be made
@@ -78,7 +79,7 @@ def digest_of(path: Path) -> bytes | None:
 
 
 def _flush_names(folder: Path) -> None:
-    """Have the disk keep the names in a folder; not every system can be asked to."""
+    """Flush the names in a folder to the disk, on systems that can."""
     with suppress(OSError):
         handle = os.open(folder, os.O_RDONLY)
         try:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from xarray import Dataset, DataTree
 
 
-# The group of running moments and quantiles.
+# Name of the group of running moments and quantiles.
 RUNNING = "running"
 
 
@@ -60,7 +60,7 @@ def _write_netcdf(tree: DataTree, path: Path) -> None:
 
 @contextmanager
 def _without_scheduler() -> Iterator[None]:
-    """Keep xarray from asking a Dask scheduler for a lock: bytes in memory have no name to lock."""
+    """Keep xarray from locking the file name on a Dask scheduler: bytes in memory have no name."""
     if "dask" not in sys.modules:
         yield
         return
@@ -93,7 +93,7 @@ def _netcdf_variables(group: Any, above: str = "") -> Iterator[tuple[str, Any]]:
 
 
 def netcdf_engine() -> Any:
-    """Name the library that reads and writes NetCDF, or say which package is missing."""
+    """Choose the installed library that reads and writes NetCDF, or name the missing package."""
     if is_installed("netCDF4"):
         return "netcdf4"
     if is_installed("h5netcdf") and is_installed("h5py"):
@@ -147,10 +147,10 @@ def complete_zarr(path: Path, running: Dataset, attributes: Mapping[str, Any]) -
 
 @contextmanager
 def _quietly() -> Iterator[None]:
-    """Keep zarr's warning about metadata in one place from the user.
+    """Silence zarr's warning about consolidated metadata.
 
-    xarray wants the metadata in one place, or warns whoever opens the folder; zarr warns that this
-    is not in its specification yet.  Readers that do not know it ignore it.
+    xarray warns where a folder has no consolidated metadata; zarr warns that they are not in its
+    specification yet.  Readers that do not know them ignore them.
     """
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Consolidated metadata")
@@ -158,7 +158,7 @@ def _quietly() -> Iterator[None]:
 
 
 def _zarr_encoding(variable: Any) -> dict[str, Any]:
-    # One file per chain, so that one chain can be read alone, and no file is padded.
+    # One file for each chain, so that a chain can be read alone, and no file is padded.
     shape = [1 if dim == "chain" else max(size, 1) for dim, size in variable.sizes.items()]
     return {"chunks": tuple(shape), "compressors": ()}
 
@@ -171,8 +171,8 @@ def _read_zarr(path: Path) -> DataTree:
 def open_zarr(path: Path, *, some: bool = False) -> DataTree:
     """Open a folder without reading its numbers.
 
-    Where there are only `some` numbers as yet, running moments are not shown: they are written at
-    the end, and may be torn.
+    Where only `some` draws are stored yet, running moments are hidden: these are written at the
+    end, and may be incomplete.
     """
     import xarray as xr
 
@@ -218,7 +218,7 @@ def is_installed(package: str) -> bool:
 
 
 def _check_size(name: str, shape: Any, itemsize: int, stored: int) -> None:
-    """Refuse an array that claims more bytes than its file has: luce compresses nothing."""
+    """Refuse an array that claims to be larger than its files, since none are compressed."""
     if prod(map(int, shape)) * itemsize > stored:
         raise DataError(f"{name} claims the shape {tuple(shape)}, more than is stored.")
 

@@ -1,14 +1,14 @@
-"""The places from which chains can go on, and the digests of their blocks.
+"""The journal of a run: places from which its chains can go on, and digests of their blocks.
 
 The journal lies in the run's folder until the run is complete:
 
-    journal/run.json              the plan, and the sizes that everything depends on
+    journal/run.json              the plan, and the number of draws in a block
     journal/lock                  held by the process that writes
     journal/<chain>/<steps>.npz   a snapshot of the chain after that number of steps, its running
                                   moments, and the SHA-256 of each block so far
 
-A place is written only after its blocks are on the disk.  So whatever the last whole place says is
-true, and everything after it is made again, bit for bit.
+A place is written only after its blocks are on the disk.  So the last whole place is true, and all
+draws after it are made again, bit for bit.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ _UNREADABLE = (
 
 
 def write_plan(run: Path, plan: dict[str, Any]) -> None:
-    """Write the plan of a run, from which it can go on."""
+    """Write the plan of a run, from which the run can be resumed."""
     write_whole(plan_file(run), json.dumps(plan, indent=2).encode())
 
 
@@ -76,14 +76,14 @@ def read_plan(run: Path) -> dict[str, Any]:
 
 
 def close(run: Path) -> None:
-    """Take the journal away; the run counts as finished once its plan is gone."""
+    """Remove the journal; the run counts as finished once its plan is removed."""
     plan_file(run).unlink(missing_ok=True)
     shutil.rmtree(run / JOURNAL, ignore_errors=True)
 
 
 @contextmanager
 def locked(run: Path) -> Iterator[None]:
-    """Hold the run for this process; the lock is gone with the process, however it ends."""
+    """Lock the run for this process; the lock ends with the process, however that ends."""
     try:
         import fcntl
     except ModuleNotFoundError:
@@ -114,12 +114,12 @@ class Journal:
         self._written = time.monotonic()
 
     def add_block(self, digests: list[bytes]) -> None:
-        """Note a block that is on the disk."""
+        """Add the digests of a block that is on the disk."""
         new = np.frombuffer(b"".join(digests), np.uint8).reshape(1, len(digests), 32)
         self.digests = np.concatenate([self.digests, new])
 
     def note(self, chain: Chain, moments: Moments, *, always: bool = False) -> None:
-        """Write a place, unless it is large and another was written a moment ago."""
+        """Write the chain's place, unless it is large and the last one was written lately."""
         arrays = self._arrays(chain, moments)
         settings = self._plan.settings
         large = sum(np.asarray(a).nbytes for a in arrays.values()) > settings.place_bytes
@@ -136,7 +136,7 @@ class Journal:
                     old.unlink()
 
     def take_up(self, chain: Chain, moments: Moments) -> None:
-        """Put a new chain at the last place whose blocks are all whole, if there is one."""
+        """Restore a new chain from the last place whose blocks are all whole, if there is one."""
         whole: dict[tuple[int, int, bytes], bool] = {}
         for place in self._places():
             arrays = _read(place)
@@ -168,7 +168,7 @@ class Journal:
         moments: Moments,
         whole: dict[tuple[int, int, bytes], bool],
     ) -> bool:
-        """Is this a place of this chain, with all its blocks as they were?"""
+        """Are the arrays a place of this chain, and its blocks unchanged on the disk?"""
         expected = self._arrays(chain, moments)
         if arrays.keys() != expected.keys():
             return False
@@ -197,17 +197,17 @@ class Journal:
 
 
 def _part(arrays: dict[str, Any], owner: str) -> dict[str, Any]:
-    """Return the arrays of one owner, by their own names."""
+    """Select the arrays of one owner, the chain or a parameter, without its prefix."""
     prefix = f"{owner}."
     return {k.removeprefix(prefix): v for k, v in arrays.items() if k.startswith(prefix)}
 
 
 def _read(place: Path) -> dict[str, Any] | None:
-    """Read a place; None if it is damaged, since an earlier one will do."""
+    """Read a place; None if it is damaged, since the chain can go on from an earlier one."""
     try:
         with zipfile.ZipFile(place) as packed:
             sizes = sum(member.file_size for member in packed.infolist())
-            if sizes > place.stat().st_size:  # nothing is compressed, so this was not luce
+            if sizes > place.stat().st_size:  # luce compresses nothing, so luce did not write it
                 return None
         with place.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
             return {name: arrays[name] for name in arrays.files}

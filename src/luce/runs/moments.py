@@ -1,4 +1,4 @@
-"""Running moments of all parameters, and quantiles if asked for, while draws go by."""
+"""Running moments and quantiles of all parameters, updated block by block."""
 
 from __future__ import annotations
 
@@ -29,20 +29,20 @@ class Running:
 
     @classmethod
     def new(cls, n: int, quantiles: Sequence[float] | None) -> Running:
-        """Start with nothing seen."""
+        """Make moments of no draws yet."""
         marks = np.empty(0)
         if quantiles is not None:
-            # Besides the quantiles themselves: the ends, and a marker between each two.
+            # Markers at the quantiles, at both ends, and halfway between neighbours of these.
             ends = np.r_[0.0, quantiles, 1.0]
             marks = np.sort(np.r_[ends, (ends[1:] + ends[:-1]) / 2])
         room = (n, len(marks)) if len(marks) else (0, 0)
         return cls(np.zeros(n), np.zeros(n), marks, np.zeros(room), np.zeros(room, np.int32))
 
     def take(self, block: FloatArray, logs: FloatArray) -> None:
-        """Take in draws, one a row; quantiles go by their logarithms where there are any.
+        """Add draws, one a row; quantiles are those of their logarithms where these are stored.
 
-        Where logarithms are kept some probabilities are tiny, and a parabola through their markers
-        would be far off.
+        Where logarithms are stored some probabilities are tiny, and a parabola through their
+        markers would be far off.
         """
         from luce.kernels.running_moments import add_moments, add_quantiles
 
@@ -53,7 +53,7 @@ class Running:
         self.seen += len(block)
 
     def arrays(self) -> dict[str, Any]:
-        """Return the arrays from which moments can go on."""
+        """Return the arrays from which `restore` continues."""
         return {
             "running_mean": self.mean,
             "running_spread": self.spread,
@@ -63,7 +63,7 @@ class Running:
         }
 
     def restore(self, arrays: Mapping[str, Any]) -> None:
-        """Take on moments and markers from arrays that `arrays` returned."""
+        """Continue from the arrays of an earlier state."""
         self.mean[:] = arrays["running_mean"]
         self.spread[:] = arrays["running_spread"]
         self.heights[:] = arrays["running_heights"]
@@ -82,7 +82,7 @@ def of_parameters(plan: Plan) -> dict[str, Running]:
 
 
 def take(moments: Mapping[str, Running], rows: Rows, size: int) -> None:
-    """Take in the first `size` rows of a block of draws."""
+    """Add the first `size` rows of a block of draws to the moments."""
     for name, running in moments.items():
         drawn = rows[f"posterior/{name}"][:size].reshape(size, -1)
         logs = rows.get(f"posterior/log_{name}", np.empty((0, 0)))[:size]
@@ -90,7 +90,7 @@ def take(moments: Mapping[str, Running], rows: Rows, size: int) -> None:
 
 
 def variables(plan: Plan, ends: Sequence[Mapping[str, Running]]) -> dict[str, Any]:
-    """Return mean, sd and quantiles of all parameters, each with dimensions (chain, ...)."""
+    """Summarise all parameters by mean, sd and quantiles, each with dimensions (chain, ...)."""
     found: dict[str, Any] = {}
     for parameter in plan.parameters:
         parts = [end[parameter.name] for end in ends if parameter.name in end]
@@ -108,7 +108,7 @@ def variables(plan: Plan, ends: Sequence[Mapping[str, Running]]) -> dict[str, An
 def summarised(
     parts: Sequence[Running], quantiles: Sequence[float] | None, logs: bool
 ) -> dict[str, FloatArray]:
-    """Stack the moments of chains; `logs` says that quantiles went by logarithms."""
+    """Stack the moments of chains; `logs` says that quantiles are those of logarithms."""
     found = {
         "mean": np.stack([part.mean for part in parts]),
         "sd": np.sqrt([part.spread / max(part.seen - 1, 1) for part in parts]),
@@ -120,7 +120,7 @@ def summarised(
 
 
 def _heights(part: Running, quantiles: Sequence[float]) -> FloatArray:
-    """Return the quantiles of one chain, shape (quantile, entry)."""
+    """Read the quantiles of one chain off its markers, shape (quantile, entry)."""
     if part.seen <= len(part.fractions):  # the markers are the draws themselves
         return np.asarray(np.quantile(part.heights[:, : part.seen], quantiles, axis=1))
     return np.asarray(part.heights[:, np.searchsorted(part.fractions, quantiles)].T)

@@ -1,4 +1,4 @@
-"""Going on with a run that was broken off: killed, interrupted, or out of disk."""
+"""Resuming a run that was broken off: killed, interrupted, or stopped by a full disk."""
 
 from __future__ import annotations
 
@@ -22,21 +22,21 @@ if TYPE_CHECKING:
 
 
 def is_finished(folder: Path) -> bool:
-    """Is there nothing left to draw of the run in this folder?"""
+    """Is the run in this folder complete?"""
     if not folder.is_dir():
         raise DataError(f"{folder} does not exist, or is no folder.")
     return root_attributes(folder).get("complete", 1) == 1 and not plan_file(folder).exists()
 
 
 def go_on(folder: Path, rebuild: Callable[[DataTree, dict[str, Any]], Plan]) -> DataTree:
-    """Draw the rest of a run by the plan that it was begun with.
+    """Draw the missing draws of a run, by the plan that it was begun with.
 
     Parameters
     ----------
     folder
         The run's folder.
     rebuild
-        Makes the plan again from the run without its draws, and from what its journal says.
+        Function that makes the plan again, from the run without its draws and the stored plan.
     """
     given = read_plan(folder)
     _require_this_version(folder)
@@ -61,7 +61,7 @@ def go_on(folder: Path, rebuild: Callable[[DataTree, dict[str, Any]], Plan]) -> 
 
 
 def _require_kept_entries(plan: Plan) -> None:
-    """Raise an IndexError where entries are to be stored that a parameter does not have."""
+    """Raise an IndexError where a plan stores entries that a parameter does not have."""
     for output in plan.outputs:
         output.stored(np.empty((1, *output.shape)))
 

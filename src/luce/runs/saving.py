@@ -1,4 +1,4 @@
-"""Save runs to files, load them again whole and exactly, or open them where they are."""
+"""Saving runs to files, loading them exactly, and opening them without reading their draws."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def check_target(path: str | os.PathLike[str], overwrite: bool = False) -> None:
-    """Refuse a place that `save` would refuse, before hours of work have gone into the run."""
+    """Refuse a path that `save` would refuse, before the run is drawn."""
     target = Path(path)
     _check_target(target, format_of(target), overwrite)
     if not target.parent.is_dir():
@@ -32,17 +32,17 @@ def check_target(path: str | os.PathLike[str], overwrite: bool = False) -> None:
 def save(run: DataTree, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
     """Write a run to a file: draws, statistics, data, prior and settings.
 
-    The file appears under its name only when it is whole and has been read back; until then, and
-    whatever happens, a file that was there before stays.
+    The file appears under its name only when it is whole and has been read back; until then a file
+    of the same name stays unchanged.
 
     Parameters
     ----------
     run
-        What `Posterior.sample` returned; variables and attributes may have been added.
+        A run from `Posterior.sample`; variables and attributes may have been added.
     path
         Ends in ``.nc`` for NetCDF, in ``.zarr`` for a Zarr folder.
     overwrite
-        Replace what is there already?
+        Replace an existing file?
 
     Examples
     --------
@@ -70,7 +70,7 @@ def save(run: DataTree, path: str | os.PathLike[str], *, overwrite: bool = False
             )
         for file in files_of(new) if form.is_folder else [new]:
             _flush(file)
-        _check_target(target, form, overwrite)  # it may have appeared meanwhile
+        _check_target(target, form, overwrite)  # somebody else may have been faster
         if form.is_folder and target.exists():
             target.rename(folder / "old")  # folders cannot be replaced in one step
         try:
@@ -116,9 +116,9 @@ def load(path: str | os.PathLike[str]) -> DataTree:
 
 
 def open_run(path: str | os.PathLike[str]) -> DataTree:
-    """Open a Zarr run without reading its draws: these are fetched where they are asked for.
+    """Open a Zarr run without reading its draws, which are read when they are used.
 
-    Nothing is checked but that it is a run and complete; `luce.load` reads and checks it all.
+    Checked is only that the folder holds a complete run; `luce.load` reads and checks all of it.
 
     Parameters
     ----------
@@ -141,7 +141,7 @@ def open_run(path: str | os.PathLike[str]) -> DataTree:
 
 
 def read_folder(source: Path, *, some: bool = False) -> DataTree:
-    """Open a folder as it is, of which there may be only `some` numbers as yet."""
+    """Open a folder without reading its draws, of which perhaps only `some` are stored yet."""
     files_of(source)  # no links: they would lead out of the folder
     with reading(source, "Zarr"):
         return original_form(open_zarr(source, some=some), str(source))
@@ -149,7 +149,7 @@ def read_folder(source: Path, *, some: bool = False) -> DataTree:
 
 @contextmanager
 def reading(source: Path, form: str) -> Iterator[None]:
-    """Turn errors of libraries that cannot read a file into a `DataError`."""
+    """Turn any error of a library that cannot read a file into a DataError."""
     try:
         yield
     except LuceError:
@@ -161,7 +161,7 @@ def reading(source: Path, form: str) -> Iterator[None]:
 
 
 def require_complete(source: Path) -> None:
-    """Refuse a folder whose run is still to be finished."""
+    """Refuse a folder whose run is not complete."""
     attributes = root_attributes(source)
     if plan_file(source).exists() or attributes.get("complete", 1) == 0:
         raise DataError(
@@ -203,7 +203,7 @@ def _check_target(target: Path, form: Format, overwrite: bool) -> None:
 
 @contextmanager
 def _workshop(target: Path) -> Iterator[Path]:
-    """Make a hidden folder beside the target, on the same disk, and take it away again."""
+    """Make a hidden folder beside the target, on the same disk, and remove it at the end."""
     folder = Path(tempfile.mkdtemp(".part", f".{target.name}.", target.parent))
     try:
         yield folder
@@ -224,6 +224,6 @@ def _writing(target: Path) -> Iterator[None]:
 
 
 def _flush(file: Path) -> None:
-    """Have the disk keep the file before its name is given to it."""
+    """Flush a file to the disk, before it is renamed."""
     with file.open("rb+") as opened:
         os.fsync(opened.fileno())

@@ -1,6 +1,6 @@
-"""A fingerprint of the bytes of a saved run, checked before any of them is interpreted.
+"""The seal of a saved run: a fingerprint of its bytes, checked before any library reads them.
 
-The libraries that read NetCDF can hang or crash on damaged bytes, so they get to see none.
+The libraries that read NetCDF can hang or crash on damaged bytes, so damaged files are refused.
 
     file      the last line is ``luce sha256 <fingerprint of all bytes before it>``; NetCDF readers
               do not look beyond the end that the file itself states
@@ -19,29 +19,30 @@ from typing import Any
 
 from luce.errors import DataError
 
+# Beginning of the last line of a sealed file, bytes of that line, and bytes read at once.
 _MARK = b"\nluce sha256 "
 _LENGTH = len(_MARK) + 64 + 1
 _BLOCK = 1 << 20
 _ATTRIBUTE = "sha256"
 
-# Folder in a run that tells how far its chains are; the seal leaves it out.
+# Name of the folder in a run that holds its journal, which is not sealed.
 JOURNAL = "journal"
 
 
 def plan_file(run: Path) -> Path:
-    """Name the file with the plan of a run: as long as it is there, the run is not finished."""
+    """Name the file with the plan of a run, which exists as long as the run is not finished."""
     return run / JOURNAL / "run.json"
 
 
 def seal_file(path: Path) -> None:
-    """Add the last line, with the fingerprint of all bytes before it."""
+    """Append the line with the fingerprint to a file."""
     fingerprint = _of_file(path, path.stat().st_size)
     with path.open("ab") as file:
         file.write(_MARK + fingerprint.encode() + b"\n")
 
 
 def check_file(path: Path) -> None:
-    """Refuse a file whose bytes differ from those that `seal_file` sealed."""
+    """Refuse a file that has changed since `seal_file`."""
     size = path.stat().st_size - _LENGTH
     last = b""
     if size >= 0:
@@ -58,7 +59,7 @@ def check_file(path: Path) -> None:
 
 
 def seal_folder(path: Path, known: Mapping[Path, str] | None = None) -> None:
-    """Write the fingerprint into the root's metadata; `known` are those of some files already."""
+    """Write the fingerprint into the root's metadata; `known` holds digests of some files."""
     root = path / "zarr.json"
     metadata = json.loads(root.read_text(encoding="utf-8"))
     metadata["attributes"].pop(_ATTRIBUTE, None)
@@ -69,7 +70,7 @@ def seal_folder(path: Path, known: Mapping[Path, str] | None = None) -> None:
 
 
 def check_folder(path: Path) -> None:
-    """Refuse a folder whose files differ from those that `seal_folder` sealed."""
+    """Refuse a folder that has changed since `seal_folder`."""
     root = path / "zarr.json"
     if not root.is_file():
         raise DataError(f"{path} is not a Zarr folder: there is no file zarr.json in it.")
@@ -112,7 +113,7 @@ def _of_folder(path: Path, metadata: Any, known: Mapping[Path, str]) -> str:
 
 
 def files_of(path: Path) -> list[Path]:
-    """List all files in a folder, in a fixed order; refuse links, which could lead anywhere."""
+    """List all files in a folder in a fixed order; refuse links, which could lead anywhere."""
     found = []
     for folder, folders, files in os.walk(path):
         for name in (*folders, *files):

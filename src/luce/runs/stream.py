@@ -1,4 +1,4 @@
-"""Runs that go to a disk as they are made: begun, gone on with, and brought to their end."""
+"""Streams: runs whose draws go to a disk as they are made, begun, resumed and completed."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 def check_folder(folder: Path) -> None:
-    """Refuse a place that a run cannot be written to, before any work is done."""
+    """Refuse a path that a run cannot be written to, before any work is done."""
     if not format_of(folder).is_folder:
         raise DataError(f"to = {folder}; draws go to a folder whose name ends in '.zarr'.")
     if not folder.parent.is_dir():
@@ -40,7 +40,7 @@ def check_folder(folder: Path) -> None:
 
 
 def draw_to_disk(plan: Plan, folder: Path, elsewhere: Elsewhere | None = None) -> DataTree:
-    """Begin a run in a new folder, draw it to its end, and open it."""
+    """Draw a run into a new folder, and open it."""
     check_folder(folder)
     stream = Stream(plan, folder)
     stream.begin()
@@ -49,13 +49,13 @@ def draw_to_disk(plan: Plan, folder: Path, elsewhere: Elsewhere | None = None) -
 
 @dataclass(frozen=True)
 class Stream:
-    """A plan, and the folder that its draws go to."""
+    """A plan, and the folder that its draws are written to."""
 
     plan: Plan
     folder: Path
 
     def begin(self) -> None:
-        """Make the folder with everything but draws; it appears whole or not at all."""
+        """Make the folder with everything but draws, whole or not at all."""
         target = self.folder
         empty = run_tree(self.plan, {}, self.plan.settings.draws, {"complete": 0})
         try:
@@ -77,9 +77,9 @@ class Stream:
             shutil.rmtree(workshop, ignore_errors=True)
 
     def complete(self, elsewhere: Elsewhere | None = None) -> DataTree:
-        """Draw the rest, seal the folder, judge the draws, and open them.
+        """Draw the missing draws, seal the folder, check convergence, and open the run.
 
-        `elsewhere` has the chains drawn by others, who see the same folder.
+        `elsewhere` draws the chains in other processes, which see the same folder.
         """
         with journal.locked(self.folder):
             began = time.perf_counter()
@@ -90,7 +90,7 @@ class Stream:
         return original_form(open_zarr(self.folder), str(self.folder))
 
     def draw(self, numbers: Sequence[int], watch: Watch | None = None) -> list[ChainEnd]:
-        """Draw the rest of some chains; `watch` may stop them."""
+        """Draw the missing draws of some chains; `watch` may stop them."""
         chains = self.plan.new_chains(numbers)
         sink = Disk(self.folder, self.plan, chains)
         sink.take_up()
@@ -147,5 +147,5 @@ class Stream:
         }
 
 
-# Draws the chains of a stream in other processes, and returns their ends in order.
+# Function that draws the chains of a stream in other processes, and returns their ends in order.
 Elsewhere: TypeAlias = Callable[[Stream], list[ChainEnd]]

@@ -1,4 +1,4 @@
-"""A run as an xarray DataTree that opens in ArviZ and tells where it came from."""
+"""A run as an xarray DataTree that opens in ArviZ and holds its data, prior and settings."""
 
 from __future__ import annotations
 
@@ -26,17 +26,16 @@ def as_tree(plan: Plan, sink: Memory) -> DataTree:
 def run_tree(
     plan: Plan, arrays: Mapping[str, FloatArray], draws: int, final: Attributes
 ) -> DataTree:
-    """Put a run together from its arrays, by path, and from the plan's data and prior."""
+    """Build a run from its arrays, by path, and from the plan's data and prior."""
     import xarray as xr
 
     index = {"chain": np.arange(plan.settings.chains), "draw": np.arange(draws)}
     attributes = {**run_attributes(plan), **final}
-    posterior = xr.Dataset(_variables(plan, arrays, "posterior"), {**index, **_coords(plan)})
-    statistics = xr.Dataset(_variables(plan, arrays, "sample_stats"), index)
+    coords = {**index, **_coords(plan)}
     found = {
         "/": xr.Dataset(attrs=attributes),
-        "/posterior": posterior.assign_attrs(attributes),
-        "/sample_stats": statistics.assign_attrs(attributes),
+        "/posterior": xr.Dataset(_variables(plan, arrays, "posterior"), coords, attributes),
+        "/sample_stats": xr.Dataset(_variables(plan, arrays, "sample_stats"), index, attributes),
     }
     for name, group in plan.groups().items():
         found[f"/{name}"] = xr.Dataset(group.variables, group.coords, group.attributes)
@@ -56,19 +55,14 @@ def _variables(plan: Plan, arrays: Mapping[str, FloatArray], group: str) -> dict
 
 
 def _coords(plan: Plan) -> dict[str, Any]:
-    """Collect the labels of the stored entries, by dimension."""
-    found: dict[str, Any] = {}
-    for parameter in plan.parameters:
-        found |= parameter.coords
-    for output in plan.outputs:
-        if output.kept is not None:
-            found[output.dims[-1]] = found[output.dims[-1]][output.kept]
-            break
-    return found
+    """Return labels of the stored entries, by dimension."""
+    kept = {o.dims[-1]: o.kept for o in plan.outputs if o.kept is not None}
+    every = parameter_coords(plan)
+    return {dim: labels[kept[dim]] if dim in kept else labels for dim, labels in every.items()}
 
 
 def parameter_coords(plan: Plan) -> dict[str, Any]:
-    """Collect the labels of all entries of all parameters, stored or not, by dimension."""
+    """Return labels of all entries of all parameters, stored or not, by dimension."""
     return {dim: labels for p in plan.parameters for dim, labels in p.coords.items()}
 
 
@@ -90,7 +84,7 @@ def run_attributes(plan: Plan) -> Attributes:
 
 
 def final_attributes(plan: Plan, sink: Memory) -> Attributes:
-    """Describe a run after its last draw: time, interruption, tuned proposals."""
+    """Return attributes of a run that are known only after its last draw."""
     return {
         "sampling_time": sink.seconds,
         "interrupted": int(sink.interrupted),
@@ -99,7 +93,7 @@ def final_attributes(plan: Plan, sink: Memory) -> Attributes:
 
 
 def labelled(plan: Plan, variables: Mapping[str, Any], more: Mapping[str, Any]) -> Dataset:
-    """Give variables over chains and parameters their labels."""
+    """Label variables over chains and parameters."""
     import xarray as xr
 
     used = {dim for dims, _ in variables.values() for dim in dims}

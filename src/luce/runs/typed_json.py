@@ -1,7 +1,7 @@
 """Python values as JSON text that gives back the same values, of the same types.
 
-JSON itself tells text, whole numbers, other numbers, true, false, null and lists apart.  What it
-lacks is an object with one key, the type:
+JSON itself tells text, whole numbers, other numbers, true, false, null and lists apart.  All other
+types are written as an object with one key, the type:
 
     ("a", 1)                 {"tuple": ["a", 1]}
     frozenset({1})           {"frozenset": [1]}
@@ -20,11 +20,11 @@ import numpy as np
 from luce.counts.labels import describe
 from luce.errors import DataError
 
-_LARGEST = 2**63  # other readers of JSON keep whole numbers up to here
+_LARGEST = 2**63  # bound of the whole numbers that other readers of JSON keep
 
 
 def to_text(value: object) -> str:
-    """Write a value as typed JSON, or say why it cannot be.
+    """Write a value as typed JSON, or refuse a type that cannot be stored.
 
     Examples
     --------
@@ -38,7 +38,7 @@ def to_text(value: object) -> str:
 
 
 def from_text(text: str) -> Any:
-    """Read a value that `to_text` wrote.
+    """Read a value from the text that `to_text` wrote.
 
     Examples
     --------
@@ -52,7 +52,7 @@ def from_text(text: str) -> Any:
 
 
 def is_plain_text(value: object) -> bool:
-    """Can this be stored as text as it is?  Null characters and lone surrogates cannot."""
+    """Can the value be stored as plain text?  Null characters and lone surrogates cannot."""
     if type(value) is not str or "\0" in value:
         return False
     try:

@@ -1,7 +1,7 @@
-"""A Zarr folder that is written file by file, and never again once a write has failed.
+"""A Zarr folder that is written file by file, and no further once a write has failed.
 
-Zarr's own store hands every file to a thread.  When a disk is full the first error comes back while
-the other threads still write, and a folder that is being removed at that time stays behind.
+Zarr's own store hands every file to a thread.  When a disk is full the first error is raised while
+other threads still write, and a folder that is being removed at that time stays behind.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class ZarrFolder(LocalStore):
-    """A store whose files are written one after another; the first failure is the last write.
+    """A store that writes its files one after another, and none after the first failure.
 
     Parameters
     ----------
@@ -29,7 +29,7 @@ class ZarrFolder(LocalStore):
     read_only
         Refuse to write at all?
     hidden
-        Names in the folder that are not shown: the journal is no part of the arrays.
+        Names in the folder that are not listed: the journal holds no arrays.
     failed
         Names of files that could not be written; shared by all views of the same folder.
     """
@@ -47,7 +47,7 @@ class ZarrFolder(LocalStore):
         self._failed = [] if failed is None else failed
 
     def with_read_only(self, read_only: bool = False) -> Self:
-        """Return a view of the same folder that may write, or may not."""
+        """Return a view of the same folder that is read-only or not."""
         return type(self)(self.root, read_only=read_only, hidden=self._hidden, failed=self._failed)
 
     async def list_dir(self, prefix: str) -> AsyncIterator[str]:
@@ -61,7 +61,7 @@ class ZarrFolder(LocalStore):
         self.set_sync(key, value)
 
     async def set_if_not_exists(self, key: str, value: Buffer) -> None:
-        """Write a file unless there is one."""
+        """Write a file unless it exists."""
         if not (self.root / key).exists():
             self.set_sync(key, value)
 

@@ -1,1 +1,1 @@
-"""How a posterior is drawn: settings, methods, plans, chains."""
+"""Drawing from a posterior: settings, methods, plans, chains, convergence."""

@@ -1,4 +1,4 @@
-"""The loop that advances chains, and what chains, sinks and arrays of draws must offer to it.
+"""The loop that advances chains, and the interfaces of chains, sinks and arrays of draws.
 
 A chain owns its generators and its state, so its draws depend on the seed and on the chain's number
 alone: not on threads, on other chains, or on where the draws go.
@@ -6,11 +6,14 @@ alone: not on threads, on other chains, or on where the draws go.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from threading import Event, current_thread, main_thread
 from typing import Any, Protocol, TypeAlias
+
+import numpy as np
 
 from luce._types import FloatArray, IntArray
 from luce.sampling.progress import ProgressBar, ctrl_c_noted
@@ -18,7 +21,7 @@ from luce.sampling.progress import ProgressBar, ctrl_c_noted
 # Rows of draws that a chain fills, by the path of the array they belong to.
 Rows: TypeAlias = Mapping[str, FloatArray]
 
-# Arrays from which a chain can go on: everything that its next step depends on.
+# Arrays from which a chain can continue: everything that its next step depends on.
 Snapshot: TypeAlias = dict[str, Any]
 
 
@@ -57,7 +60,7 @@ class Output:
 
 
 class Chain(Protocol):
-    """A chain: any sampler that can be advanced, stopped, stored and taken up again.
+    """A sampler that can be advanced, stopped, stored and resumed.
 
     Attributes
     ----------
@@ -72,15 +75,15 @@ class Chain(Protocol):
 
     @property
     def steps(self) -> int:
-        """Steps that it has made, warm-up and draws together."""
+        """Steps made so far, warm-up and draws together."""
 
     @property
     def expected(self) -> int | None:
-        """Steps that it will have made in the end; None where that is not known."""
+        """Steps of the whole chain; None where the number is not known in advance."""
 
     @property
     def finished(self) -> bool:
-        """Is there nothing left to do?"""
+        """Are all steps made?"""
 
     def advance(self, sink: Sink) -> None:
         """Make one chunk of steps, and hand its draws to the sink."""
@@ -89,24 +92,93 @@ class Chain(Protocol):
         """Return the arrays that the next step depends on."""
 
     def restore(self, arrays: Snapshot) -> None:
-        """Go on from a snapshot; ValueError where it cannot be one of this chain."""
+        """Continue from a snapshot; raise ValueError where it cannot be one of this chain."""
+
+
+@dataclass(kw_only=True)
+class FixedLengthChain(ABC):
+    """A chain that discards `warmup` steps and then makes `draws` draws, a chunk at a time."""
+
+    number: int
+    warmup: int
+    draws: int
+    warmed: int = 0
+    done: int = 0
+
+    @property
+    @abstractmethod
+    def chunk(self) -> int:
+        """Steps to make at once."""
+
+    @abstractmethod
+    def warm_up(self, size: int) -> None:
+        """Make steps that are discarded."""
+
+    @abstractmethod
+    def draw(self, rows: Rows, size: int) -> None:
+        """Make draws, and write them into the rows."""
+
+    @abstractmethod
+    def state(self) -> Snapshot:
+        """Return the arrays that the next step depends on: the chain's own, not copies."""
+
+    @property
+    def steps(self) -> int:
+        """Warm-up steps and draws made so far."""
+        return self.warmed + self.done
+
+    @property
+    def expected(self) -> int:
+        """Warm-up steps and draws of the whole chain."""
+        return self.warmup + self.draws
+
+    @property
+    def finished(self) -> bool:
+        """Are all draws made?"""
+        return self.steps >= self.expected
+
+    def advance(self, sink: Sink) -> None:
+        """Make one chunk of steps: warm-up steps until these are done, then draws."""
+        if self.warmed < self.warmup:
+            size = min(self.chunk, self.warmup - self.warmed)
+            self.warm_up(size)
+            self.warmed += size
+            sink.warmed(self)
+        else:
+            size = min(self.chunk, self.draws - self.done)
+            self.draw(sink.rows(self, size), size)
+            self.done += size
+            sink.filled(self, size)
+
+    def snapshot(self) -> Snapshot:
+        """Return the arrays that the next step depends on, and the numbers of steps made."""
+        return {"done": np.int64(self.done), "warmed": np.int64(self.warmed), **self.state()}
+
+    def restore(self, arrays: Snapshot) -> None:
+        """Continue from a snapshot; raise ValueError where it cannot be one of this chain."""
+        done, warmed = int(arrays["done"]), int(arrays["warmed"])
+        if not (0 <= done <= self.draws and 0 <= warmed <= self.warmup):
+            raise ValueError("the snapshot is further on than the chain is to go")
+        self.done, self.warmed = done, warmed
+        for name, array in self.state().items():
+            array[...] = arrays[name]
 
 
 class Sink(Protocol):
-    """A place that draws go to: memory, or a disk."""
+    """A destination of draws: memory, or a disk."""
 
     def rows(self, chain: Chain, size: int) -> Rows:
-        """Give room for the next `size` draws of a chain."""
+        """Return arrays into which a chain writes its next `size` draws."""
 
     def filled(self, chain: Chain, size: int) -> None:
-        """Take the draws that were written there; the chain counts them as done already."""
+        """Take the last `size` draws, written into `rows`; `chain.done` counts them already."""
 
     def warmed(self, chain: Chain) -> None:
         """Note that a chain has advanced in its warm-up."""
 
 
-# Looks at the chains about ten times a second and once when all are finished.  It may return True
-# to stop the run, or give chains more to do.
+# Function that is called with the chains about ten times a second and once when all are finished.
+# It may return True to stop the run, or extend chains.
 Watch: TypeAlias = Callable[[Sequence[Chain]], bool]
 
 
@@ -117,13 +189,13 @@ def run_chains(
     progress: bool = False,
     watch: Watch | None = None,
 ) -> bool:
-    """Advance all chains in threads until they are finished; returns whether they were stopped.
+    """Advance all chains in threads until they are finished; return whether they were stopped.
 
-    Ctrl-C stops them, and so does `watch`.  The chains of one thread take turns, so a run that is
-    stopped has them all about equally long.
+    Ctrl-C stops them, and so does `watch`.  The chains of one thread take turns, so the chains of a
+    stopped run are about equally long.
     """
     if threads == 1 and watch is None and not progress and current_thread() is not main_thread():
-        # Ctrl-C reaches the main thread alone, so nobody has to wait for it here.
+        # Ctrl-C reaches the main thread alone, so this thread need not watch for it.
         _take_turns(chains, sink, Event())
         return False
     while True:
@@ -156,14 +228,14 @@ def _run_in_threads(
             while pending:
                 pending = bool(wait(futures, timeout=0.1).not_done)
                 bar.update(sum(chain.steps for chain in chains) - before)
-                # One thread that failed is enough: the others have no use any more.
+                # An error in one thread stops all others.
                 failed = any(f.done() and f.exception() is not None for f in futures)
                 if ctrl_c.seen or failed or (pending and watch is not None and watch(chains)):
                     stop.set()
-        except KeyboardInterrupt:  # where another handler raises it
+        except KeyboardInterrupt:  # raised where Ctrl-C has another handler
             stop.set()
             wait(futures)
-    if ctrl_c.seen:  # it may have come with the last draw
+    if ctrl_c.seen:  # Ctrl-C may have come with the last draw
         stop.set()
     for future in futures:
         future.result()  # an error in a thread is an error here

@@ -1,4 +1,4 @@
-"""One verdict on convergence, whatever the sink: split R-hat, effective sample size, acceptance.
+"""One verdict on convergence for every sink: split R-hat, effective sample size, acceptance.
 
 R-hat and effective sample size are those of arviz-stats, on ranks scaled to (0, 1) instead of
 normal scores, for many columns at once.  They are computed here because importing arviz-stats takes
@@ -18,8 +18,8 @@ from luce.errors import ConvergenceWarning, warn_user
 if TYPE_CHECKING:
     from luce.sampling.plan import Plan
 
-# Draws of a chain, and entries of a parameter, that are looked at: more would cost time and tell
-# little.
+# Largest numbers of draws of a chain, and of entries of a parameter, that are checked: more would
+# cost time and tell little.
 _CHECKED_DRAWS = 2000
 _CHECKED_ENTRIES = 100
 
@@ -34,19 +34,19 @@ LEAST_ACCEPTANCE = 0.005
 
 
 class DrawsToCheck(Protocol):
-    """Draws as a verdict needs them, be they in memory or on a disk."""
+    """Draws that can be read by column, from memory or from a disk."""
 
     @property
     def draws(self) -> int:
         """Draws of each chain."""
 
     def columns(self, path: str, numbers: IntArray, every: int) -> FloatArray:
-        """Return some entries of every `every`-th draw, shape (chain, draw, entry)."""
+        """Read some entries of every `every`-th draw, shape (chain, draw, entry)."""
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """What the check found; `problem` is None where the draws can be trusted."""
+    """Result of the check; `problem` is None where the draws can be trusted."""
 
     problem: str | None = None
     rhat: float = float("nan")
@@ -82,7 +82,7 @@ def judge(plan: Plan, sink: DrawsToCheck) -> Verdict:
 
 def judge_columns(few: FloatArray, draws: int, every: int = 1) -> Verdict:
     """Judge columns of draws, shape (chain, draw, column), of which every `every`-th is given."""
-    # A column that never moves (the only category there is, say) has no R-hat; that is no failure.
+    # A constant column (a single category, say) has no R-hat and is left out.
     few = few[:, :, np.ptp(few, axis=(0, 1)) > 0]
     if few.size == 0:
         return Verdict()
@@ -119,7 +119,7 @@ def _least_acceptance(plan: Plan, sink: DrawsToCheck) -> float:
 
 
 def worst_rhat_and_ess(x: FloatArray) -> tuple[float, float]:
-    """Largest split R-hat and smallest effective sample size over the last axis.
+    """Compute the largest split R-hat and the smallest effective sample size over the last axis.
 
     With chains split in halves, W the mean variance within and B the variance of the means,
 
@@ -142,9 +142,9 @@ def worst_rhat_and_ess(x: FloatArray) -> tuple[float, float]:
 
 
 def worst_ess(x: FloatArray) -> float:
-    """Smallest effective sample size, of ranks, over the variables of (chain, draw, variable).
+    """Compute the smallest effective sample size of ranks; x has shape (chain, draw, variable).
 
-    Variables that never move are left out; if none does, all draws count.
+    Constant variables are left out; if all are constant, the number of draws is returned.
     """
     half = x.shape[1] // 2
     moving = x[:, :, np.ptp(x, axis=(0, 1)) > 0]
@@ -155,7 +155,7 @@ def worst_ess(x: FloatArray) -> float:
 
 
 def ess_of_mean(x: FloatArray) -> float:
-    """How many independent draws the mean of x, shape (chain, draw), is worth."""
+    """Compute the effective sample size of the mean of x, shape (chain, draw)."""
     half = x.shape[1] // 2
     if half < 2 or np.ptp(x) == 0:
         return float(x.size)
@@ -164,7 +164,7 @@ def ess_of_mean(x: FloatArray) -> float:
 
 
 def _ranks(x: FloatArray) -> FloatArray:
-    """Ranks over the first two axes, equal values sharing one, scaled to (0, 1)."""
+    """Rank over the first two axes, ties sharing their mean rank, scaled to (0, 1)."""
     flat = x.reshape(-1, x.shape[2])
     order = flat.argsort(axis=0)
     ranks = np.empty_like(flat)
@@ -180,13 +180,13 @@ def _rhat(x: FloatArray) -> FloatArray:
     n = x.shape[1]
     within = x.var(axis=1, ddof=1).mean(axis=0)
     between = x.mean(axis=1).var(axis=0, ddof=1)
-    # Chains that stand still in different places have no R-hat but infinity.
+    # R-hat of chains that stand still in different places is infinite.
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.asarray(np.sqrt((n - 1) / n + between / within))
 
 
 def effective_sizes(x: FloatArray) -> FloatArray:
-    """Effective sample size of each variable of (chain, draw, variable), chains taken as given."""
+    """Compute the effective sample size of each variable of (chain, draw, variable), unsplit."""
     m, n, _ = x.shape
     centred = x - x.mean(axis=1, keepdims=True)
     power = np.abs(np.fft.rfft(centred, 2 * n, axis=1)) ** 2

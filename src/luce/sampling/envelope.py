@@ -21,24 +21,26 @@ if TYPE_CHECKING:
     from luce.kernels.problem import Problem
     from luce.kernels.rejection import Envelope
 
-# With more atoms a sweep of waiting times is as good as independent and cheaper.
+# Most atoms: with more, a sweep of waiting times is as good as independent and cheaper.
 MOST_ATOMS = 32
 
-# At 0.7 a perfect draw costs as much as an effective one by waiting times (measured on P1).  It
-# needs no warm-up and no check, and is preferred up to half as dear again.
+# Smallest acceptance at which rejection is chosen.  At 0.7 a perfect draw costs as much as an
+# effective one by waiting times (measured on P1); since it needs no warm-up and no check, rejection
+# is preferred up to 1.5 times that cost.
 LEAST_ACCEPTED = 0.45
 
-# Gammas of a smaller shape cost more and may underflow.
+# Smallest shape of an envelope: gamma variates of a smaller shape cost more and may underflow.
 _LEAST_SHAPE = 0.1
 
+# Draws from which the acceptance is estimated.
 _PILOT = 2000
 
 
 def fit_envelope(problem: Problem) -> tuple[Envelope, float] | None:
     """Find the best envelope of a problem whose sets each leave out one atom, and its acceptance.
 
-    None where the sets are others, or no envelope can be had.  The acceptance is estimated from
-    a pilot of fixed seed.
+    Returns None where the sets leave out more atoms, or where no envelope exists.  The acceptance
+    is estimated from a pilot of fixed seed.
     """
     left_out = _left_out(problem)
     if left_out is None:
@@ -65,8 +67,8 @@ def fit_envelope(problem: Problem) -> tuple[Envelope, float] | None:
         return float(gammaln(a).sum() - gammaln(a.sum()) + bound), slope
 
     # Equal atoms are treated alike, so one unknown for each kind.
-    member = np.array([int(np.flatnonzero((c[kinds] == c[i]) & (m[kinds] == m[i]))[0])
-                       for i in range(n)])  # fmt: skip
+    alike = (c[kinds] == c[:, None]) & (m[kinds] == m[:, None])
+    member = alike.argmax(axis=1)
     number = np.bincount(member)
     truncated = np.flatnonzero(m[kinds] > 0)
     corner = number - np.eye(len(kinds))[truncated]  # (Σ d - d_k) in terms of the kinds
@@ -79,9 +81,14 @@ def fit_envelope(problem: Problem) -> tuple[Envelope, float] | None:
         return value, np.bincount(member, slope).astype(np.float64)
 
     found = minimize(
-        folded, start, jac=True, bounds=[(1e-6 * h, h) for h in highest.tolist()],
-        constraints=constraint, method="SLSQP", options={"maxiter": 40, "ftol": 1e-4},
-    )  # fmt: skip
+        folded,
+        start,
+        jac=True,
+        bounds=[(1e-6 * h, h) for h in highest.tolist()],
+        constraints=constraint,
+        method="SLSQP",
+        options={"maxiter": 40, "ftol": 1e-4},
+    )
     d = np.clip(found.x, 1e-6 * highest, highest)[member]
     bound = star_bound(d, m, kinds, 0.002, x)
     if not np.isfinite(bound):
@@ -103,9 +110,9 @@ def _envelope(c: FloatArray, m: FloatArray, d: FloatArray, bound: float) -> Enve
 
 
 def _left_out(problem: Problem) -> FloatArray | None:
-    """m_i of the set that leaves out atom i, 0 where none does; None if sets leave out more.
+    """Find m_i of the set that leaves out atom i, 0 where none does; None if sets leave out more.
 
-    Such a set is stored as the atom it leaves out, or as all the others.
+    A set that leaves out one atom is stored as that atom, or as all the others.
     """
     n, listed = len(problem.shape), np.diff(problem.nest_start)
     simple = (

@@ -18,14 +18,14 @@ if TYPE_CHECKING:
     from luce.kernels.hamiltonian import Curvature
     from luce.kernels.problem import Problem
 
-# Rows of the largest dense matrix that is factored: it takes seconds.
+# Rows of the largest dense matrix that is factored, which takes seconds.
 MOST_DENSE = 2000
 
 # Typical number of products with the curvature in one step by conjugate gradients, and the cost of
 # one product in visits to each stored member.
 _PRODUCTS, _VISITS = 20, 6
 
-# Number of steps that never go down, taken first from a start guessed from the powers.
+# Number of first steps, from a start guessed from the powers, that never lower f.
 _CAUTIOUS_STEPS = 4
 
 

@@ -1,7 +1,7 @@
 """The maximum of a core's density: one climb by Newton's method, or climbs from several starts.
 
 Without grouped outcomes the density is concave in θ = log p.  One climb then finds the maximum, or
-has no end: some atoms never won against others, and the data says which.  With grouped outcomes
+has no end because some atoms never won against others; the data tells which.  With grouped outcomes
 there may be several maxima, and the highest end of several climbs is returned.
 """
 
@@ -20,8 +20,8 @@ from luce.sampling.laplace import LIMITS, ClimbLimits, climb_from, one_unknown_e
 if TYPE_CHECKING:
     from luce.kernels.problem import Problem
 
-# Range of θ beyond which a climb may have been one without an end, so that the data is searched for
-# groups that never won.
+# Range of θ beyond which a climb may have no end, so that the data is searched for groups that
+# never won.
 _FAR = 12.0
 
 # With grouped outcomes: the number of random starts, the difference in shares below which two ends
@@ -39,7 +39,7 @@ _UNBOUNDED = (
 
 
 def core_mode(problem: Problem, core: Core) -> FloatArray:
-    """Return a core's shares at a maximum of Π_i p_i^(c_i) Π_S p(S)^(e_S), unique or not."""
+    """Find a core's shares at a maximum of Π_i p_i^(c_i) Π_S p(S)^(e_S), unique or not."""
     return core_shares(problem, core, single=False)[0]
 
 
@@ -54,7 +54,7 @@ class NoEnd(Exception):
 def core_shares(
     problem: Problem, core: Core, single: bool = True, limits: ClimbLimits = LIMITS
 ) -> tuple[FloatArray, int]:
-    """Return a core's shares at the maximum of its density, and the number of maxima found.
+    """Find a core's shares at the maximum of its density, and the number of maxima found.
 
     With `single`, two equally high maxima are refused.
     """
@@ -86,7 +86,7 @@ def _guess(problem: Problem, core: Core) -> FloatArray:
 
 
 def _with_all_grouped(problem: Problem, family: SetFamily) -> tuple[Problem, SetFamily]:
-    """Treat a negative total power A as -A grouped outcomes over all atoms: removes the scale."""
+    """Treat a negative total power A as -A grouped outcomes over all atoms, removing the scale."""
     from luce.kernels.problem import make_problem
 
     n, stored = family.n, len(family.members)

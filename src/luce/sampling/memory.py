@@ -1,4 +1,4 @@
-"""Draws in memory."""
+"""Memory as a sink: arrays of draws, and the check that they fit."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Memory:
         self._spare: dict[tuple[str, int], FloatArray] = {}
 
     def rows(self, chain: Chain, size: int) -> Rows:
-        """Give the next rows themselves, or spare ones where not all entries are stored."""
+        """Return the next rows of the arrays, or spare ones where not all entries are stored."""
         place, rows = self._place[chain.number], slice(chain.done, chain.done + size)
         return {
             o.path: self.arrays[o.path][place, rows]
@@ -67,7 +67,7 @@ class Memory:
         """Store nothing of a warm-up."""
 
     def columns(self, path: str, numbers: IntArray, every: int) -> FloatArray:
-        """Return some entries of every `every`-th draw, shape (chain, draw, entry)."""
+        """Read some entries of every `every`-th draw, shape (chain, draw, entry)."""
         values = self.arrays[path][:, ::every]
         flat = values.reshape(*values.shape[:2], -1)
         return np.asarray(flat[:, :, numbers])
@@ -78,12 +78,12 @@ class Memory:
         return int(next(iter(self.arrays.values())).shape[1])
 
     def shorten(self, draws: int) -> None:
-        """Forget all but the first draws of each chain."""
+        """Keep only the first `draws` draws of each chain."""
         self.arrays = {path: values[:, :draws] for path, values in self.arrays.items()}
 
 
 def draw_in_memory(plan: Plan) -> Memory:
-    """Draw what a plan says in threads of this process; Ctrl-C leaves the draws made so far."""
+    """Draw the chains of a plan in threads of this process; Ctrl-C keeps the draws made so far."""
     began = time.perf_counter()
     sink, chains = Memory(plan), plan.new_chains()
     settings = plan.settings
@@ -112,7 +112,7 @@ def check_memory(plan: Plan, chains: int | None = None) -> None:
     wanted = 8 * chains * draws * width * len(large)
     try:
         memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    except (AttributeError, ValueError, OSError):  # a system that does not say
+    except (AttributeError, ValueError, OSError):  # a system that does not tell its memory
         return
     if wanted > memory:
         logs = any(path.endswith("/log_probabilities") for path in large)

@@ -1,7 +1,7 @@
-"""The method that draws a model, and why: chosen from the model alone, never by the clock.
+"""Choice of the method that draws a model: made from the model alone, never by the clock.
 
 A choice is names and reasons, small enough to be stored with a run.  A method is the choice made
-ready: kernels, problems and fits.  Whoever has a model and a choice can make the method again.
+ready: kernels, problems and fits.  Model and choice together determine the method.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from luce.kernels.rejection import Envelope
 
 # Smallest shape of the prior that starts are drawn from, unless the problem is kept in logarithms:
-# a smaller one might underflow to a start that no chain can leave.
+# a smaller shape might underflow to a start that no chain can leave.
 _LEAST_START_SHAPE = 0.05
 
 # Smallest starting probability, as a share of an equal one: Dirichlet proposals from nearer to the
@@ -171,7 +171,7 @@ def choose(model: Model, settings: Settings) -> Choice:
 
 
 def prepare(model: Model, choice: Choice) -> Method:
-    """Make a choice ready to draw, or say why its method does not fit."""
+    """Prepare the kernels of a choice, or refuse a method that does not fit."""
     if model.hyperprior is not None:
         return Method((_part_with_concentration(model),), None)
     if not choice.reduced:
@@ -183,7 +183,7 @@ def prepare(model: Model, choice: Choice) -> Method:
 
 
 def prepare_core(shapes: ModuleShapes, q: int, name: str) -> Part:
-    """Make core q ready for a method; "auto" chooses one.  Fits are made once."""
+    """Prepare core q for a method, chosen here if "auto"; fits are kept with the shapes."""
     if name == "auto":
         name, _ = _choose_for_core(shapes, q)
     key = f"part {q} {name}"
@@ -202,12 +202,12 @@ class _Fits:
 
     @cached_property
     def envelope(self) -> tuple[Envelope, float] | None:
-        """A Dirichlet above the posterior and the share of draws it keeps; None without one."""
+        """Dirichlet above the posterior, and the share of its draws that is kept; None if none."""
         return envelope.fit_envelope(self._problem)
 
     @cached_property
     def curvature(self) -> tuple[Curvature, float] | None:
-        """The curvature, and the worth of a waiting-time sweep; None where beyond doubles."""
+        """Curvature, and effective draws in a waiting-time sweep; None where beyond doubles."""
         try:
             return laplace.fit_curvature(self._problem)
         except np.linalg.LinAlgError:
@@ -223,7 +223,7 @@ def _fits(shapes: ModuleShapes, q: int) -> _Fits:
 
 
 def _choose_for_core(shapes: ModuleShapes, q: int) -> tuple[str, str]:
-    """Choose rejection where it accepts enough, else the least cost of an effective draw."""
+    """Choose rejection where it accepts enough, else the method of the cheaper effective draw."""
     problem, fits = shapes.core_problem(q), _fits(shapes, q)
     enveloped = fits.envelope
     if enveloped is not None and enveloped[1] >= envelope.LEAST_ACCEPTED:
@@ -261,7 +261,7 @@ def _costs(problem: Problem) -> tuple[float, float]:
 def _part(
     name: str, problem: Problem, prior: FloatArray, what: str, fits: _Fits | None = None
 ) -> Part:
-    """Prepare a method for a problem, or say why it cannot be had."""
+    """Prepare a method for a problem, or refuse a method that does not fit."""
     from luce.kernels import KERNELS
 
     fits = fits or _Fits(problem)
@@ -299,7 +299,7 @@ def _choose_with_concentration(name: str) -> Choice:
 
 
 def _part_with_concentration(model: Model) -> Part:
-    """Prepare to draw the concentration too: shapes change with every sweep."""
+    """Prepare the kernel that draws the concentration too, so that shapes change in each sweep."""
     from luce.kernels import RANDOM_CONCENTRATION
     from luce.kernels.random_concentration import make_hyperprior
 
@@ -309,6 +309,6 @@ def _part_with_concentration(model: Model) -> Part:
     weights = model.concentration / hyperprior.mean
     single = np.array(counts.category_counts)
     fit = make_hyperprior(single, net, hyperprior.shape, hyperprior.rate, weights)
-    # Logarithms throughout, since the concentration may become as small as it likes.
+    # Logarithms throughout, since the concentration may become arbitrarily small.
     problem = raw_problem(counts, model.concentration)._replace(wide=True, fit=fit)
     return Part(RANDOM_CONCENTRATION, problem, model.concentration)

@@ -1,8 +1,8 @@
-"""A plan: everything that is decided about a run before its first draw.
+"""Plans: the decisions about a run that are made before its first draw.
 
 A plan holds the model, the settings and the choice of method.  It pickles as these three, never as
-fits or compiled functions: workers and `luce.resume` make the same chains again from it, and never
-choose again.
+fits or compiled functions: workers and `luce.resume` make the same chains again from the plan, and
+never choose again.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ from luce.sampling.methods import Choice, Method, choose, prepare, prepare_core
 from luce.sampling.settings import Settings
 from luce.sampling.sweeps import SweepChain, Sweeping, new_sweep_chain
 
-# Where some category has a smaller shape, its probability is often too small for a double, and
-# logarithms are kept.
+# Shape of a category below which its probability is often too small for a double, so that
+# logarithms are stored too.
 _LOGS_BELOW = 0.1
 
 
 class Plan(ABC):
-    """What every kind of run decides before its first draw.
+    """Decisions about a run: its parameters, outputs, chains and settings.
 
     Attributes
     ----------
@@ -95,7 +95,7 @@ class Plan(ABC):
         """Describe model, method and data in words and numbers, for the run's attributes."""
 
     def final_attributes(self, ends: Sequence[Snapshot]) -> Attributes:
-        """Describe what is known only after the last draw, from the chains' last snapshots."""
+        """Return attributes known only after the last draw, from the chains' last snapshots."""
         return {}
 
     @abstractmethod
@@ -104,7 +104,7 @@ class Plan(ABC):
 
     @abstractmethod
     def to_json(self) -> dict[str, Any]:
-        """Return what is needed, beside data and prior, to make this plan again."""
+        """Return the decisions as values for JSON; data and prior are stored elsewhere."""
 
     def output(self, path: str) -> Output:
         """Find an output by its path."""
@@ -112,7 +112,7 @@ class Plan(ABC):
 
 
 def settings_to_json(settings: Settings) -> dict[str, Any]:
-    """Turn settings into values that JSON keeps exactly; how to show progress is left out."""
+    """Turn settings into values that JSON keeps exactly; threads and progress are left out."""
     given = asdict(replace(settings, seed=None, keep=None))
     seed = settings.seed_sequence()
     for name in ("seed", "keep", "threads", "progress"):
@@ -127,7 +127,7 @@ def settings_to_json(settings: Settings) -> dict[str, Any]:
 
 
 def settings_from_json(given: dict[str, Any], **more: Any) -> Settings:
-    """Turn values that `settings_to_json` made back into settings."""
+    """Make settings from the values that `settings_to_json` returned."""
     values = dict(given)
     seed = np.random.SeedSequence(
         values.pop("seed_entropy"),
@@ -140,12 +140,15 @@ def settings_from_json(given: dict[str, Any], **more: Any) -> Settings:
 class SweepPlan(Plan):
     """A plan whose chains sweep over cores and split the rest; see `sweeps`."""
 
-    n: int
+    @property
+    @abstractmethod
+    def n(self) -> int:
+        """Number of probabilities in a draw."""
 
     @property
     @abstractmethod
     def method(self) -> Method:
-        """Kernels and splits, made ready."""
+        """Prepared kernels and splits."""
 
     @property
     def independent(self) -> bool:
@@ -165,7 +168,7 @@ class SweepPlan(Plan):
 
     @property
     def sweeping(self) -> Sweeping:
-        """How the chains sweep."""
+        """Method, chunk and thinning of the chains."""
         tunes = self.settings.proposal_concentration is None
         return Sweeping(self.method, self.chunk, self.settings.thin, tunes)
 
@@ -190,7 +193,7 @@ class SweepPlan(Plan):
 
 @dataclass(frozen=True, eq=False)
 class PosteriorPlan(SweepPlan):
-    """How the posterior of a model is drawn.
+    """Plan of a run that draws the posterior of a model.
 
     Parameters
     ----------
@@ -216,7 +219,7 @@ class PosteriorPlan(SweepPlan):
 
     @classmethod
     def of(cls, model: Model, settings: Settings) -> PosteriorPlan:
-        """Choose how to draw, and refuse settings that do not fit before any work is done."""
+        """Choose a method, and refuse settings that do not fit before any work is done."""
         kept = settings.kept_numbers(model.counts)
         settings.starting_points(model.counts.n_categories)
         plan = cls(model, settings, choose(model, settings), _wants_logs(model, settings), kept)
@@ -225,7 +228,7 @@ class PosteriorPlan(SweepPlan):
 
     @classmethod
     def from_json(cls, model: Model, given: dict[str, Any], **more: Any) -> PosteriorPlan:
-        """Make a plan again from what `to_json` returned; nothing is chosen anew."""
+        """Make a plan again from the values that `to_json` returned; nothing is chosen anew."""
         settings = settings_from_json(given["settings"], **more)
         chosen = given["choice"]
         choice = Choice(tuple(chosen["methods"]), tuple(chosen["reasons"]), bool(chosen["reduced"]))
@@ -233,7 +236,7 @@ class PosteriorPlan(SweepPlan):
         return cls(model, settings, choice, bool(given["logs"]), kept)
 
     def to_json(self) -> dict[str, Any]:
-        """Return what is needed, beside data and prior, to make this plan again."""
+        """Return the decisions as values for JSON; data and prior are stored elsewhere."""
         return {
             "kind": self.kind,
             "settings": settings_to_json(self.settings),
@@ -243,13 +246,13 @@ class PosteriorPlan(SweepPlan):
         }
 
     @property
-    def n(self) -> int:  # type: ignore[override]
+    def n(self) -> int:
         """Number of categories."""
         return self.model.counts.n_categories
 
     @cached_property
     def method(self) -> Method:
-        """Kernels and splits, made ready."""
+        """Prepared kernels and splits."""
         return prepare(self.model, self.choice)
 
     @property
@@ -303,7 +306,7 @@ class PosteriorPlan(SweepPlan):
         return found
 
     def final_attributes(self, ends: Sequence[Snapshot]) -> Attributes:
-        """Tell the concentration of Metropolis proposals, which may have been tuned."""
+        """Return the concentration of Metropolis proposals, which may have been tuned."""
         tuned = [q for q, name in enumerate(self.choice.methods) if name == "metropolis"]
         if not tuned:
             return {}
@@ -321,7 +324,7 @@ class PosteriorPlan(SweepPlan):
 
 @dataclass(frozen=True, eq=False)
 class CorePlan(SweepPlan):
-    """How one core of a posterior is drawn alone, with logarithms and nothing around it."""
+    """Plan of a run that draws one core of a posterior alone, with logarithms."""
 
     kind: ClassVar[str] = "core"
 
@@ -330,7 +333,7 @@ class CorePlan(SweepPlan):
     settings: Settings
 
     @property
-    def n(self) -> int:  # type: ignore[override]
+    def n(self) -> int:
         """Number of cells of the core."""
         return self.shapes.structure.cores[self.core].n_atoms
 

@@ -20,7 +20,7 @@ announced = False  # was compilation announced in this process?
 class ProgressBar:
     """A bar on standard error that appears once the work has taken two seconds.
 
-    Where the `total` is not known the bar moves without an end in sight.
+    Where the `total` is None the bar shows no percentage of completion.
     """
 
     def __init__(self, total: int | None, wanted: bool) -> None:
@@ -34,7 +34,7 @@ class ProgressBar:
         return self
 
     def step(self, description: str) -> None:
-        """Show what is being done now, the next of `total` steps."""
+        """Show the description of the next of `total` steps."""
         self.update(self._steps, description)
         self._steps += 1
 
@@ -75,9 +75,9 @@ class ProgressBar:
 
 
 def announce_compilation(kernel: Any = None) -> None:
-    """Say, once per process, that the samplers are being compiled, if no cache of them exists.
+    """Announce, once per process, that the samplers are being compiled, if no cache exists.
 
-    Looked for is the cache of `kernel`, a compiled function; the exact sampler's unless given.
+    The cache is that of `kernel`, a compiled function; of the exact sampler unless given.
     """
     global announced
     if announced:
@@ -105,16 +105,16 @@ def announce_compilation(kernel: Any = None) -> None:
 
 
 class CtrlC:
-    """Was Ctrl-C pressed?"""
+    """Flag that says whether Ctrl-C was pressed."""
 
     seen = False
 
 
 @contextmanager
 def ctrl_c_noted() -> Iterator[CtrlC]:
-    """Note Ctrl-C instead of raising it: raised inside a lock, it would leave it locked for ever.
+    """Note Ctrl-C instead of raising KeyboardInterrupt, which could leave a lock held for ever.
 
-    Outside of the main thread, and where somebody else takes care of Ctrl-C, nothing changes.
+    Outside of the main thread, and where Ctrl-C has a handler of its own, nothing changes.
     """
     noted, usual = CtrlC(), signal.getsignal(signal.SIGINT)
     if current_thread() is not main_thread() or usual is not signal.default_int_handler:

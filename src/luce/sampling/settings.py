@@ -33,14 +33,15 @@ class Settings:
     Parameters
     ----------
     chunk_steps
-        Elementary steps that a chain makes between two looks at the clock, about 5 ms: few enough
-        that the numbers one step writes are still in the cache when the next reads them.  Some
-        kernels round their state between chunks, so draws may depend on this in the last digit.
+        Elementary steps that a chain makes at once, about 5 ms: few enough that the numbers one
+        step writes are still in the cache when the next reads them.  Some kernels round their state
+        between chunks, so draws may depend on this number in the last digit.
     block_bytes, block_chunks
         Largest block of draws on a disk, in bytes and in chunks; 100 chunks take half a second.
     place_bytes, place_seconds
-        A place to go on from is written after every block and kept if it has at most this many
-        bytes; a larger one only when this many seconds have passed, and the last two are kept.
+        A snapshot to resume from is written after every block, and kept, if it has at most
+        `place_bytes`; a larger one is written only when `place_seconds` have passed since the last,
+        and the last two are kept.
     """
 
     draws: int = 1000
@@ -99,7 +100,7 @@ class Settings:
         return min(max(self.draws // 2, 100), 1000)
 
     def n_threads(self) -> int:
-        """Count the chains to run at the same time."""
+        """Count the chains that run at the same time."""
         if self.threads is not None:
             return min(int(self.threads), self.chains)
         here = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
@@ -123,7 +124,7 @@ class Settings:
         return replace(self, progress=False)
 
     def seed_sequence(self) -> np.random.SeedSequence:
-        """Return a fresh copy of the seed: spawning from it changes nobody else's draws."""
+        """Return a copy of the seed; spawning from the copy leaves the original unchanged."""
         return _seed_sequence(self.seed)
 
     def starting_points(self, n: int) -> FloatArray | None:
@@ -156,7 +157,7 @@ def _seed_sequence(seed: SeedLike) -> np.random.SeedSequence:
 
 
 def _read_quantiles(given: Sequence[float] | None) -> tuple[float, ...] | None:
-    """Read fractions strictly between 0 and 1; returns them in ascending order, each once."""
+    """Read fractions strictly between 0 and 1; return each once, in ascending order."""
     if given is None:
         return None
     try:

@@ -1,6 +1,6 @@
 """Chains of sweeps: kernels advance the cores, and exact splits share out the rest.
 
-A chain draws from each core with a generator of its own and splits the cores' cells with another.
+A chain has one random generator for each core, and another one for the exact splits.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from luce._types import FloatArray, WordArray
-from luce.sampling.chains import Rows, Sink, Snapshot
+from luce.sampling.chains import FixedLengthChain, Rows, Snapshot
 from luce.sampling.methods import Method, Part
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Sweeping:
-    """How the chains of one run sweep.
+    """Method, chunk and thinning of the chains of one run.
 
     Parameters
     ----------
@@ -41,87 +41,55 @@ class Sweeping:
     tunes: bool = True
 
 
-@dataclass
-class SweepChain:
-    """One chain of sweeps: generators and states of all parts, and how far it has come."""
+@dataclass(kw_only=True)
+class SweepChain(FixedLengthChain):
+    """One chain of sweeps over the parts of a posterior.
 
-    number: int
+    Parameters
+    ----------
+    sweeping
+        Method, chunk and thinning.
+    generators, tunings
+        Random bits and tuning of each part, one row a part.
+    splitter
+        Random bits of the exact splits.
+    states
+        State of each part.
+    spaces
+        Scratch of each part, where outcomes are grouped.
+    """
+
     sweeping: Sweeping
-    generators: list[WordArray]
+    generators: WordArray
     splitter: WordArray
     states: list[FloatArray]
-    tunings: list[FloatArray]
+    tunings: FloatArray
     spaces: list[SplitSpace | None]
-    warmup: int
-    draws: int
-    warmed: int = 0
-    done: int = 0
     _buffers: dict[int, FloatArray] = field(default_factory=dict, repr=False)
 
     @property
-    def steps(self) -> int:
-        """Warm-up sweeps and draws made so far."""
-        return self.warmed + self.done
-
-    @property
-    def expected(self) -> int:
-        """Warm-up sweeps and draws of the whole chain."""
-        return self.warmup + self.draws
-
-    @property
-    def finished(self) -> bool:
-        """Are all draws made?"""
-        return self.steps >= self.expected
-
-    def advance(self, sink: Sink) -> None:
-        """Make one chunk of sweeps: those to discard first, then draws."""
-        if self.warmed < self.warmup:
-            size = min(self.sweeping.chunk, self.warmup - self.warmed)
-            self._warm_up(size)
-            self.warmed += size
-            sink.warmed(self)
-        else:
-            size = min(self.sweeping.chunk, self.draws - self.done)
-            self._draw(sink.rows(self, size), size)
-            self.done += size
-            sink.filled(self, size)
+    def chunk(self) -> int:
+        """Sweeps or draws to make at once."""
+        return self.sweeping.chunk
 
     def start_over(self, sweeping: Sweeping) -> None:
-        """Make all draws again from the present state, by other settings and without warm-up."""
+        """Reset the chain to make all its draws from the present state, without warm-up."""
         self.sweeping, self.done, self.warmed = sweeping, 0, self.warmup
 
-    def snapshot(self) -> Snapshot:
+    def state(self) -> Snapshot:
         """Return the arrays that the next sweep depends on."""
-        return {
-            "done": np.int64(self.done),
-            "warmed": np.int64(self.warmed),
-            "splitter": self.splitter,
-            "generators": np.array(self.generators, np.uint64).reshape(-1, 4),
-            "tunings": np.array(self.tunings, np.float64).reshape(-1, 4),
-            "states": np.concatenate([np.empty(0), *self.states]),
-        }
+        each = {f"state_{q}": state for q, state in enumerate(self.states)}
+        bits = {"splitter": self.splitter, "generators": self.generators}
+        return {**bits, "tunings": self.tunings, **each}
 
-    def restore(self, arrays: Snapshot) -> None:
-        """Go on from a snapshot of this chain."""
-        done, warmed = int(arrays["done"]), int(arrays["warmed"])
-        if not (0 <= done <= self.draws and 0 <= warmed <= self.warmup):
-            raise ValueError("the snapshot is further on than the chain is to go")
-        self.done, self.warmed = done, warmed
-        self.splitter[:] = arrays["splitter"]
-        start = 0
-        for q, state in enumerate(self.states):
-            self.generators[q][:] = arrays["generators"][q]
-            self.tunings[q][:] = arrays["tunings"][q]
-            state[:] = arrays["states"][start : start + len(state)]
-            start += len(state)
-
-    def _warm_up(self, size: int) -> None:
+    def warm_up(self, size: int) -> None:
+        """Sweep, and let kernels tune themselves."""
         for q, part in enumerate(self.sweeping.method.parts):
             if not part.kernel.independent:
                 adapt = self.sweeping.tunes and part.kernel.first_tuning is not None
                 self._sweep(part, q, size, adapt, np.empty(size))
 
-    def _draw(self, rows: Rows, size: int) -> None:
+    def draw(self, rows: Rows, size: int) -> None:
         """Make draws, one for every `thin` sweeps, and write them and their statistics."""
         method, thin = self.sweeping.method, self.sweeping.thin
         every = slice(thin - 1, None, thin)
@@ -140,7 +108,7 @@ class SweepChain:
         self._share_out(pieces, rows, size)
 
     def _share_out(self, pieces: list[FloatArray], rows: Rows, size: int) -> None:
-        """Turn the cores' states into probabilities of all categories."""
+        """Split the cores' shares into probabilities of all categories."""
         from luce.kernels.dirichlet_tree import draw_splits
 
         method = self.sweeping.method
@@ -159,7 +127,7 @@ class SweepChain:
         draw_splits(self.splitter, method.splits, shares, wide, p, logs)
 
     def _sweep(self, part: Part, q: int, size: int, adapt: bool, stat: FloatArray) -> FloatArray:
-        """Advance part q; returns its states, one a row, valid until it is advanced again."""
+        """Advance part q; return its states, one a row, valid until part q is advanced again."""
         if q not in self._buffers or len(self._buffers[q]) < size:
             self._buffers[q] = np.empty((size, len(self.states[q])))
         out, state, tuning = self._buffers[q][:size], self.states[q], self.tunings[q]
@@ -177,14 +145,14 @@ def new_sweep_chain(
     shapes: ModuleShapes | None = None,
     proposal: float | None = None,
 ) -> SweepChain:
-    """Give a chain its generators and its starting point.
+    """Make a chain with its generators and its starting point.
 
     Parameters
     ----------
     number, seed
         The chain's number, and its own seed.
     sweeping
-        How it sweeps.
+        Method, chunk and thinning.
     length
         Warm-up sweeps, and draws.
     start
@@ -192,7 +160,7 @@ def new_sweep_chain(
     shapes
         Adds up the starting probabilities over the cells of cores, where there are cores.
     proposal
-        Concentration of proposals, where it is not to be tuned.
+        Fixed concentration of proposals; None where it is tuned.
     """
     from luce.kernels.grouped_outcomes import split_space
     from luce.kernels.random import new_bits
@@ -210,10 +178,10 @@ def new_sweep_chain(
     return SweepChain(
         number=number,
         sweeping=sweeping,
-        generators=[new_bits(own) for own in part_seeds],
+        generators=np.array([new_bits(own) for own in part_seeds], np.uint64).reshape(-1, 4),
         splitter=new_bits(split_seed),
         states=states,
-        tunings=[_first_tuning(part, proposal) for part in parts],
+        tunings=np.array([_first_tuning(part, proposal) for part in parts]).reshape(-1, 4),
         spaces=[split_space(part.problem) for part in parts],
         warmup=length[0],
         draws=length[1],

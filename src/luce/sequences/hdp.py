@@ -1,4 +1,4 @@
-"""The hierarchical Dirichlet process over transitions: model, one sweep, and the way to a fit."""
+"""The hierarchical Dirichlet process over transitions: model, one Gibbs sweep, and the fit."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from luce.model.priors import Gamma
 from luce.reading.transitions import forbidden_moves
 from luce.sampling.settings import check_whole
 from luce.sequences.hdp_problem import (
-    Problem,
+    TransitionProblem,
     check_row_left,
     make_problem,
     read_scale,
@@ -35,7 +35,7 @@ class HDPTransitions:
 
         β ~ Dir(γ/L, ..., γ/L),     π_i ~ Dir(α β),     next state | i  ~  π_i given not in F_i
 
-        β      base: how popular each state is as a destination
+        β      base: popularity of each state as a destination
         γ      base_concentration: large, all states are equally popular; small, few are
         π_i    rows
         α      concentration: large, rows resemble the base and each other; small, they do not
@@ -47,9 +47,9 @@ class HDPTransitions:
     Parameters
     ----------
     n_states
-        How many states L, or their labels; or "nonparametric".
+        Number L of states, or their labels; or "nonparametric".
     concentration, base_concentration
-        α and γ: positive numbers, or `Gamma` priors, and then they are drawn too.
+        α and γ: positive numbers; or `Gamma` priors, and then the concentrations are drawn too.
     forbidden
         Transitions that cannot occur, besides self-loops: a mapping from a state to the states it
         cannot move to, a list of (from, to), or a square array of True and False.
@@ -120,7 +120,7 @@ class HDPTransitions:
         rng
             Generator.
         n_states
-            Nonparametric form: how many states to break off the remainder at once.
+            Nonparametric form: number of states to break off the remainder at once.
 
         Examples
         --------
@@ -146,14 +146,14 @@ class HDPTransitions:
         return HDPState(log_base, rows, alpha, gamma, tuple(range(n)))
 
     def break_off(self, rng: np.random.Generator, state: HDPState) -> HDPState:
-        """Name one more state of the nonparametric form, at the end of those that have names.
+        """Name one more state of the nonparametric form, after those that have names.
 
-        The name is the least number above all present ones; one of a state that is gone may come
-        back.
+        The name is the least number above all present ones; the name of a state that was dropped
+        may be used again.
 
-        Exact, and on demand: call it when a transition falls on the remainder.  That transition
-        need not go to the new state: look the same uniform number up again in the longer row,
-        and break off once more if it is still on the remainder.
+        The draw is exact, and made on demand: call this method when a transition falls on the
+        remainder.  That transition need not go to the new state: look the same uniform number up
+        again in the longer row, and break off once more if it is still on the remainder.
 
         Examples
         --------
@@ -176,10 +176,10 @@ class HDPTransitions:
         state: HDPState,
         starts: ArrayLike | None = None,
     ) -> tuple[HDPState, ResampleInfo]:
-        """Make one Gibbs sweep given transition counts; changes neither argument but `rng`.
+        """Make one Gibbs sweep given transition counts; of the arguments only `rng` changes.
 
-        Hidden counts, tables, concentrations, base, and rows last: base and rows returned are a
-        joint draw.
+        The sweep draws hidden counts, tables, concentrations, base, and rows last: base and rows
+        returned are a joint draw.
 
         Parameters
         ----------
@@ -189,16 +189,16 @@ class HDPTransitions:
             Shape (states, states), whole numbers, 0 where forbidden; in the order of
             ``state.states``.
         state
-            Where the sampler stands.
+            Present state of the sampler.
         starts
-            How often each state was drawn from the base itself, as the first state of a sequence
-            may be; nothing unless given.
+            Number of times each state was drawn from the base itself, as the first state of a
+            sequence may be; 0 unless given.
 
         Returns
         -------
         state, info
-            In the nonparametric form states without any count are gone from the new state;
-            ``info.kept`` says which are left.
+            In the nonparametric form states without any count are dropped from the new state;
+            ``info.kept`` lists those left.
         """
         _check_generator(rng)
         if not isinstance(state, HDPState) or state.is_nonparametric != (self.states is None):
@@ -226,8 +226,8 @@ class HDPTransitions:
 
     def problem(
         self, counts: FloatArray, starts: FloatArray, labels: Categories | None = None
-    ) -> Problem:
-        """Put counts together with what the model says, for the kernel; `labels` for messages."""
+    ) -> TransitionProblem:
+        """Combine counts with mask and priors for the kernel; `labels` are for error messages."""
         mask = None if self.states is None else self.forbidden
         priors = self.concentration, self.base_concentration
         names = labels or self.states
@@ -261,9 +261,9 @@ class HDPTransitions:
         rows
             Store the rows too?
         starts
-            States drawn from the base itself, and how often.  Unless given, in the nonparametric
-            form the first state of each sequence; a table of counts does not tell, and there a
-            state that is left but never entered must be named here.
+            States drawn from the base itself, with their numbers of draws.  Unless given, the
+            nonparametric form takes the first state of each sequence; a table of counts does not
+            tell first states, so a state that is left but never entered must be named here.
 
         Returns
         -------

@@ -1,4 +1,4 @@
-"""Transition counts and priors, checked, as the kernel wants them."""
+"""The kernel's problem of an HDP over transitions: checked counts, mask and priors."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Sweeps:
-    """What sweeps produced; `tables` and `log_hidden` are the last one's.
+    """Draws of some sweeps; `tables` and `log_hidden` are those of the last sweep.
 
     `log_base` has shape (sweep, column), `concentrations` (sweep, 2), `rows` (sweep, row, column).
     """
@@ -32,15 +32,15 @@ class Sweeps:
 
 
 @dataclass(frozen=True)
-class Problem:
-    """Counts, mask and priors."""
+class TransitionProblem:
+    """Transition counts, mask of forbidden transitions and priors, in the kernel's layout."""
 
     data: Transitions
 
     def advance(
         self, bits: WordArray, log_base: FloatArray, scales: FloatArray, sweeps: int, rows: bool
     ) -> Sweeps:
-        """Make sweeps from `log_base` and `scales`, (log α, log γ), which are overwritten."""
+        """Make sweeps; the state `log_base` and `scales`, (log α, log γ), is overwritten."""
         from luce.kernels.hdp import advance
 
         n_rows, n_columns = self.data.counts.shape
@@ -51,10 +51,8 @@ class Problem:
             np.empty(n_columns),
             np.empty(n_rows),
         )
-        advance(
-            bits, self.data, log_base, scales, out.tables, out.log_hidden, out.log_base,
-            out.concentrations, out.rows,
-        )  # fmt: skip
+        last, every = (out.tables, out.log_hidden), (out.log_base, out.concentrations, out.rows)
+        advance(bits, self.data, log_base, scales, *last, *every)
         return out
 
 
@@ -65,10 +63,10 @@ def make_problem(
     self_loops: bool,
     priors: tuple[float | Gamma, float | Gamma],
     labels: Categories | None,
-) -> Problem:
-    """Put together what the kernel needs; without a mask, in the nonparametric form.
+) -> TransitionProblem:
+    """Check counts against the mask, and combine them with the priors.
 
-    Then there is one column more than there are rows, for the remainder.
+    Without a mask the problem is nonparametric, with one column more than rows for the remainder.
     """
     from luce.kernels.hdp import Transitions, advance
     from luce.sampling.progress import announce_compilation
@@ -98,7 +96,7 @@ def make_problem(
     pairs = [(p.shape, p.rate) if isinstance(p, Gamma) else (0.0, 1.0) for p in priors]
     totals = counts.sum(axis=1)
     data = Transitions(counts, totals, mask, share, starts, np.array(pairs).ravel())
-    return Problem(data)
+    return TransitionProblem(data)
 
 
 def read_scale(given: float | Gamma, what: str) -> float | Gamma:
@@ -112,7 +110,7 @@ def read_scale(given: float | Gamma, what: str) -> float | Gamma:
 
 
 def whole_counts(given: ArrayLike, shape: tuple[int, ...], what: str) -> FloatArray:
-    """Read counts: whole, finite and not negative; a copy."""
+    """Read counts into a new array; refuse counts that are not whole, finite and non-negative."""
     try:
         counts = np.array(given, np.float64, order="C")
     except (TypeError, ValueError):

@@ -1,4 +1,4 @@
-"""Runs of the hierarchical Dirichlet process: chains of sweeps given observed transitions."""
+"""Runs of the HDP over transitions: data, chains, plans, and plans rebuilt from stored runs."""
 
 from __future__ import annotations
 
@@ -17,16 +17,17 @@ from luce.model.parameters import Parameter
 from luce.model.priors import Gamma
 from luce.reading.frames import is_frame
 from luce.reading.transitions import as_sequences, read_transitions
-from luce.sampling.chains import Output, Sink, Snapshot
+from luce.sampling.chains import FixedLengthChain, Output, Rows, Snapshot
 from luce.sampling.plan import Plan, settings_from_json, settings_to_json
 from luce.sampling.settings import Settings
 from luce.sequences.hdp import HDPTransitions
-from luce.sequences.hdp_problem import Problem, whole_counts
+from luce.sequences.hdp_problem import TransitionProblem, whole_counts
 from luce.sequences.hdp_state import log_dirichlet
 
 if TYPE_CHECKING:
     from xarray import DataTree
 
+# Label of the states without a name, in the nonparametric form.
 REMAINDER = "remainder"
 
 
@@ -46,48 +47,45 @@ class Transitions(NamedTuple):
         return str(content.hexdigest())
 
 
-@dataclass
-class TransitionsChain:
-    """One chain of Gibbs sweeps: its generator, base and concentrations, and its length."""
+@dataclass(kw_only=True)
+class TransitionsChain(FixedLengthChain):
+    """One chain of Gibbs sweeps over base, concentrations and rows.
 
-    number: int
-    problem: Problem
+    Parameters
+    ----------
+    problem
+        Counts, mask and priors.
+    bits
+        Random bits.
+    log_base, scales
+        State: log β, and the logarithms of the two concentrations.
+    size
+        Sweeps to make at once.
+    with_rows
+        Are rows stored?
+    drawn
+        Names of the concentrations that are drawn.
+    """
+
+    problem: TransitionProblem
     bits: WordArray
     log_base: FloatArray
     scales: FloatArray
-    warmup: int
-    draws: int
-    chunk: int
+    size: int
     with_rows: bool
     drawn: Sequence[str]
-    warmed: int = 0
-    done: int = 0
 
     @property
-    def steps(self) -> int:
-        """Warm-up sweeps and draws made so far."""
-        return self.warmed + self.done
+    def chunk(self) -> int:
+        """Sweeps to make at once."""
+        return self.size
 
-    @property
-    def expected(self) -> int:
-        """Warm-up sweeps and draws of the whole chain."""
-        return self.warmup + self.draws
+    def warm_up(self, size: int) -> None:
+        """Sweep without storing anything."""
+        self.problem.advance(self.bits, self.log_base, self.scales, size, False)
 
-    @property
-    def finished(self) -> bool:
-        """Are all draws made?"""
-        return self.steps >= self.expected
-
-    def advance(self, sink: Sink) -> None:
-        """Make one chunk of sweeps: those to discard first, then draws."""
-        if self.warmed < self.warmup:
-            size = min(self.chunk, self.warmup - self.warmed)
-            self.problem.advance(self.bits, self.log_base, self.scales, size, False)
-            self.warmed += size
-            sink.warmed(self)
-            return
-        size = min(self.chunk, self.draws - self.done)
-        rows = sink.rows(self, size)
+    def draw(self, rows: Rows, size: int) -> None:
+        """Sweep, and write base, concentrations and rows."""
         new = self.problem.advance(self.bits, self.log_base, self.scales, size, self.with_rows)
         rows["posterior/log_base"][:] = new.log_base
         rows["posterior/base"][:] = np.exp(new.log_base)
@@ -96,33 +94,15 @@ class TransitionsChain:
                 rows[f"posterior/{name}"][:] = new.concentrations[:, k]
         if self.with_rows:
             rows["posterior/rows"][:] = new.rows
-        self.done += size
-        sink.filled(self, size)
 
-    def snapshot(self) -> Snapshot:
+    def state(self) -> Snapshot:
         """Return the arrays that the next sweep depends on."""
-        return {
-            "done": np.int64(self.done),
-            "warmed": np.int64(self.warmed),
-            "bits": self.bits,
-            "log_base": self.log_base,
-            "scales": self.scales,
-        }
-
-    def restore(self, arrays: Snapshot) -> None:
-        """Go on from a snapshot of this chain."""
-        done, warmed = int(arrays["done"]), int(arrays["warmed"])
-        if not (0 <= done <= self.draws and 0 <= warmed <= self.warmup):
-            raise ValueError("the snapshot is further on than the chain is to go")
-        self.done, self.warmed = done, warmed
-        self.bits[:] = arrays["bits"]
-        self.log_base[:] = arrays["log_base"]
-        self.scales[:] = arrays["scales"]
+        return {"bits": self.bits, "log_base": self.log_base, "scales": self.scales}
 
 
 @dataclass(frozen=True, eq=False)
 class TransitionsPlan(Plan):
-    """How an `HDPTransitions` model is drawn given transitions.
+    """Plan of a run that draws an `HDPTransitions` model given transitions.
 
     Parameters
     ----------
@@ -144,7 +124,7 @@ class TransitionsPlan(Plan):
     with_rows: bool = True
 
     @cached_property
-    def problem(self) -> Problem:
+    def problem(self) -> TransitionProblem:
         """Counts, mask and priors as the kernel takes them."""
         return self.model.problem(self.data.counts, self.data.starts, self.data.labels)
 
@@ -194,7 +174,7 @@ class TransitionsPlan(Plan):
         rng = np.random.default_rng(seed.spawn(1)[0])
         start = self.model.initial_state(rng)
         log_base = start.log_base
-        if self.model.is_nonparametric:  # a process has no atoms before there is data
+        if self.model.is_nonparametric:  # a draw of the prior has no named states
             log_base = log_dirichlet(rng, np.ones(self.problem.data.counts.shape[1]))
         return TransitionsChain(
             number=number,
@@ -204,7 +184,7 @@ class TransitionsPlan(Plan):
             scales=np.log([start.concentration, start.base_concentration]),
             warmup=self.warmup,
             draws=self.settings.draws,
-            chunk=self.chunk,
+            size=self.chunk,
             with_rows=self.with_rows,
             drawn=self.drawn,
         )
@@ -226,7 +206,7 @@ class TransitionsPlan(Plan):
         }
 
     def groups(self) -> dict[str, Group]:
-        """Return data, mask and priors; `transitions_of` reads them."""
+        """Return the groups of the run that hold data, mask and priors."""
         sources = label_array(self.data.labels)
         places = {"state": self.parameters[0].coords["state"], "source": sources}
         kernel = self.problem.data
@@ -244,7 +224,7 @@ class TransitionsPlan(Plan):
         return {"observed_data": Group(observed, places), "constant_data": Group(constants, places)}
 
     def to_json(self) -> dict[str, Any]:
-        """Return what is needed, beside data and prior, to make this plan again."""
+        """Return the decisions as values for JSON; data and prior are stored elsewhere."""
         return {
             "kind": self.kind,
             "settings": settings_to_json(self.settings),
@@ -259,7 +239,7 @@ class TransitionsPlan(Plan):
 def read_data(
     model: HDPTransitions, given: Any, starts: Mapping[Label, float] | None
 ) -> Transitions:
-    """Read transitions as `HDPTransitions.fit` takes them."""
+    """Read the arguments `data` and `starts` of `HDPTransitions.fit`."""
     columns = dict.fromkeys(("source", "target", "count", "sequence", "time", "state"))
     known = None if model.states is None else model.states.labels
     sequences = None

@@ -1,4 +1,4 @@
-"""Where a sampler of transition probabilities stands, and how a new state is broken off."""
+"""States of a sampler of transition probabilities, and the stick-breaking of a new state."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from luce._types import BoolArray, FloatArray, IntArray
 
 @dataclass(frozen=True, eq=False)
 class HDPState:
-    """Base, concentrations and rows: one joint draw; never changes.
+    """One joint draw of base, concentrations and rows; immutable.
 
     Parameters
     ----------
     log_base
-        log β: one number for each state and, in the nonparametric form, one more, last, for the
-        remainder: all states that have not been named.
+        log β: one number for each state and, in the nonparametric form, a last one for the
+        remainder, which is all states without a name.
     rows
         Shape (states, len(log_base)): the probabilities of the next state; forbidden entries are
         exactly 0.
     concentration, base_concentration
         α and γ.
     states
-        Names of the states, whole numbers.  In the nonparametric form they come and go.
+        Names of the states, whole numbers.  In the nonparametric form states are added and dropped.
     """
 
     log_base: FloatArray = field(repr=False)
@@ -36,12 +36,12 @@ class HDPState:
 
     @property
     def base(self) -> FloatArray:
-        """β."""
+        """Base β, shape (len(log_base),)."""
         return np.exp(self.log_base)
 
     @property
     def remainder(self) -> float:
-        """The base's mass on states that have not been named; 0 in a weak limit."""
+        """Mass of the base on states without a name; 0 in a weak limit."""
         return float(np.exp(self.log_base[-1])) if self.is_nonparametric else 0.0
 
     @property
@@ -51,17 +51,17 @@ class HDPState:
 
 
 class ResampleInfo(NamedTuple):
-    """What happened during a sweep.
+    """Auxiliary variables of one Gibbs sweep, and the states that were kept.
 
     Attributes
     ----------
     tables
-        How many draws of the base each entry of it accounts for.
+        Number of draws of the base that fell on each of its entries.
     log_hidden_counts
         Logarithm of the number of forbidden transitions imagined in each row; minus infinity for
-        none.  As logarithms, because they have no mean: 1e16 and more do occur.
+        none.  The numbers have no mean, and 1e16 and more occur: hence logarithms.
     kept
-        Places, in the state that was given, of the states that are still there.
+        Indices, in the previous state, of the states that were kept.
     """
 
     tables: FloatArray
@@ -70,7 +70,7 @@ class ResampleInfo(NamedTuple):
 
 
 def log_gammas(rng: np.random.Generator, shape: FloatArray) -> FloatArray:
-    """Logarithms of gamma variates: log G(a) = log G(a + 1) + log(U) / a stays finite."""
+    """Draw logarithms of gamma variates: log G(a) = log G(a + 1) + log(U) / a stays finite."""
     shape = np.maximum(shape, 1e-300)
     return np.asarray(
         np.log(rng.standard_gamma(shape + 1)) + np.log1p(-rng.random(shape.shape)) / shape
@@ -80,7 +80,7 @@ def log_gammas(rng: np.random.Generator, shape: FloatArray) -> FloatArray:
 def log_dirichlet(
     rng: np.random.Generator, shape: FloatArray, closed: BoolArray | None = None
 ) -> FloatArray:
-    """Log of a Dirichlet variate, one a row; what is `closed` has probability 0."""
+    """Draw logarithms of Dirichlet variates, one a row; `closed` entries have probability 0."""
     logs = log_gammas(rng, shape)
     if closed is not None:
         logs = np.where(closed, -np.inf, logs)
@@ -88,11 +88,11 @@ def log_dirichlet(
 
 
 def broken_off(rng: np.random.Generator, state: HDPState, self_loops: bool) -> HDPState:
-    """Name one more state: a stick V ~ Beta(1, γ) of the remainder, in the base and in every row.
+    """Break one more state off the remainder, in the base and in every row, and draw its own row.
 
         β_new = V β_rest,     π_i,new / π_i,rest ~ Beta(α β_new, α β_rest (1 - V))
 
-    and a row of its own from Dir(α β).
+    with V ~ Beta(1, γ).  The row of the new state is drawn from Dir(α β).
     """
     alpha, n = state.concentration, len(state.states)
     log_left = np.log1p(-rng.random()) / state.base_concentration  # log(1 - V)

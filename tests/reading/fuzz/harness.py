@@ -117,7 +117,7 @@ def loads_settings(data: bytes) -> None:
     if not path.exists():
         _whole_run(path)
         (path / "journal").mkdir()
-    seal.settings_file(path).write_bytes(data)
+    seal.plan_file(path).write_bytes(data)
     luce.resume(path, progress=False)
 
 
