@@ -6,13 +6,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from lib.places import BENCHMARKS
 
 pytest.importorskip("distributed")
-BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 sys.path.append(str(BENCHMARKS))
 
-import cluster_cost  # noqa: E402
-from cluster_cost import Costs, Load, Machines, by_formula, by_simulation, fit  # noqa: E402
+import cluster_cost
+from cluster_cost import Costs, Load, Machines, by_formula, by_simulation, fit
 
 TRUE = Costs(5e-3, 4e-9, 2e-8, 7e-9, 4e-9, 1.5e-8)
 
