@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import xarray as xr
 import zarr
+from lib.planned import plan_of
 from lib.size import PLAIN_PYTHON
 from lib.streaming_runs import (
     BLOCK_CHUNKS,
@@ -30,7 +31,7 @@ import luce
 from luce import Posterior
 from luce.errors import DataError
 from luce.runs import journal
-from luce.runs.stream import Stream
+from luce.runs.stream import Stream, draw_to_disk
 from luce.sampling.chains import Chain
 
 pytestmark = pytest.mark.filterwarnings("ignore::luce.ConvergenceWarning")
@@ -239,3 +240,16 @@ def test_a_watch_may_stop_a_chain(tmp_path: Path) -> None:
         stream.draw([1], watch)
     assert set(seen) == {1}
     assert not (stream.folder / "journal" / "0").exists()
+
+
+def test_a_verdict_where_the_check_reads_no_draw_of_the_last_block(tmp_path: Path) -> None:
+    """Every second of 2,002 draws is looked at, and the last block holds draw 2,001 alone."""
+    posterior = luce.Posterior(league())
+    how: dict[str, Any] = {"draws": 2002, "chains": 2, "seed": 3, "method": "waiting-times"}
+    whole = plan_of(posterior, **how)
+    steps = 667 * (whole.n + whole.method.work)
+    small = plan_of(posterior, **how, chunk_steps=steps, block_chunks=1)
+    assert small.block == 667
+    on_disk = draw_to_disk(small, tmp_path / "run.zarr")
+    in_memory = posterior.sample(**how, progress=False)
+    assert same_numbers(on_disk, in_memory)

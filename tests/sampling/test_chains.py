@@ -113,3 +113,28 @@ def test_a_snapshot_restores_a_walk() -> None:
     run_chains([again], other)
     assert rest.paths == other.paths
     assert rest.paths[2]
+
+
+def test_an_error_of_the_watch_stops_the_chains() -> None:
+    chain = Endless()
+
+    def fail(chains: Sequence[Any]) -> bool:
+        raise RuntimeError("the driver is gone")
+
+    with pytest.raises(RuntimeError, match="the driver is gone"):
+        run_chains([chain], chain, watch=fail)
+
+
+class Endless:
+    """A chain, and its own sink, that ends only when it is stopped."""
+
+    number, done, steps, expected, finished = 0, 0, 0, None, False
+
+    def advance(self, sink: Any) -> None:
+        time.sleep(0.001)
+
+    def snapshot(self) -> dict[str, Any]:
+        return {}
+
+    def restore(self, arrays: dict[str, Any]) -> None:
+        """Nothing to restore."""

@@ -160,3 +160,10 @@ def test_at_most_two_thousand_draws_and_a_hundred_categories_are_looked_at() -> 
     x[:, ::10] = autoregressive(0.995, seed=14, chains=2, draws=2000)
     with pytest.warns(luce.ConvergenceWarning, match="every 10th draw"):
         check_draws(x)
+
+
+def test_draws_that_are_not_numbers_are_warned_about() -> None:
+    x = autoregressive(0.0, seed=15)
+    x[1, 100:] = np.nan
+    with pytest.warns(luce.ConvergenceWarning, match="not finite"):
+        check_draws(x)

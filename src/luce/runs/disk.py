@@ -101,8 +101,9 @@ class StoredDraws:
 
     def _of_chain(self, chain: int, path: str, numbers: IntArray, every: int) -> FloatArray:
         output, block, rows = self._plan.output(path), self._plan.block, []
+        width = int(np.prod(output.stored_shape, dtype=np.int64))
         for k, start in enumerate(range(0, self.draws, block)):
             size = min(block, self.draws - start)
             found = read_block(self._folder, output, chain, k, size)[-start % every :: every]
-            rows.append(np.asarray(found.reshape(len(found), -1)[:, numbers]))
+            rows.append(np.asarray(found.reshape(len(found), width)[:, numbers]))
         return np.concatenate(rows)

@@ -232,9 +232,12 @@ def _run_in_threads(
                 failed = any(f.done() and f.exception() is not None for f in futures)
                 if ctrl_c.seen or failed or (pending and watch is not None and watch(chains)):
                     stop.set()
-        except KeyboardInterrupt:  # raised where Ctrl-C has another handler
+        except KeyboardInterrupt:  # where another handler raises it
             stop.set()
             wait(futures)
+        except BaseException:  # an error of the watch: the chains have no use any more
+            stop.set()
+            raise
     if ctrl_c.seen:  # Ctrl-C may have come with the last draw
         stop.set()
     for future in futures:

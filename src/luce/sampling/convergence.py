@@ -82,6 +82,8 @@ def judge(plan: Plan, sink: DrawsToCheck) -> Verdict:
 
 def judge_columns(few: FloatArray, draws: int, every: int = 1) -> Verdict:
     """Judge columns of draws, shape (chain, draw, column), of which every `every`-th is given."""
+    if not np.isfinite(few).all():
+        return Verdict("do not trust these draws: some of them are not finite numbers.")
     # A constant column (a single category, say) has no R-hat and is left out.
     few = few[:, :, np.ptp(few, axis=(0, 1)) > 0]
     if few.size == 0:
