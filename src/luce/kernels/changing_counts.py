@@ -6,7 +6,7 @@
     m_S    outcomes conditioned on S
     A      Σ c_i - Σ m_S
 
-The sweep is that of `waiting_times`, with two differences for speed in calls from Python.  Passing an
+The sweep is that of `waiting_times`, but for two differences that speed up calls.  Passing an
 array costs about as much as drawing two gammas, so the sets are packed into one array, and all
 arrays are flat.  All gammas of a row are drawn first, in one loop that keeps the generator in
 registers; `half_sweep`, which draws while it adds, is therefore not used here.

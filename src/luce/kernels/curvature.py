@@ -121,7 +121,7 @@ def precision_at(problem: Problem, at: Place, out: FloatArray) -> None:
 
     A nest of direct sets contributes to g_ij if it lists both i and j: the weights of the prefixes
     that hold the later one.  A nest of complements contributes all its weights, less those of the
-    sets that exclude i, less those that exclude j, plus those that exclude both; where this cancels,
+    sets that exclude i, less those that exclude j, plus those that exclude both; if this cancels,
     the weights are added anew.  The diagonal is the number that makes row i add up to λ_i s, since
     only s makes f depend on the scale of λ; taken_i - given_i - λ_i² g_ii would cancel where i wins
     nearly always.

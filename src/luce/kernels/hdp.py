@@ -13,7 +13,7 @@ complement of F_i, a sweep is, in this order,
     β ~ Dir(γ s + T)
     π_i on A_i ~ Dir(αβ + n_i),    0 on F_i
 
-G_{αβ_j} / Σ G is the row on F_i, with A_i as one category; the counts carry no information about it.
+G_{αβ_j} / Σ G is the row on F_i, with A_i as one category; counts carry no information about it.
 The hidden counts h need not have a finite mean; where they exceed the range of doubles, they are
 kept as logarithms.
 """

@@ -17,8 +17,8 @@ from luce.kernels.curvature import Place, look, new_place, precision_at, times_p
 from luce.kernels.jit import borrowed, compiled, internal, reordered
 from luce.kernels.problem import Problem
 
-# Thresholds of Newton's decrement, twice the remaining gain in f.  Below _CLOSE (1 + |f|) the maximum
-# is reached to the precision of doubles.  Below _NEAR whole steps are taken.  Near the mode an exact
+# Thresholds of Newton's decrement, twice the gain left in f.  Below _CLOSE (1 + |f|) the maximum
+# is reached to double precision.  Below _NEAR whole steps are taken.  Near the mode an exact
 # step about squares the decrement and a step to three digits leaves a millionth of it, so a step
 # that starts below _LAST is the last one.
 _CLOSE, _NEAR, _LAST = 1e-20, 1e-6, 1e-9

@@ -1,7 +1,7 @@
 """The module tree: refine by one overlap class after another, and record the cells of each.
 
 Classes come in the order of their largest sets.  The union U of a class K lies in one cell when its
-turn comes, because every earlier set contains U or is disjoint from it.  The sets of K cut that cell
+turn comes, because every earlier set contains U or misses it.  The sets of K cut that cell
 into the cells of K and a rest that no set of K reaches.  Each cell of K becomes a module.
 """
 

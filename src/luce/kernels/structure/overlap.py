@@ -73,7 +73,7 @@ def first_splits(
 
 @internal
 def _range_minimum_table(trie: RecordArray, parting: IntArray) -> IntArray:
-    """Build the sparse table whose entry [j, i] is the node of least rank in parting[i:i + 2**j]."""
+    """Build a table whose entry [j, i] is the node of least rank in parting[i:i + 2**j]."""
     n = len(parting)
     levels = 1
     while (1 << levels) < n:
@@ -200,7 +200,7 @@ def _place_stations(
 
 @internal
 def _stand(delegate: IntArray, c: int, t: int) -> None:
-    """Make set t the delegate of the edge into node c if it has none; else t joins it by climbing."""
+    """Make set t the delegate of the edge into node c if it has none; else t climbs to join it."""
     if delegate[2 * c] < 0:
         delegate[2 * c] = t
 

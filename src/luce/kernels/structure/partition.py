@@ -17,13 +17,13 @@ from luce.kernels.jit import compiled, internal
 # Tables are arrays of records: passing one array to a compiled function is cheap, passing a dozen
 # is not and takes seconds to compile.
 
-# One record per set of a family.  Set t adds members[begin:end] to the prefix before it in its nest,
+# One record a set of a family.  Set t adds members[begin:end] to the prefix before it in its nest,
 # which starts at `bottom`; with `complement` the set is the complement of its prefix.  Its nest
 # holds the sets nest_first..nest_stop-1.  Refining by it touches members[touch_begin:touch_end],
 # which lie inside the set or, if `touch_inside` is 0, outside.  `larger` is the next larger set of
 # its nest, -1 if there is none.  `rank` is its position by decreasing size, and `by_rank` of record
 # r the set of rank r.  Filled in by the algorithms: `node`, the node where its categories part;
-# `first`, the rank of the set that parts them; `some`, one of its categories; `lower_home`, the node
+# `first`, the rank of the set that parts them; `some`, a category of it; `lower_home`, the node
 # of the next smaller set of its nest at the time of its refinement.
 SET_RECORD = np.dtype(
     (
@@ -35,7 +35,7 @@ SET_RECORD = np.dtype(
     )
 )
 
-# One record per node of the trie; node 0 is the root, a parent precedes its children.  Node v covers
+# One record a node of the trie; node 0 is the root, a parent precedes its children.  Node v covers
 # the positions start..stop-1 and was split by the set of rank `rank` (the number of sets for a
 # leaf); `inside` is 1 for the part inside the set that split its parent.
 TRIE_RECORD = np.dtype(
