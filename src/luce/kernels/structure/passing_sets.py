@@ -4,7 +4,8 @@ A set passes the edge into node c if it holds all categories of c and its rank i
 splits of c's parent and of c.  If it adds none of these categories to its nest, or is a
 complement, no walk over stored members finds it.  All categories of c agree on such sets, so one
 of them is queried.  The queried category is taken from the smaller child of c: each category is
-queried at most log2(n) times."""
+queried at most log2(n) times.
+"""
 
 import numpy as np
 
