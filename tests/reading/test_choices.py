@@ -68,3 +68,11 @@ def test_many_cases_of_few_shapes_need_little_memory(write: Any) -> None:
     counts = read_within(5, write("d.csv", "case,alt,choice\n" + cases))
     shares = {"car": 10_000, "bus": 10_000, "tram": 10_000}
     assert counts == luce.ConditionalCounts(["bus", "car", "tram"]).observe(shares)
+
+
+def test_a_missing_choice_beside_losers_is_refused() -> None:
+    """`pandas.NA` has no truth value, so it must not be looked for among the losers."""
+    pandas = pytest.importorskip("pandas")
+    rows = [{"chosen": pandas.NA, "losers": ["a", "c"]}, {"chosen": "b", "losers": ["a"]}]
+    with pytest.raises(luce.errors.BadRowsError, match="the chosen one is missing"):
+        luce.from_choices(rows)

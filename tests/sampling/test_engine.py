@@ -24,6 +24,7 @@ import scipy.stats as stats
 import xarray as xr
 from lib.bounds import FALSE_ALARM, SEED, z_limit
 from lib.nests import Nest, expand, problem_of, random_nests, sorted_by_kind
+from lib.places import ROOT
 from lib.planned import sample_planned
 from scipy.linalg import eigh
 from scipy.special import gammaln
@@ -787,8 +788,9 @@ def test_choice(name: str) -> None:
 
 @pytest.mark.slow
 def test_choice_in_another_process() -> None:
+    folders = [str(ROOT / "tests"), os.path.dirname(__file__)]
     code = (
-        f"import json, sys; sys.path.insert(0, {os.path.dirname(__file__)!r}); "
+        f"import json, sys; sys.path[:0] = {folders!r}; "
         "from test_engine import CHOICES, chosen; "
         "print(json.dumps({name: chosen(make) for name, (make, _) in CHOICES.items()}))"
     )

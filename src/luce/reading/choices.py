@@ -169,8 +169,9 @@ def _read_picks(inspection: Inspection, separator: str | None) -> tuple[Column, 
 
 def _with_chosen(inspection: Inspection, losers: Column, chosen: Column) -> Column:
     """Add the chosen alternative to those not chosen, among which it must not be."""
+    there = ~chosen.missing
     for i in range(len(inspection)):
-        if chosen[i] in losers[i]:
+        if there[i] and chosen[i] in losers[i]:
             inspection.refuse_row(i, f"{chosen[i]!r} was chosen and is among the losers.")
     return Column.of(objects((*losers[i], chosen[i]) for i in range(len(inspection))))
 
