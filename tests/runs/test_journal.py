@@ -47,7 +47,7 @@ def test_places_that_cannot_be_right_are_not_used(unfinished: Path) -> None:
         renamed = {name.replace("__", "."): array for name, array in changes.items()}
         np.savez(places / f"{steps + number:015d}.npz", **{**arrays, **renamed})
 
-    place(1, chain__states=arrays["chain.states"][1:])
+    place(1, chain__state_0=arrays["chain.state_0"][1:])
     place(2, chain__done=np.int64(DRAWS))
     place(3, chain__warmed=np.int64(-1), chain__done=np.int64(done))
     place(4, digests=arrays["digests"][:, :, :5])

@@ -115,9 +115,15 @@ def _problem(counts: ConditionalCounts) -> tuple[Problem, Any]:
 
     f = counts.sets
     problem = make_problem(
-        f.members, f.nest_start, f.complement, f.set_start, f.set_end, f.exponent,
-        np.ones(counts.n_categories), 1.0,
-    )._replace(wide=None)  # fmt: skip
+        members=f.members,
+        nest_start=f.nest_start,
+        complement=f.complement,
+        set_start=f.set_start,
+        set_end=f.set_end,
+        exponent=f.exponent,
+        shape=np.ones(counts.n_categories),
+        total_shape=1.0,
+    )._replace(wide=None)
     return problem, split_space(problem)
 
 

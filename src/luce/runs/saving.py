@@ -70,7 +70,7 @@ def save(run: DataTree, path: str | os.PathLike[str], *, overwrite: bool = False
             )
         for file in files_of(new) if form.is_folder else [new]:
             _flush(file)
-        _check_target(target, form, overwrite)  # somebody else may have been faster
+        _check_target(target, form, overwrite)  # it may have appeared meanwhile
         if form.is_folder and target.exists():
             target.rename(folder / "old")  # folders cannot be replaced in one step
         try:
