@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from lib.oracles import Family, canonical_form
 
+import luce
 from luce import ConditionalCounts, Posterior
 from luce.counts.family import single_sets
 from luce.errors import DataError
@@ -465,3 +466,14 @@ def test_later_additions_do_not_see_writes_to_the_given_arrays() -> None:
     family.members[0] = 3
     assert counts.digest == digest
     assert counts.observe({2: 1}).digest == more
+
+
+def test_pickled_counts_leave_their_structure_behind() -> None:
+    counts = luce.ConditionalCounts(60)
+    for i in range(59):
+        counts = counts.observe({i: 2, i + 1: 1}, within=[i, i + 1])
+    before = len(pickle.dumps(counts.sets))
+    assert luce.Posterior(counts).structure.cores
+    assert "structure" in counts.sets.memo
+    assert len(pickle.dumps(counts.sets)) == before
+    assert pickle.loads(pickle.dumps(counts)) == counts

@@ -196,14 +196,16 @@ def test_memory_does_not_grow() -> None:
         for _ in range(1500):
             yield from ((next(number), line) for line in lines)
 
-    tracemalloc.start()
-    try:
-        n = sum(isinstance(item, Game) for item in parse_pgn(endless()))
-        peak = tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
-    assert n == 1500
-    assert peak < 200_000
+    peaks = []
+    for _ in range(3):  # another thread of the tests may take memory meanwhile
+        tracemalloc.start()
+        try:
+            n = sum(isinstance(item, Game) for item in parse_pgn(endless()))
+            peaks.append(tracemalloc.get_traced_memory()[1])
+        finally:
+            tracemalloc.stop()
+        assert n == 1500
+    assert min(peaks) < 200_000
 
 
 def test_long_lines_cost_no_more_than_their_length() -> None:

@@ -59,6 +59,10 @@ class SetFamily:
     exponent: FloatArray
     memo: dict[str, Any] = field(default_factory=dict, init=False, repr=False)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle the sets alone: results in the memo can be worked out again."""
+        return SetFamily, fields(self)
+
     @property
     def n_sets(self) -> int:
         """Number of sets."""
