@@ -30,7 +30,7 @@ EQUAL_LABELS: list[tuple[Any, Any]] = [
 ]
 
 
-@pytest.mark.parametrize("pair", EQUAL_LABELS, ids=str)
+@pytest.mark.parametrize("pair", EQUAL_LABELS)
 def test_equal_labels_have_equal_names(pair: tuple[Any, Any]) -> None:
     one, other = pair
     assert one == other
