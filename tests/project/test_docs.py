@@ -13,6 +13,9 @@ import pytest
 
 import luce
 
+# Pages and docstrings draw as users do, which takes too long as plain Python.
+pytestmark = pytest.mark.compiled
+
 ROOT = Path(__file__).parents[2]
 PAGES = [p for p in [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))] if p.exists()]
 MODULES = sorted(
