@@ -8,7 +8,7 @@ import os
 import sys
 import time
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -17,18 +17,20 @@ import numpy as np
 
 from luce.answers.summaries import summary
 from luce.counts.counts import ConditionalCounts
-from luce.counts.labels import plural
+from luce.counts.labels import plural, some
 from luce.errors import (
     BadRowsError,
     ConvergenceWarning,
     DataError,
     LuceError,
     Problem,
+    Questions,
     SkippedRowsWarning,
 )
 from luce.posterior import Posterior
+from luce.reading.accounts import IGNORED
 from luce.reading.files import understand
-from luce.reading.kind import Reading
+from luce.reading.kind import Reading, near
 from luce.reading.kinds import KINDS
 from luce.runs.saving import check_target, save
 from luce.sampling.settings import check_whole
@@ -142,7 +144,9 @@ def _add_reading(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--column", action="append", default=[], metavar="ROLE=NAME", help=column)
     for name, words in _READER_OPTIONS.items():
         parser.add_argument(f"--{name.replace('_', '-')}", help=words)
-    parser.add_argument("--ignore", action="append", metavar="COLUMN", help="leave a column out")
+    parser.add_argument(
+        "--ignore", action="append", metavar="COLUMN", help="leave a column out; again for more"
+    )
     cells = "groups: a column that is part of the category; again for more"
     parser.add_argument("--cells", action="append", metavar="COLUMN", help=cells)
     parser.add_argument("--encoding", help="of text; UTF-8 unless given")
@@ -159,6 +163,7 @@ def run_fit(arguments: argparse.Namespace) -> int:
         check_target(arguments.out, arguments.overwrite)
     with _warnings_printed():
         reading = _read(arguments)
+    _print_ignored(reading.uses)
     posteriors = _posteriors(reading, arguments.concentration)
     if arguments.out is not None and len(posteriors) > 1:
         raise DataError("--out saves one run, and --rows separate makes one for each state.")
@@ -208,6 +213,7 @@ def run_inspect(arguments: argparse.Namespace) -> int:
     """Read a file; print its counts and the exact and simulated parts of its posterior."""
     with _warnings_printed():
         reading = _read(arguments)
+    _print_uses(reading.uses)
     counts = reading.counts
     for name, one in counts.items() if isinstance(counts, dict) else [("", counts)]:
         print(f"\n{f'from {name}: ' if isinstance(counts, dict) else ''}{one.summary()}")
@@ -219,16 +225,7 @@ def _read(arguments: argparse.Namespace) -> Reading:
     """Read the file with the options given, and print its kind and size."""
     options = {name: getattr(arguments, name) for name in (*_READER_OPTIONS, "ignore", "cells")}
     options = {name: value for name, value in options.items() if value is not None}
-    for pair in arguments.column:
-        role, equals, name = pair.partition("=")
-        if not equals:
-            raise DataError(f"--column {pair}: ROLE=NAME is needed, as winner=champion.")
-        if role not in _roles():
-            raise DataError(
-                f"--column {pair}: {role!r} is no part that a column can play; the parts are "
-                f"{', '.join(_roles())}."
-            )
-        options[role] = name
+    options |= _columns(arguments.column)
     kind, reading = understand(
         arguments.file,
         arguments.kind,
@@ -239,6 +236,41 @@ def _read(arguments: argparse.Namespace) -> Reading:
     )
     print(f"{Path(arguments.file).name}: {kind}: {reading}")
     return reading
+
+
+def _columns(pairs: Sequence[str]) -> dict[str, str]:
+    """Read ROLE=NAME of columns; all that is wrong is said at once."""
+    columns = {}
+    with Questions() as questions:
+        for pair in pairs:
+            role, equals, name = pair.partition("=")
+            if not equals:
+                questions.ask(f"--column {pair}: ROLE=NAME is needed, as winner=champion.")
+            elif role not in _roles():
+                questions.ask(
+                    f"--column {pair}: {role!r} is no part that a column can play; the parts are "
+                    f"{', '.join(_roles())}.{near(role, _roles())}"
+                )
+            columns[role] = name
+    return columns
+
+
+def _print_uses(uses: Mapping[str, str]) -> None:
+    """Print what became of each column; columns of one use stand together."""
+    columns: dict[str, list[str]] = {}
+    for name, use in uses.items():
+        columns.setdefault(use, []).append(name)
+    listed = {some(names, 4): use for use, names in columns.items()}
+    width = max(map(len, listed), default=0)
+    for names, use in listed.items():
+        print(f"  {names:<{width}}  {use}")
+
+
+def _print_ignored(uses: Mapping[str, str]) -> None:
+    """Print which columns play no part, unless that was asked for."""
+    ignored = [name for name, use in uses.items() if use.startswith(IGNORED)]
+    if ignored:
+        print(f"Ignored columns: {some(ignored, 12)}.")
 
 
 def _posteriors(reading: Reading, concentration: float) -> dict[str, Posterior]:

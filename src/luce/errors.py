@@ -53,6 +53,34 @@ class BadRowsError(DataError):
         return type(self), (self.problems, self.unit, self.source)
 
 
+class Questions:
+    """Questions about data, gathered in a `with` block at whose end all of them are asked."""
+
+    def __init__(self) -> None:
+        self._asked: list[str] = []
+
+    def __enter__(self) -> Questions:
+        return self
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if error is None and self._asked:
+            raise DataError("\n".join(dict.fromkeys(self._asked)))
+
+    def ask(self, question: str) -> None:
+        """Add a question."""
+        self._asked.append(question)
+
+    @contextmanager
+    def gathered(self) -> Iterator[None]:
+        """Add what a call refuses, and go on; rows that are bad are no question."""
+        try:
+            yield
+        except BadRowsError:
+            raise
+        except DataError as error:
+            self.ask(str(error))
+
+
 class NotExactError(LuceError):
     """Raised when a closed form is asked for and none exists.
 
@@ -98,6 +126,18 @@ class SkippedRowsWarning(UserWarning):
         return type(self), (self.problems, self.unit, self.source)
 
 
+class IgnoredColumnsWarning(UserWarning):
+    """Issued when columns that may matter play no part; `columns` maps each to what can be done."""
+
+    def __init__(self, columns: Mapping[str, str], source: str = "") -> None:
+        self.columns = dict(columns)
+        self.source = source
+        super().__init__(f"{source + ': ' if source else ''}{_ignored(self.columns)}")
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return type(self), (self.columns, self.source)
+
+
 class EvidenceWarning(UserWarning):
     """Issued when the evidence is uncertain; `estimates` holds the `Estimate` of each method."""
 
@@ -113,6 +153,20 @@ class ConvergenceWarning(UserWarning):
         super().__init__(message)
         self.rhat = rhat
         self.ess = ess
+
+
+def _ignored(columns: Mapping[str, str]) -> str:
+    """Say of columns that they are ignored, those with the same remedy together."""
+    by_advice: dict[str, list[str]] = {}
+    for name, advice in columns.items():
+        by_advice.setdefault(advice, []).append(repr(name))
+    told = [
+        f"{', '.join(names[:6])}{', ...' if len(names) > 6 else ''} ({advice})"
+        for advice, names in by_advice.items()
+    ]
+    them = "it" if len(columns) == 1 else "them"
+    right = f"If that is right, list {them} in ignore=[...] (--ignore NAME)."
+    return f"ignored: {'; '.join(told)}. {right}"
 
 
 def listed(problems: Sequence[Problem], unit: str) -> str:

@@ -73,11 +73,6 @@ def test_a_kind_is_read_by_name_as_by_its_function() -> None:
         kind_named("poems")
 
 
-def test_columns_that_fit_two_kinds_are_asked_about(write: Any) -> None:
-    path = write("data.csv", "winners,losers,chosen\na,b,a\n")
-    assert "could be choices or teams" in refusal(path)
-
-
 def test_only_the_reader_that_is_needed_is_loaded() -> None:
     code = (
         "import sys, luce; luce.from_pairs([('a', 'b')]); print(*sorted(m for m in sys.modules if"

@@ -5,7 +5,7 @@ a chosen out of S              p_a / p(S)
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import chain
 from typing import Any
 
@@ -16,7 +16,7 @@ from luce.counts.labels import some
 from luce.errors import DataError
 from luce.reading.frames import is_frame, source_of
 from luce.reading.inspection import Inspection
-from luce.reading.kind import Columns, Layout, Reading, find_role, plain
+from luce.reading.kind import Columns, Layout, Reading, find_role, leave_out
 from luce.reading.kinds import CHOICES, availability_columns
 from luce.reading.rows import Column, Runs
 from luce.reading.sources import PlainSource, Source
@@ -29,6 +29,8 @@ from luce.reading.values import (
     is_list,
     is_missing,
     objects,
+    plain,
+    refuse_weights,
     repeated,
 )
 
@@ -47,6 +49,7 @@ def from_choices(
     count: str | None = None,
     availability: str | None = None,
     separator: str | None = None,
+    ignore: Sequence[str] = (),
     categories: Labels | None = None,
     skip_bad: bool = False,
 ) -> Reading:
@@ -68,6 +71,9 @@ def from_choices(
         where a row is a choice: "avail" for avail_bus or bus_avail.  The usual ones are found.
     separator
         Text between labels; found where there is one of | ; + and comma, unless given.
+    ignore
+        Columns to leave out.  Any other column that is not read, and that holds numbers or times or
+        names judges, is warned of.
     categories
         All labels in order; those that occur, sorted, unless given.
     skip_bad
@@ -79,7 +85,7 @@ def from_choices(
     ConditionalCounts(3 categories, 2 outcomes, 1 set)
     """
     columns = CHOICES.columns(locals())
-    source = _source(data)
+    source = leave_out(_source(data), ignore)
     found = CHOICES.match(source.names, columns)
     wide = availability_columns(source.names, availability)
     taken = found is not None and any(name in wide.values() for name in found.roles.values())
@@ -146,6 +152,7 @@ def _source(data: Any) -> Source:
 
 
 def _assortment(given: Any) -> frozenset[Any]:
+    refuse_weights(given)
     if not is_list(given):
         raise DataError(
             f"{describe_type(given)} was given as what was offered; a list of labels is needed."
@@ -188,7 +195,9 @@ def _inspect_wide(source: Source, columns: Columns, wide: Mapping[str, str]) -> 
     if "chosen" not in roles:
         raise CHOICES.no_layout(source.names, _WIDE)
     counted = [roles["count"]] if "count" in roles else []
-    return Inspection(source, source.distinct([roles["chosen"], *wide.values()], counted), roles)
+    rows = source.distinct([roles["chosen"], *wide.values()], counted)
+    parts = {column: f"availability of {label}" for label, column in wide.items()}
+    return Inspection(source, rows, roles, parts)
 
 
 def _read_wide(inspection: Inspection, wide: Mapping[str, str]) -> tuple[Column, Column]:

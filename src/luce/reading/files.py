@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from luce.errors import DataError
-from luce.reading.kind import Counts, Reading
-from luce.reading.kinds import find_kind, kind_named
+from luce.errors import DataError, Questions
+from luce.reading.detection import check_options, find_kind
+from luce.reading.kind import Counts, Kind, Reading
+from luce.reading.kinds import kind_named
 from luce.reading.sources import Source
 from luce.reading.text import LineSource, Row, TextFile
 
@@ -73,11 +74,21 @@ def understand(
         kind_named(kind)
     with _naming(where.name):
         source, settled, defaults = _open(where, kind, encoding, delimiter)
-        known = kind or settled
-        found = kind_named(known) if known else find_kind(source.names)
-    found.check_options(options)
-    with _naming(where.name):
-        return found.name, found.read(source, **{**defaults, **options})
+        found = _settle_kind(source, kind or settled, options)
+        reading = found.read(source, **{**defaults, **options})
+    return found.name, reading._replace(uses=source.uses)
+
+
+def _settle_kind(source: Source, known: str | None, options: Mapping[str, Any]) -> Kind:
+    """Find the kind of data; ask all questions about it, its options and columns at once."""
+    found = None if known is None else kind_named(known)
+    with Questions() as questions:
+        with questions.gathered():
+            check_options(source, options, found)
+        with questions.gathered():
+            found = found or find_kind(source, options)
+    assert found is not None
+    return found
 
 
 @contextmanager

@@ -32,7 +32,7 @@ _USUAL_TEXTS = (
     "ret retired rt wd withdrew withdrawn dns dnf dsq dq disq dnp dnc nc dnq nq np ex exc sick "
     "otl ocs bfd raf"
 )
-_DID_NOT_FINISH = frozenset(_USUAL_TEXTS.split())
+DID_NOT_FINISH = frozenset(_USUAL_TEXTS.split())
 
 
 class Order(NamedTuple):
@@ -94,7 +94,7 @@ class RankOptions:
     def unfinished(self) -> frozenset[str]:
         """Texts that stand for a rank below all others, in small letters."""
         given = self.did_not_finish
-        return _DID_NOT_FINISH if given is None else frozenset(text.lower() for text in given)
+        return DID_NOT_FINISH if given is None else frozenset(text.lower() for text in given)
 
     def rank(self, value: Any) -> Any:
         """Read a rank: a number, "below", None for a blank, or ("wrong", text)."""

@@ -7,6 +7,7 @@ a and b tied, as an entity     p_tie / (p_a + p_b + p_tie)
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from numbers import Real
 from typing import Any
 
@@ -17,7 +18,7 @@ from luce.counts.labels import some
 from luce.errors import DataError
 from luce.reading.frames import is_frame, source_of, with_named_rows
 from luce.reading.inspection import Inspection
-from luce.reading.kind import Columns, Match, Reading, find_role
+from luce.reading.kind import Columns, Match, Reading, find_role, leave_out
 from luce.reading.kinds import PAIRS
 from luce.reading.rows import Column
 from luce.reading.sides import SideOptions, count_meetings, inspect_sides, read_meetings
@@ -43,6 +44,7 @@ def from_pairs(
     home: str | None = None,
     tie_label: Label = "tie",
     home_label: Label = "home",
+    ignore: Sequence[str] = (),
     categories: Labels | None = None,
     skip_bad: bool = False,
 ) -> Reading:
@@ -68,6 +70,9 @@ def from_pairs(
         item's side.
     tie_label, home_label
         Labels of these two additional categories.
+    ignore
+        Columns to leave out.  Any other column that is not read, and that holds numbers or times or
+        names judges, is warned of.
     categories
         All labels in order; those that occur, sorted, unless given.
     skip_bad
@@ -83,7 +88,7 @@ def from_pairs(
     """
     columns = PAIRS.columns(locals())
     options = SideOptions(ties, home, tie_label, home_label, categories)
-    source, found = _find_layout(data, columns, skip_bad)
+    source, found = _find_layout(data, columns, ignore, skip_bad)
     inspection = inspect_sides(PAIRS, source, found, options)
     sides = _read_sides(inspection, found)
     meetings = read_meetings(inspection, sides, sides, options, teams=False)
@@ -91,12 +96,14 @@ def from_pairs(
     return PAIRS.reading(tally.counts(), number)
 
 
-def _find_layout(data: Any, columns: Columns, skip_bad: bool) -> tuple[Source, Match]:
+def _find_layout(
+    data: Any, columns: Columns, ignore: Sequence[str], skip_bad: bool
+) -> tuple[Source, Match]:
     """Open the data and find its layout; a square table becomes rows of wins."""
-    source = _source(data)
+    source = leave_out(_source(data), ignore)
     found = PAIRS.match(source.names, columns)
     if found is None and not any(columns.values()):
-        table = source_of(with_named_rows(data)) if is_frame(data) else source
+        table = leave_out(source_of(with_named_rows(data)), ignore) if is_frame(data) else source
         if is_square(table):
             source = _source_of_frame_of_wins(table, skip_bad)
     found = found or PAIRS.require(source.names, columns)

@@ -12,13 +12,12 @@ from luce.counts.labels import Categories
 from luce.errors import DataError
 from luce.reading.frames import has_named_rows, is_frame, source_of, with_named_rows
 from luce.reading.inspection import Inspection
-from luce.reading.kind import Columns, Match, Reading, find_role, find_roles
+from luce.reading.kind import Columns, Match, Reading, find_role, find_roles, leave_out
 from luce.reading.kinds import RANKINGS, is_place
 from luce.reading.orders import (
     Order,
     RankOptions,
     WrongOrderError,
-    check_list,
     check_order,
     count_orders,
     find_order_separator,
@@ -71,7 +70,8 @@ def from_rankings(
     ranking, item, rank, order, count
         Columns, where their names are not usual ones.
     ignore
-        Columns to leave out of a wide layout.
+        Columns to leave out.  Any other column that is not read, and that holds numbers or times or
+        names judges, is warned of.
     unranked
         Who is not ranked: "absent", took no part, or "below", after all who are ranked.  Asked
         for where some are not.
@@ -99,11 +99,10 @@ def from_rankings(
     """
     columns = RANKINGS.columns(locals())
     options = RankOptions(unranked, blank, best, did_not_finish, ties)
-    check_list("ignore", ignore)
     if counts is not None:
         data = _counted(data, counts)
     source = _source(data if layout != "items-in-rows" else with_named_rows(data))
-    sheet = _Sheet(source, columns, ignore, options)
+    sheet = _Sheet(leave_out(source, ignore), columns, options)
     chosen = sheet.find_layout() if layout is None else _checked(layout)
     if layout is None and chosen == "items-in-columns" and has_named_rows(data):
         raise DataError(
@@ -203,17 +202,12 @@ class _Sheet:
         The rows.
     columns
         Columns that the user named.
-    ignore
-        Columns to leave out of a wide layout.
     options
         Meanings of ranks.
     """
 
-    def __init__(
-        self, source: Source, columns: Columns, ignore: Sequence[str], options: RankOptions
-    ) -> None:
+    def __init__(self, source: Source, columns: Columns, options: RankOptions) -> None:
         self.source, self.columns, self.options = source, columns, options
-        self.ignore = ignore
 
     def find_layout(self) -> str:
         """Tell the layout by the names of columns, or else by their values."""
@@ -231,7 +225,7 @@ class _Sheet:
         if len(ranks) == len(names) - 1 >= 1 and names[0] not in ranks:
             self._refuse_two_readings(names)
             return "items-in-rows"
-        raise RANKINGS.no_layout(self.source.names)
+        raise RANKINGS.no_layout(self.source.names, columns=self.columns)
 
     def read(self, layout: str) -> _Orders:
         """Read all orders."""
@@ -321,7 +315,8 @@ class _Sheet:
             pairs = zip(items, ranks[j], strict=True)
             return order_of_ranks(pairs, self.options, 1.0, contests[j])
 
-        return _read(Inspection(self.source, whole, {}), build)
+        parts = {**dict.fromkeys(contests, "ranks"), label: "items"}
+        return _read(Inspection(self.source, whole, {}, parts), build)
 
     def _inspect(self, layout: str) -> Inspection:
         """Take the rows of a layout with roles out of the source."""
@@ -329,15 +324,19 @@ class _Sheet:
         asked = {role for role, column in self.columns.items() if column is not None}
         roles = find_roles(self.source.names, self.columns, wanted.roles)
         if not asked <= set(wanted.roles) or not set(wanted.needed) <= set(roles):
-            raise RANKINGS.no_layout(self.source.names, wanted)
-        return RANKINGS.inspect(self.source, Match(layout, roles))
+            raise RANKINGS.no_layout(self.source.names, wanted, columns=self.columns)
+        return RANKINGS.inspect(self.source, Match(layout, roles, frozenset(asked)))
 
     def _inspect_wide(self, names: list[str]) -> Inspection:
         """Take the rows of a wide layout out of the source, with a column of counts."""
-        rest = [name for name in self.source.names if name not in (*names, *self.ignore)]
+        rest = [name for name in self.source.names if name not in names]
         count = self.columns["count"] or find_role(rest, "count")
         rows = self.source.distinct(names, [count] if count else [])
-        return Inspection(self.source, rows, {"count": count} if count else {})
+        part = "place" if all(map(is_place, names)) else "ranks"
+        parts = dict.fromkeys(names, part)
+        ranking = self.columns["ranking"] or find_role(rest, "ranking")
+        parts |= {ranking: "names of rankings"} if ranking else {}
+        return Inspection(self.source, rows, {"count": count} if count else {}, parts)
 
     def _ranks(self, column: Column) -> list[Any]:
         return list(column.map(self.options.rank))
@@ -346,7 +345,7 @@ class _Sheet:
         """List the columns of a wide table without those that count or name rankings."""
         found = find_roles(self.source.names, self.columns, ["count", "ranking"])
         known = {found.get("count"), found.get("ranking")} - {None}
-        items = [name for name in self.source.names if name not in self.ignore]
+        items = self.source.names
         # A column that has an item's name and an item's ranks is an item: Heat, The Times.
         guessed = {name for role, name in found.items() if self.columns.get(role) is None}
         if guessed:

@@ -16,7 +16,7 @@ from luce.counts.labels import some
 from luce.errors import DataError
 from luce.reading.frames import is_frame, source_of, with_named_rows
 from luce.reading.inspection import Inspection
-from luce.reading.kind import Reading
+from luce.reading.kind import Reading, check_column, leave_out
 from luce.reading.kinds import TABLE
 from luce.reading.rows import Column, Rows
 from luce.reading.sources import PlainSource, Source
@@ -116,8 +116,8 @@ def read_table(
     skip_bad: bool = False,
 ) -> Table:
     """Read labels and counts of a table, and refuse rows with cells that are not counts."""
-    source = _source(data)
-    names = _names(source, rows, ignore)
+    source = leave_out(_source(data), ignore)
+    names = _names(source, rows)
     columns = source.columns(names)
     first = columns[names[0]]
     if len(first) == 0:
@@ -127,7 +127,8 @@ def read_table(
     labels = columns[rows].labels() if rows is not None else Column.of(range(len(first)))
     counted = [name for name in names if name != rows]
     read = Rows(columns, np.ones(len(first)), lambda bad: [[source.place(int(i))] for i in bad])
-    inspection = Inspection(source, read, {name: name for name in counted})
+    parts = {**dict.fromkeys(counted, "counts"), **({rows: "names of rows"} if rows else {})}
+    inspection = Inspection(source, read, {name: name for name in counted}, parts)
     values = np.stack([_cells(inspection, name) for name in counted], axis=1)
     values = _masked(values, possible, inspection, counted)
     keep = inspection.settle(skip_bad)
@@ -136,13 +137,11 @@ def read_table(
     return Table(values[keep], labels.take(keep).tolist(), named)
 
 
-def _names(source: Source, rows: str | None, ignore: Sequence[str]) -> list[str]:
+def _names(source: Source, rows: str | None) -> list[str]:
     """List the columns of the table."""
-    if isinstance(ignore, str):
-        raise DataError(f"ignore = {ignore!r}; a list of columns is needed: [{ignore!r}].")
-    names = [name for name in source.names if name not in ignore]
-    if rows is not None and rows not in names:
-        raise DataError(f"rows = {rows!r}: there is no such column; they are {some(names, 20)}.")
+    names = source.names
+    if rows is not None:
+        check_column(names, "rows", rows)
     if len(names) < 2:
         raise DataError(f"a table needs two columns or more; {some(names)} was given.")
     return names
