@@ -29,7 +29,7 @@ from luce.errors import (
 )
 from luce.posterior import Posterior
 from luce.reading.accounts import IGNORED
-from luce.reading.files import understand
+from luce.reading.files import ask_about, understand
 from luce.reading.kind import Reading, near
 from luce.reading.kinds import KINDS
 from luce.runs.saving import check_target, save
@@ -225,32 +225,32 @@ def _read(arguments: argparse.Namespace) -> Reading:
     """Read the file with the options given, and print its kind and size."""
     options = {name: getattr(arguments, name) for name in (*_READER_OPTIONS, "ignore", "cells")}
     options = {name: value for name, value in options.items() if value is not None}
-    options |= _columns(arguments.column)
+    file = {"encoding": arguments.encoding, "delimiter": arguments.delimiter}
+    with Questions() as questions:
+        options |= _columns(arguments.column, questions)
+        if questions:  # what else is to be asked about the columns is asked with it
+            with questions.gathered():
+                ask_about(arguments.file, arguments.kind, **file, **options)
     kind, reading = understand(
-        arguments.file,
-        arguments.kind,
-        encoding=arguments.encoding,
-        delimiter=arguments.delimiter,
-        skip_bad=arguments.skip_bad,
-        **options,
+        arguments.file, arguments.kind, skip_bad=arguments.skip_bad, **file, **options
     )
     print(f"{Path(arguments.file).name}: {kind}: {reading}")
     return reading
 
 
-def _columns(pairs: Sequence[str]) -> dict[str, str]:
-    """Read ROLE=NAME of columns; all that is wrong is said at once."""
+def _columns(pairs: Sequence[str], questions: Questions) -> dict[str, str]:
+    """Read ROLE=NAME of columns, and ask about those that cannot be read."""
     columns = {}
-    with Questions() as questions:
-        for pair in pairs:
-            role, equals, name = pair.partition("=")
-            if not equals:
-                questions.ask(f"--column {pair}: ROLE=NAME is needed, as winner=champion.")
-            elif role not in _roles():
-                questions.ask(
-                    f"--column {pair}: {role!r} is no part that a column can play; the parts are "
-                    f"{', '.join(_roles())}.{near(role, _roles())}"
-                )
+    for pair in pairs:
+        role, equals, name = pair.partition("=")
+        if not equals:
+            questions.ask(f"--column {pair}: ROLE=NAME is needed, as winner=champion.")
+        elif role not in _roles():
+            questions.ask(
+                f"--column {pair}: {role!r} is no part that a column can play; the parts are "
+                f"{', '.join(_roles())}.{near(role, _roles())}"
+            )
+        else:
             columns[role] = name
     return columns
 

@@ -53,6 +53,18 @@ class BadRowsError(DataError):
         return type(self), (self.problems, self.unit, self.source)
 
 
+class QuestionsError(DataError):
+    """Raised when several things must be told before data can be read; `questions` lists them."""
+
+    def __init__(self, questions: Sequence[str]) -> None:
+        self.questions = list(questions)
+        listed = "\n  ".join(self.questions)
+        super().__init__(f"{len(self.questions)} things are to be told or mended\n  {listed}")
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return type(self), (self.questions,)
+
+
 class Questions:
     """Questions about data, gathered in a `with` block at whose end all of them are asked."""
 
@@ -63,8 +75,12 @@ class Questions:
         return self
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        if error is None and self._asked:
-            raise DataError("\n".join(dict.fromkeys(self._asked)))
+        asked = list(dict.fromkeys(self._asked))
+        if error is None and asked:
+            raise DataError(asked[0]) if len(asked) == 1 else QuestionsError(asked)
+
+    def __bool__(self) -> bool:
+        return bool(self._asked)
 
     def ask(self, question: str) -> None:
         """Add a question."""
@@ -72,11 +88,13 @@ class Questions:
 
     @contextmanager
     def gathered(self) -> Iterator[None]:
-        """Add what a call refuses, and go on; rows that are bad are no question."""
+        """Add what a call refuses, and go on; bad rows are not asked about."""
         try:
             yield
         except BadRowsError:
             raise
+        except QuestionsError as error:
+            self._asked += error.questions
         except DataError as error:
             self.ask(str(error))
 
@@ -136,6 +154,10 @@ class IgnoredColumnsWarning(UserWarning):
 
     def __reduce__(self) -> tuple[object, ...]:
         return type(self), (self.columns, self.source)
+
+
+class UncheckedDataWarning(UserWarning):
+    """Issued when data is too large for a check, and is taken as it is."""
 
 
 class EvidenceWarning(UserWarning):

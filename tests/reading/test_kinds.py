@@ -56,7 +56,7 @@ def test_every_role_of_a_kind_is_a_parameter_with_usual_names(kind: Kind) -> Non
     parameters = list(inspect.signature(public).parameters)
     assert parameters[0] == "data"
     assert kind.options == parameters[1:]
-    assert {*kind.roles, *kind.column_options} - {"available"} <= set(parameters)
+    assert {*kind.roles, *kind.column_options} <= set(parameters)
     assert set(kind.roles) <= set(USUAL)
     assert all(layout.needed for layout in kind.layouts.values())
     assert set(kind.numbers) & set(kind.roles) or not kind.layouts

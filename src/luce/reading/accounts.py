@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from luce.errors import IgnoredColumnsWarning, warn_user
 from luce.reading.evidence import holds_numbers, holds_times
@@ -22,6 +22,8 @@ _NAMES = {
     "weight": "weight weights wt wgt multiplicity repetitions reps replicates",
     "margin": "score scores points goals margin",
     "number": "id ids no nr key index idx row number code",
+    "total": "total totals sum overall",
+    "covariate": "price cost fare age income distance",
 }
 _NOT_NUMBERS = ("paid", "bid", "grid", "valid")  # words that end in "id"
 
@@ -45,7 +47,7 @@ def _why(advice: str | None) -> str:
 def _advice(name: str, column: Column) -> str:
     """Say what an ignored column may be good for; nothing of a text or a number of the row."""
     if _is_called(name, "judge"):
-        return "all judges are pooled in one posterior"
+        return "all are pooled, whoever judged or chose"
     if _is_called(name, "time") or holds_times(column):
         return "probabilities do not change over time: all times are pooled"
     if _is_called(name, "tie"):
@@ -57,6 +59,11 @@ def _advice(name: str, column: Column) -> str:
     if _is_called(name, "margin"):
         return "who won is counted, and not by how much"
     return "numbers; probabilities depend on no covariates"
+
+
+def strangers(names: Iterable[str]) -> list[str]:
+    """List columns of a wide table that are hardly one of its categories, by their names."""
+    return [name for name in names if any(_is_called(name, what) for what in _NAMES)]
 
 
 def _is_called(name: str, what: str) -> bool:

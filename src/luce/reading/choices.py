@@ -46,6 +46,7 @@ def from_choices(
     losers: str | None = None,
     case: str | None = None,
     alternative: str | None = None,
+    available: str | None = None,
     count: str | None = None,
     availability: str | None = None,
     separator: str | None = None,
@@ -63,9 +64,9 @@ def from_choices(
     chosen, offered, losers, count
         Columns, where a row is a choice: the chosen alternative; those on offer, as a list or a
         text with separators, or else the others that were on offer (`losers`); how often.
-    case, alternative, chosen
-        Columns, where a row is an alternative of a choice: which choice, which alternative, and 1
-        if it was chosen, else 0 (or the label of the chosen one in every row).
+    case, alternative, chosen, available
+        Columns, where a row is an alternative of a choice: which choice, which alternative, 1 if it
+        was chosen, else 0 (or the label of the chosen one in every row), and 1 if it was on offer.
     availability
         The start or end of the names of columns that tell whether an alternative was on offer,
         where a row is a choice: "avail" for avail_bus or bus_avail.  The usual ones are found.

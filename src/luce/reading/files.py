@@ -79,6 +79,22 @@ def understand(
     return found.name, reading._replace(uses=source.uses)
 
 
+def ask_about(
+    path: str | PathLike[str],
+    kind: str | None = None,
+    *,
+    encoding: str | None = None,
+    delimiter: str | None = None,
+    **options: Any,
+) -> None:
+    """Ask about the kind, the options and the columns of a file, and read no further."""
+    where = Path(path)
+    _check_file(where)
+    with _naming(where.name):
+        source, settled, _ = _open(where, kind, encoding, delimiter)
+        _settle_kind(source, kind or settled, options)
+
+
 def _settle_kind(source: Source, known: str | None, options: Mapping[str, Any]) -> Kind:
     """Find the kind of data; ask all questions about it, its options and columns at once."""
     found = None if known is None else kind_named(known)

@@ -18,7 +18,7 @@ import numpy as np
 
 from luce._types import Label, Labels
 from luce.counts.labels import Categories, is_hashable, shown
-from luce.errors import DataError
+from luce.errors import DataError, Questions
 from luce.reading.tally import Lists, Tally
 from luce.reading.ties import ask_for_meaning, check_ties
 from luce.reading.values import as_number, is_missing, is_printed_list, stripped
@@ -244,8 +244,13 @@ def count_orders(orders: list[Order], options: RankOptions, named: Labels | None
     tied = sum(order.count for order in orders if any(len(c) > 1 for c in order.classes))
     listed = chain(*(chain(o.labels, o.blanks) for o in orders))
     tally = Tally.over(dict.fromkeys(listed), named)
-    ask_for_meaning(tied, options.ties, TIE_MEANINGS, "ranking with a tie", "rankings with ties")
-    others_below = _are_others_below(orders, tally.n, options)
+    with Questions() as questions:
+        with questions.gathered():
+            ask_for_meaning(
+                tied, options.ties, TIE_MEANINGS, "ranking with a tie", "rankings with ties"
+            )
+        with questions.gathered():
+            others_below = _are_others_below(orders, tally.n, options)
     index = tally.categories.index
     top = _Weighted()  # all others come below
     plain = _Weighted()

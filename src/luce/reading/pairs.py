@@ -24,7 +24,7 @@ from luce.reading.rows import Column
 from luce.reading.sides import SideOptions, count_meetings, inspect_sides, read_meetings
 from luce.reading.sources import PlainSource, Source
 from luce.reading.tables import Table, is_square, read_table
-from luce.reading.values import describe_type, is_list
+from luce.reading.values import describe_type, is_list, refuse_set
 
 
 @PAIRS.reader
@@ -142,7 +142,8 @@ def _source(data: Any) -> Source:
         return source_of(data)
     if isinstance(data, np.ndarray) and data.ndim == 2 and data.shape[0] == data.shape[1] > 1:
         return _source_of_wins(read_table(data))
-    rows = [tuple(row) if is_list(row) else (row,) for row in data]
+    refuse_set(data, "pairs")
+    rows = [_row(row) for row in data]
     if not rows:
         raise DataError("there are no pairs.")
     width = len(rows[0])
@@ -160,6 +161,11 @@ def _source(data: Any) -> Source:
         )
     names = ("winner", "loser", "count")[:width]
     return PlainSource(dict(zip(names, map(list, zip(*rows, strict=True)), strict=True)))
+
+
+def _row(given: Any) -> tuple[Any, ...]:
+    refuse_set(given, "a pair")
+    return tuple(given) if is_list(given) else (given,)
 
 
 def _all_numbers(rows: list[Any]) -> bool:

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from luce._types import Label, Labels
-from luce.counts.labels import Categories
+from luce.counts.labels import Categories, some
 from luce.errors import DataError
+from luce.reading.accounts import strangers
 from luce.reading.frames import has_named_rows, is_frame, source_of, with_named_rows
 from luce.reading.inspection import Inspection
 from luce.reading.kind import Columns, Match, Reading, find_role, find_roles, leave_out
@@ -27,7 +28,14 @@ from luce.reading.orders import (
 from luce.reading.rows import Column, Rows, Runs
 from luce.reading.sources import PlainSource, Source
 from luce.reading.tables import is_unnamed
-from luce.reading.values import as_number, describe_type, hashable, is_list, is_missing
+from luce.reading.values import (
+    as_number,
+    describe_type,
+    hashable,
+    is_list,
+    is_missing,
+    refuse_set,
+)
 
 _WIDE = ("items-in-columns", "items-in-rows", "places-in-columns")
 
@@ -143,10 +151,12 @@ def _listed(data: Any) -> list[Any]:
             f"{describe_type(data)} was given; a list of rankings is needed, each a list of "
             "labels from best to worst, or a frame."
         )
+    refuse_set(data, "rankings")
     listed = []
     for order in data:
+        refuse_set(order, "a ranking")
         # A tuple of labels is a ranking, and so is anything else that can be iterated once.
-        if is_list(order) and not isinstance(order, (set, frozenset)):
+        if is_list(order):
             order = list(order)
         listed.append(hashable(order))
     if not listed:
@@ -221,9 +231,11 @@ class _Sheet:
         rows = self.source.distinct(names)
         ranks = [name for name in names if self._holds_ranks(rows[name])]
         if len(ranks) == len(names) >= 2:
+            self._ask_about_strangers(_named_columns(names), "items-in-columns", self._dense)
             return "items-in-columns"
         if len(ranks) == len(names) - 1 >= 1 and names[0] not in ranks:
             self._refuse_two_readings(names)
+            self._ask_about_strangers(ranks, "items-in-rows", self._dense_down)
             return "items-in-rows"
         raise RANKINGS.no_layout(self.source.names, columns=self.columns)
 
@@ -365,6 +377,27 @@ class _Sheet:
         table = np.stack([rows[name].numbers()[0] for name in names], axis=1)
         ranked = (set(row[np.isfinite(row) & (row > 0)]) for row in table)
         return all(ranks == set(range(1, len(ranks) + 1)) for ranks in ranked)
+
+    def _dense_down(self, names: list[str]) -> bool:
+        """Tell whether each of some columns holds ranks 1, 2, ... without a gap."""
+        columns = (self.source.columns([name])[name].numbers()[0] for name in names)
+        ranked = (set(ranks[np.isfinite(ranks) & (ranks > 0)]) for ranks in columns)
+        return all(ranks == set(range(1, len(ranks) + 1)) for ranks in ranked)
+
+    def _ask_about_strangers(
+        self, names: list[str], layout: str, dense: Callable[[list[str]], bool]
+    ) -> None:
+        """Ask about columns that hold other numbers than ranks, as ages and points are."""
+        odd = strangers(names)
+        if self.options.best == "smallest" and not dense(names):
+            odd = odd or [
+                x for x in names if dense([n for n in names if n != x]) and len(names) > 2
+            ]
+        if odd and len(odd) < len(names):
+            raise DataError(
+                f"{some(odd)} may hold something else than ranks. If so, leave it out with "
+                f"ignore={odd} (--ignore); if not, say layout={layout!r} (--layout {layout})."
+            )
 
     def _holds_ranks(self, column: Column) -> bool:
         return all(

@@ -21,7 +21,15 @@ from luce.reading.kinds import TRANSITIONS
 from luce.reading.rows import Column, Runs
 from luce.reading.tables import is_square, read_table
 from luce.reading.tally import Lists, Tally, all_categories
-from luce.reading.values import describe_type, hashable, in_order, is_list, is_missing, stripped
+from luce.reading.values import (
+    describe_type,
+    hashable,
+    in_order,
+    is_list,
+    is_missing,
+    refuse_set,
+    stripped,
+)
 
 _MOST_STATES = 5_000  # a matrix of all moves between them takes 200 MB
 
@@ -287,7 +295,11 @@ def as_sequences(data: Any) -> list[list[Any]]:
             f"{describe_type(data)} was given; a sequence of states is needed, a list of "
             "sequences, a table of counts or a frame."
         )
+    refuse_set(data, "a sequence of states")
     items = list(data)
+    for item in items:
+        if isinstance(item, set):  # a frozenset may be a state
+            refuse_set(item, "a sequence of states")
     nested = [is_list(x) and not isinstance(x, (set, frozenset)) for x in items]
     if not any(nested):
         return [[stripped(hashable(x)) for x in items]]

@@ -71,6 +71,15 @@ def is_list(value: Any) -> bool:
     return not (isinstance(value, np.ndarray) and value.ndim == 0)
 
 
+def refuse_set(given: Any, what: str) -> None:
+    """Refuse a set where order or repeats matter."""
+    if isinstance(given, (set, frozenset)):
+        raise DataError(
+            f"{describe_type(given)} was given as {what}; a set has no order and drops repeats. "
+            "Give a list or a tuple."
+        )
+
+
 def refuse_weights(given: Any) -> None:
     """Refuse a mapping from labels to weights other than 1, which no set has."""
     if not isinstance(given, Mapping):
