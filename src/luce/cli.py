@@ -213,7 +213,8 @@ def run_inspect(arguments: argparse.Namespace) -> int:
     """Read a file; print its counts and the exact and simulated parts of its posterior."""
     with _warnings_printed():
         reading = _read(arguments)
-    _print_uses(reading.uses)
+    if reading.uses:
+        _print_uses(reading.uses)
     counts = reading.counts
     for name, one in counts.items() if isinstance(counts, dict) else [("", counts)]:
         print(f"\n{f'from {name}: ' if isinstance(counts, dict) else ''}{one.summary()}")
@@ -260,8 +261,8 @@ def _print_uses(uses: Mapping[str, str]) -> None:
     columns: dict[str, list[str]] = {}
     for name, use in uses.items():
         columns.setdefault(use, []).append(name)
-    listed = {some(names, 4): use for use, names in columns.items()}
-    width = max(map(len, listed), default=0)
+    listed = {"column": "read as"} | {some(names, 4): use for use, names in columns.items()}
+    width = max(map(len, listed))
     for names, use in listed.items():
         print(f"  {names:<{width}}  {use}")
 

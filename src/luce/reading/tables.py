@@ -147,7 +147,10 @@ def read_table(
     labels = columns[rows].labels() if rows is not None else Column.of(range(len(first)))
     counted = [name for name in names if name != rows]
     read = Rows(columns, np.ones(len(first)), lambda bad: [[source.place(int(i))] for i in bad])
-    parts = {**dict.fromkeys(counted, "counts"), **({rows: "names of rows"} if rows else {})}
+    parts = {
+        **dict.fromkeys(counted, "counts"),
+        **({} if rows is None else {rows: "names of rows"}),
+    }
     inspection = Inspection(source, read, {name: name for name in counted}, parts)
     values = np.stack([_cells(inspection, name) for name in counted], axis=1)
     values = _masked(values, possible, inspection, counted)
