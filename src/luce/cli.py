@@ -24,7 +24,6 @@ from luce.errors import (
     DataError,
     LuceError,
     Problem,
-    Questions,
     SkippedRowsWarning,
 )
 from luce.posterior import Posterior
@@ -32,6 +31,7 @@ from luce.reading.accounts import IGNORED
 from luce.reading.files import ask_about, understand
 from luce.reading.kind import Reading, near
 from luce.reading.kinds import KINDS
+from luce.reading.questions import Questions
 from luce.runs.saving import check_target, save
 from luce.sampling.settings import check_whole
 from luce.version import __version__

@@ -8,10 +8,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from luce.counts.labels import some
-from luce.errors import DataError, Questions
+from luce.errors import DataError
 from luce.reading.evidence import Head, are_ranges, contradiction, holds_numbers, holds_sides
 from luce.reading.kind import Kind, leave_out, named_roles, near, no_column
 from luce.reading.kinds import KINDS, PAIRS, TEAMS, availability_columns
+from luce.reading.questions import Questions
 from luce.reading.sides import UNKNOWN, read_outcomes
 from luce.reading.sources import Source
 from luce.reading.tables import is_square, is_unnamed
@@ -38,7 +39,11 @@ class Candidate(NamedTuple):
         return {role: column for column, role in self.parts.items()}
 
     def __str__(self) -> str:
-        shown = [f"{role}={column!r}" for column, role in list(self.parts.items())[:4]]
+        roles = set(self.kind.roles)
+        shown = [
+            f"{role}={column!r}" if role in roles else repr(column)
+            for column, role in list(self.parts.items())[:4]
+        ]
         more = ", ..." if len(self.parts) > 4 else ""
         return f"{self.kind.name} ({', '.join(shown)}{more})"
 
@@ -197,12 +202,13 @@ def _question(
 ) -> str:
     """Ask for the kind: what it could be, and why it is not something else."""
     columns = f"the columns {some(source.names, 12)}"
+    square = not found and is_square(source)
     if found:
         could = f"{columns} could be {' or '.join(map(str, found))}"
         left = _left_over(found[0], source.names) if len(found) == 1 else []
         could += f", with {some(left, 6)} of no use" if left else ""
         could += ", but also something else" if len(found) == 1 and not left else ""
-    elif is_square(source):
+    elif square:
         could = (
             f"{columns} are a square table, which could be pairs (row beat column), transitions "
             "(from row to column) or a table of counts"
@@ -213,11 +219,12 @@ def _question(
     first = found[0].kind.name if found else "pairs"
     others = ", ".join(kind.name for kind in kinds if kind.name != first)
     say = f" Say which it is: kind={first!r} (--kind {first}), or {others}."
-    return could + "." + because + say + ("" if found else _suggestions(source, kinds))
+    return could + "." + because + say + ("" if found or square else _suggestions(source, kinds))
 
 
 def _suggestions(source: Source, kinds: Sequence[Kind]) -> str:
     """Name columns that nearly have the usual names of a kind."""
-    meant = {kind.name: kind.suggestion(source.names, {}) for kind in kinds}
+    several = {k: [x for x in k.layouts.values() if len(x.needed) > 1] for k in kinds}
+    meant = {k.name: k.suggestion(source.names, {}, some) for k, some in several.items() if some}
     told = [f"{words} ({name})" for name, words in meant.items() if words]
     return f" Did you mean {'; or '.join(told[:3])}?" if told else ""

@@ -8,10 +8,11 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from luce.errors import DataError, Questions
+from luce.errors import DataError
 from luce.reading.detection import check_options, find_kind
 from luce.reading.kind import Counts, Kind, Reading
 from luce.reading.kinds import kind_named
+from luce.reading.questions import Questions
 from luce.reading.sources import Source
 from luce.reading.text import LineSource, Row, TextFile
 

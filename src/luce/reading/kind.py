@@ -14,9 +14,10 @@ from typing import Any, NamedTuple, ParamSpec, TypeAlias
 from luce._types import Label
 from luce.counts.counts import ConditionalCounts
 from luce.counts.labels import plural, some
-from luce.errors import DataError, Questions
+from luce.errors import DataError
 from luce.reading.evidence import Head, contradiction, is_key, repeats_within, same_values
 from luce.reading.inspection import Inspection
+from luce.reading.questions import Questions
 from luce.reading.sources import Source, without
 from luce.reading.values import plain, words_of
 

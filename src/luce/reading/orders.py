@@ -18,7 +18,8 @@ import numpy as np
 
 from luce._types import Label, Labels
 from luce.counts.labels import Categories, is_hashable, shown
-from luce.errors import DataError, Questions
+from luce.errors import DataError
+from luce.reading.questions import Questions
 from luce.reading.tally import Lists, Tally
 from luce.reading.ties import ask_for_meaning, check_ties
 from luce.reading.values import as_number, is_missing, is_printed_list, stripped
