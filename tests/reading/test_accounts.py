@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from lib.reading_cases import CASES, FRAMES, Case, given_as, same
+from lib.reading_cases import CASES, ENGINES, Case, given_as, same
 
 import luce
 from luce.errors import DataError, IgnoredColumnsWarning
@@ -89,7 +89,7 @@ def test_texts_and_numbers_of_rows_are_no_reason_to_warn(name: str) -> None:
     assert luce.from_pairs({**GAMES, name: LISTED[name]}) == luce.from_pairs(GAMES)
 
 
-@pytest.mark.parametrize("engine", FRAMES)
+@pytest.mark.parametrize("engine", ENGINES)
 def test_every_frame_warns(engine: str) -> None:
     data = given_as(engine, {**GAMES, "price": [1.5, 2.5, 3.5], "stadium": ["x", "y", "z"]})
     counts, told = warned(luce.from_pairs, data)

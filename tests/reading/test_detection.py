@@ -5,6 +5,8 @@ from typing import Any
 import pytest
 from lib.data_files import refusal
 
+import luce
+from luce.errors import DataError
 from luce.reading.delimited import delimited_source
 from luce.reading.detection import find_kind
 from luce.reading.text import TextFile
@@ -164,3 +166,18 @@ def test_the_kind_is_asked_for(write: Any, text: str, words: str) -> None:
 @pytest.mark.parametrize(("text", "words"), WHICH.values(), ids=WHICH)
 def test_two_columns_for_one_role_are_asked_about(write: Any, text: str, words: str) -> None:
     assert words in refusal(write("data.csv", text.replace(" / ", "\n") + "\n"))
+
+
+def test_a_league_table_is_not_read_as_pairs_even_if_asked_to() -> None:
+    table = {"team": ["Ann", "Bo"], "won": [7, 2], "lost": [2, 7]}
+    with pytest.raises(DataError, match="'won' holds numbers"):
+        luce.from_pairs(table)
+    assert luce.from_pairs(table, winner="won", loser="lost").categories == (2, 7)
+    named = {"won": ["Ann", "Bo"], "lost": ["Bo", "Cy"]}
+    assert luce.from_pairs(named) == luce.from_pairs([("Ann", "Bo"), ("Bo", "Cy")])
+
+
+def test_results_in_numbers() -> None:
+    games = {"home": ["a", "b", "c"], "away": ["b", "c", "a"], "result": [1, 0, -1]}
+    words = {**games, "result": ["H", "D", "A"]}
+    assert luce.from_pairs(games, ties="entity") == luce.from_pairs(words, ties="entity")

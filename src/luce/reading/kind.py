@@ -200,11 +200,15 @@ class Kind:
                 continue
             found = find_roles(names, columns, layout.needed)
             left = [name for name in names if name not in found.values()]
-            near = {role: near_role(left, role) for role in layout.needed if role not in found}
-            if near and all(near.values()) and len(set(near.values())) == len(near):
-                return ", ".join(f"{role}={column!r}" for role, column in near.items())
-            some_near = [f"{role}={column!r}" for role, column in near.items() if column]
-            best = best or (", ".join(some_near) if found or len(near) == 1 else "")
+            wanted = [role for role in layout.needed if role not in found]
+            near: dict[str, str] = {}
+            for role in wanted:
+                column = near_role([name for name in left if name not in near.values()], role)
+                near |= {role: column} if column else {}
+            words = ", ".join(f"{role}={column!r}" for role, column in near.items())
+            if near and len(near) == len(wanted):
+                return words
+            best = best or (words if found else "")
         return best
 
     def inspect(self, source: Source, found: Match, **also: str) -> Inspection:
