@@ -71,7 +71,7 @@ def supported(problem: Problem) -> BoolArray:
     """Mark atoms with a positive power, or in a set with grouped outcomes."""
     active = problem.shape > 0
     if problem.groups.any():
-        active |= _family(problem).member_sums(problem.groups) > 0
+        active |= family_of(problem).member_sums(problem.groups) > 0
     return np.asarray(active)
 
 
@@ -120,7 +120,7 @@ def factors_are_cheaper(problem: Problem, n: int, always: int = LIMITS.always_de
     return pairs + n**2 + n**3 / 6 < _PRODUCTS * _VISITS * stored
 
 
-def _family(problem: Problem) -> SetFamily:
+def family_of(problem: Problem) -> SetFamily:
     """Return the sets of a problem with their exponents."""
     return SetFamily(
         n=len(problem.shape),
