@@ -63,6 +63,9 @@ _FREEDOM = 30.0
 # factor between neighbouring priors otherwise.
 _LEAST_FOR_STUDENT, _RUNG = 0.1, 2.0
 
+# Relative rounding error of logarithms of gamma functions and of their sums.
+_ROUNDING = 2.0**-50
+
 # Effective draws below which an estimate is warned about.
 FEWEST_DRAWS = 50.0
 
@@ -95,7 +98,8 @@ def log_evidence(model: Model, settings: Settings, method: str) -> Estimate:
     names = ("bridge", "chib") if method == "auto" else (method,)
     seeds = settings.seed_sequence().spawn(len(cores))
     found = [_of_core(model, q, seed, settings, names) for q, seed in enumerate(seeds)]
-    estimates = {name: _total(around, [core[name] for core in found]) for name in names}
+    rounding = _rounding_error(model)
+    estimates = {name: _total(around, [core[name] for core in found], rounding) for name in names}
     warn_of_doubt(estimates)
     return replace(estimates[names[0]], details=estimates)
 
@@ -110,11 +114,19 @@ def require_within_reach(atoms: int, most: int = MOST_DENSE) -> None:
         )
 
 
-def _total(around: float, cores: list[Estimate]) -> Estimate:
+def _rounding_error(model: Model) -> float:
+    """Bound the error of sums of logarithms of gamma functions, the largest of which cancel."""
+    from scipy.special import gammaln
+
+    whole = model.concentration.sum() + model.counts.category_counts.sum()
+    return _ROUNDING * abs(float(gammaln(whole)))
+
+
+def _total(around: float, cores: list[Estimate], rounding: float = 0.0) -> Estimate:
     """Add the logarithms of independent factors; keep the fewest effective draws of any core."""
     return _estimate(
         around + sum(float(core) for core in cores),
-        float(np.sqrt(sum(core.standard_error**2 for core in cores))),
+        float(np.sqrt(rounding**2 + sum(core.standard_error**2 for core in cores))),
         cores[0].method,
         min(effective_draws(core) for core in cores),
     )
@@ -159,7 +171,8 @@ def _scale_for_student(shapes: ModuleShapes, q: int) -> float:
     if not problem.wide or find_shifts(problem, prior) is None:
         return 1.0
     least = prior[prior > 0].min()
-    return _RUNG ** max(0.0, np.ceil(np.log(_LEAST_FOR_STUDENT / least) / np.log(_RUNG)))
+    steps = np.ceil(np.log(_LEAST_FOR_STUDENT / least) / np.log(_RUNG))
+    return float(_RUNG ** max(0.0, steps))
 
 
 def _scaled(model: Model, scale: float) -> ModuleShapes:

@@ -7,7 +7,7 @@ one step, whatever its scale, and groups pass each other.
 
 Along s the log density of log p is, with c(G) = Σ_{i ∈ G} c_i and A the shape of the total,
 
-    f(s) = c(G) s - Σ_t m_t log(exp(s) p(S_t ∩ G) + p(S_t \\ G)) - A log(exp(s) p(G) + p(not G))
+    f(s) = c(G) s - Σ_t m_t log(exp(s) p(S_t ∩ G) + p(S_t - G)) - A log(exp(s) p(G) + p(not G))
 
 once grouped outcomes are assigned to categories.  f is concave, and its slope stays between `down`
 at s = -∞ and -`up` at ∞.  The slice {s: f(s) > f(0) - E}, E ~ Exp(1), is therefore an interval, and
@@ -149,7 +149,7 @@ def _draw_shift(
         return 0.0
     weight[0] = shifts.net_total
     depth = exponential(bits)
-    low, high = -2.0 * depth / down, 2.0 * depth / up
+    low, high = float(-2.0 * depth / down), float(2.0 * depth / up)
     while _height(low, net, prior, prior_total, met, weight, ratio) > -depth:
         low *= 2.0
     while _height(high, net, prior, prior_total, met, weight, ratio) > -depth:
@@ -176,8 +176,8 @@ def _height(
 ) -> float:
     """Compute f(s) - f(0).  Terms linear in s are collected as a slope, which keeps the prior.
 
-    ``weight[q]`` is m_t and ``ratio[q]`` is log p(S_t \\ G) - log p(S_t ∩ G), of the sets that
-    hold only a part of G's complement; the first is the set of all.
+    ``weight[q]`` is m_t and ``ratio[q]`` is log p(S_t - G) - log p(S_t ∩ G), of the sets that
+    meet G and its complement; the first is the set of all.
     """
     rest = 0.0
     for q in range(met):

@@ -9,8 +9,8 @@ Writing u_t = Λ u'_t and p_i = λ_i / Λ leaves Λ in one place only, so redraw
 
     Λ ~ Gamma(A),   u_t ~ Gamma(m_t) / p(S_t),   p_i ∝ Gamma(c_i + k_i) / (Λ + Σ_{t ∋ i} u_t)
 
-In wide problems with groups of categories whose distance data does not bound, each sweep begins with
-shifts of these groups (`kernels.shifts`).
+In wide problems with groups of categories whose distance data does not bound, each sweep begins
+with shifts of these groups (`kernels.shifts`).
 """
 
 import numpy as np

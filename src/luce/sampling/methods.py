@@ -27,9 +27,9 @@ if TYPE_CHECKING:
     from luce.kernels.problem import Problem
     from luce.kernels.rejection import Envelope
 
-# Smallest shape of the distribution that starts are drawn from.  Starts then differ by up to a hundred
-# nats, and sweeps return from there.  A smaller shape would start chains further away than sweeps
-# can travel: log p reaches -1 / shape.
+# Smallest shape of the distribution that starts are drawn from.  Starts then differ by up to a
+# hundred nats, and sweeps return from there.  With smaller shapes log p reaches -1 / shape, further
+# than sweeps can travel.
 _LEAST_START_SHAPE = 0.05
 
 # Smallest starting probability, as a share of an equal one: Dirichlet proposals from nearer to the

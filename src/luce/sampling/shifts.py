@@ -3,8 +3,8 @@
 Assign every outcome to a set that it was recorded in.  Category i *beat* j if an outcome of i is
 assigned to a set that holds j.  Categories that beat each other, directly or in a circle, form a
 component, within which data bounds all ratios.  Between components it bounds at most one side: the
-likelihood stays the same while a component and all that it beat fall further behind.  Any assignment
-gives the same components (Picard and Queyranne 1980).
+likelihood stays the same while a component and all that it beat fall further behind.  Any
+assignment gives the same components (Picard and Queyranne 1980).
 """
 
 from __future__ import annotations
@@ -158,7 +158,7 @@ def _slopes(
     """Return the smaller slope of the log density far out along each shift, in outcomes per nat."""
     start, member = _joined(groups)
     group = np.repeat(np.arange(len(groups)), np.diff(start))
-    won, mine = (np.bincount(group, x[member], len(groups)) for x in (net, prior))
+    won, mine = (_sum_by(group, x[member], len(groups)) for x in (net, prior))
     met, within = _powers_met_and_within(family, start, member)
     return np.asarray(np.minimum(won + within + mine, net_total - won - met + prior.sum() - mine))
 
@@ -176,12 +176,17 @@ def _powers_met_and_within(
     whole = held.data == family.sizes[held.indices]
     power = family.exponent[held.indices]
     row = np.repeat(np.arange(len(start) - 1), np.diff(held.indptr))
-    return np.bincount(row, power, len(start) - 1), np.bincount(row, power * whole, len(start) - 1)
+    met, within = (_sum_by(row, x, len(start) - 1) for x in (power, power * whole))
+    return met, within
+
+
+def _sum_by(row: IntArray, values: FloatArray, n: int) -> FloatArray:
+    return np.bincount(row, values, n).astype(np.float64, copy=False)
 
 
 def _grouped_pairs(family: SetFamily) -> IntArray:
     """List pairs of categories that lie in one grouped outcome."""
-    found = set()
+    found: set[tuple[int, int]] = set()
     for t in np.flatnonzero(family.exponent > 0):
         members = family.set_members(int(t))
         if len(members) * (len(members) - 1) // 2 + len(found) > _MOST_PAIRS:
