@@ -23,9 +23,8 @@ from luce.kernels.problem import Problem
 # that starts below _LAST is the last one.
 _CLOSE, _NEAR, _LAST = 1e-20, 1e-6, 1e-9
 
-# Rounding error of f, relative to |f| and to the number of outcomes; and of the gradient, relative
-# to the latter.
-_ROUNDING, _ROUNDING_OF_COUNTS, _ROUNDING_OF_SLOPES = 1e-13, 1e-15, 1e-16
+# Rounding error of f, relative to |f| and to the number of outcomes.
+_ROUNDING, _ROUNDING_OF_COUNTS = 1e-13, 1e-15
 
 # Share of the largest curvature below which that of the scale, A, is lost in Cholesky factors.
 _LOST_SCALE = 1e-12
@@ -84,8 +83,6 @@ def climb(
             if last:
                 return True
             norm = _slopes(problem, at, owner, gradient, scaling)
-            if norm <= (_ROUNDING_OF_SLOPES * outcomes) ** 2 and not grouped:
-                return True  # f is concave: a point without a slope is its maximum
             steepest = max(steepest, norm)
             climbing = turn >= first
             if vectors is not None and climbing:

@@ -24,7 +24,6 @@ from luce.kernels.jit import borrowed, compiled, internal, on_stack
 from luce.kernels.problem import Problem
 from luce.kernels.random import exponential, gamma_or_log, gamma_spread, log_gamma, uniform
 from luce.kernels.set_sums import as_log, member_sums, set_sums
-from luce.kernels.shifts import Shifts, shift_groups
 
 _STEPS = 60  # largest number of unit steps by which a slice is widened on each side
 _LARGEST = 100.0  # largest |log a|; Γ(a) is not a double beyond
@@ -47,8 +46,6 @@ class Hyperprior(NamedTuple):
         The distinct positive weights, and the number of categories that have each.
     named
         K: the number of categories with weight 0.
-    shifts
-        Groups of categories to shift, or None; weights stand for the prior's parameters.
     """
 
     counts: FloatArray
@@ -59,22 +56,15 @@ class Hyperprior(NamedTuple):
     values: FloatArray
     times: FloatArray
     named: float
-    shifts: Shifts | None
 
 
 def make_hyperprior(
-    counts: FloatArray,
-    net: float,
-    shape: float,
-    rate: float,
-    weights: FloatArray,
-    shifts: Shifts | None = None,
+    counts: FloatArray, net: float, shape: float, rate: float, weights: FloatArray
 ) -> Hyperprior:
     """Derive distinct weights and their multiplicities from the weights."""
     values, times = np.unique(weights[weights > 0], return_counts=True)
     named = float((weights == 0).sum())
-    repeats = times.astype(np.float64)
-    return Hyperprior(counts, net, shape, rate, weights, values, repeats, named, shifts)
+    return Hyperprior(counts, net, shape, rate, weights, values, times.astype(np.float64), named)
 
 
 def first_extra(problem: Problem) -> FloatArray:
@@ -108,10 +98,6 @@ def advance(
     for k in range(len(hyper.values)):
         whole += hyper.values[k] * hyper.times[k]
     for d in range(len(out)):
-        a = math.exp(state[n])
-        for i in range(n):
-            shape[i] = a * hyper.weights[i] + hyper.counts[i]
-        shift_groups(own, problem, hyper.shifts, a, shape, space, wide, log_p)
         set_sums(problem, log_p, times)
         waited = draw_times(own, problem.waits, problem.wait_spread, times, True, wide)
         if space is not None:
@@ -119,9 +105,10 @@ def advance(
                 grouped[i] = 0.0
             split_groups(own, problem, log_p, space, grouped)
         member_sums(problem, times, False, rates)
+        a = math.exp(state[n])
         total = gamma_or_log(own, whole * a + hyper.net, wide)
         for i in range(n):
-            shape[i] += grouped[i]
+            shape[i] = a * hyper.weights[i] + hyper.counts[i] + grouped[i]
             spread[i] = gamma_spread(shape[i])
         draw_probabilities(own, shape, spread, total, rates, wide, log_p)
         weighted = 0.0

@@ -69,8 +69,6 @@ def shift_groups(
     bits: WordArray,
     problem: Problem,
     shifts: Shifts | None,
-    scale: float,
-    shape: FloatArray,
     space: SplitSpace | None,
     wide: Wide,
     log_p: FloatArray,
@@ -83,10 +81,6 @@ def shift_groups(
         Generator.
     problem, shifts
         The posterior, wide, and its groups; nothing is done where `shifts` is None.
-    scale
-        Factor of the prior's parameters in `shifts`.
-    shape
-        c_i, without grouped outcomes.
     space
         Scratch of grouped outcomes, or None.
     wide
@@ -101,7 +95,7 @@ def shift_groups(
     n, groups = len(log_p), len(shifts.net)
     assigned, inside = np.zeros(n), np.zeros(n, np.bool_)
     if space is not None:
-        _exchange(bits, problem, shifts.pairs, shape, log_p)
+        _exchange(bits, problem, shifts.pairs, log_p)
         split_groups(bits, problem, log_p, space, assigned)
     weight, ratio = np.empty(len(problem.waits) + 1), np.empty(len(problem.waits) + 1)
     for k in range(shifts.each):
@@ -109,7 +103,7 @@ def shift_groups(
         members = shifts.member[shifts.start[g] : shifts.start[g + 1]]
         for i in members:
             inside[i] = True
-        s = _draw_shift(bits, problem, shifts, g, scale, assigned, inside, log_p, weight, ratio)
+        s = _draw_shift(bits, problem, shifts, g, assigned, inside, log_p, weight, ratio)
         for i in members:
             inside[i] = False
             log_p[i] += s
@@ -128,7 +122,6 @@ def _draw_shift(
     problem: Problem,
     shifts: Shifts,
     g: int,
-    scale: float,
     assigned: FloatArray,
     inside: BoolArray,
     log_p: FloatArray,
@@ -139,7 +132,7 @@ def _draw_shift(
     net = shifts.net[g]
     for i in shifts.member[shifts.start[g] : shifts.start[g + 1]]:
         net += assigned[i]
-    prior, prior_total = scale * shifts.prior[g], scale * shifts.prior_total
+    prior, prior_total = shifts.prior[g], shifts.prior_total
     met, within = _sort_sets(problem, shifts, g, inside, log_p, weight, ratio)
     net -= within
     up, down = shifts.net_total - net + prior_total - prior, net + prior
@@ -267,9 +260,7 @@ def _sum_unlisted(
 
 
 @internal
-def _exchange(
-    bits: WordArray, problem: Problem, pairs: IntArray, shape: FloatArray, log_p: FloatArray
-) -> None:
+def _exchange(bits: WordArray, problem: Problem, pairs: IntArray, log_p: FloatArray) -> None:
     """Propose to exchange the probabilities of a random pair."""
     if len(pairs) == 0:
         return
@@ -279,7 +270,7 @@ def _exchange(
     set_sums(problem, log_p, before)
     log_p[i], log_p[j] = log_p[j], log_p[i]
     set_sums(problem, log_p, after)
-    gain = (shape[i] - shape[j]) * (log_p[i] - log_p[j])
+    gain = (problem.shape[i] - problem.shape[j]) * (log_p[i] - log_p[j])
     for t in range(len(before)):
         gain += (problem.groups[t] - problem.waits[t]) * (after[t] - before[t])
     if not math.log(uniform(bits)) < gain:

@@ -47,7 +47,7 @@ def advance(
     shape = problem.shape.copy() if space is not None else problem.shape
     spread = problem.spread.copy() if space is not None else problem.spread
     for d in range(len(out)):
-        shift_groups(own, problem, problem.fit, 1.0, problem.shape, space, wide, state)
+        shift_groups(own, problem, problem.fit, space, wide, state)
         set_sums(problem, state, times)
         waited = draw_times(own, problem.waits, problem.wait_spread, times, True, wide)
         if space is not None:

@@ -39,7 +39,7 @@ _MOST_PAIRS = 10_000
 
 
 def find_shifts(problem: Problem, prior: FloatArray) -> Shifts | None:
-    """Find the groups that a sampler should shift; None where data bounds all distances.
+    """Find the groups that a sampler should shift; None where all distances are bounded.
 
     Parameters
     ----------
