@@ -38,9 +38,9 @@ class Posterior:
         The data: n_i and e_S.
     concentration
         The prior's a_i: one number from 1e-10 to 1e15 for all categories, one for each, or a
-        mapping from labels to numbers.  Or a `Gamma`, the prior of an unknown common a: then a is drawn
-        too, and only `structure` and `sample` are available.  Or a prior as an object: `Dirichlet`,
-        or `DirichletProcess` for categories of which most have never been seen.
+        mapping from labels to numbers.  Or a `Gamma`, the prior of an unknown common a: then a is
+        drawn too, and only `structure` and `sample` are available.  Or a prior as an object:
+        `Dirichlet`, or `DirichletProcess` for categories of which most have never been seen.
 
     Examples
     --------

@@ -29,7 +29,7 @@ def quadrature(
     shape: list[float],
     sets: list[tuple[tuple[int, ...], float]],
     concentration: float,
-    nodes: int = 320,
+    nodes: int = 180,
 ) -> Points:
     """Integrate over all orders; the prior's concentration tells how far out density reaches."""
     reach = np.arcsinh(45.0 / concentration)

@@ -3,6 +3,7 @@
 import itertools
 import warnings
 from collections.abc import Iterator
+from functools import cache
 
 import numpy as np
 import pytest
@@ -46,7 +47,9 @@ def counts_of(data: Data) -> luce.ConditionalCounts:
     return counts
 
 
-def truth(data: Data, concentration: float) -> Points:
+@cache
+def truth(name: str, concentration: float) -> Points:
+    data = CASES[name]
     shape, sets = [concentration] * 3, []
     for winners, given, number in data:
         if len(winners) == 1:
@@ -92,10 +95,10 @@ SLACK = 0.5
 
 
 @pytest.mark.compiled
-@pytest.mark.parametrize("concentration", [1e-6, 1e-3, 0.01])
+@pytest.mark.parametrize("concentration", [1e-6, pytest.param(1e-3, marks=pytest.mark.slow), 0.01])
 @pytest.mark.parametrize("name", CASES)
 def test_draws_are_those_of_quadrature(name: str, concentration: float) -> None:
-    found = scores(truth(CASES[name], concentration), draw(CASES[name], concentration))
+    found = scores(truth(name, concentration), draw(CASES[name], concentration))
     assert np.abs(found).max() < z_limit(len(found) * len(CASES) * 3) + SLACK
 
 
@@ -103,15 +106,17 @@ def test_draws_are_those_of_quadrature(name: str, concentration: float) -> None:
 @pytest.mark.parametrize("name", SLOW)
 def test_sweeps_without_shifts_are_told_apart(name: str) -> None:
     # The paper's sampler has no shifts: its draws of the gaps must fail the same comparison.
-    found = scores(truth(CASES[name], 1e-6), draw(CASES[name], 1e-6, "hidden-counts"))
+    found = scores(truth(name, 1e-6), draw(CASES[name], 1e-6, "hidden-counts"))
     assert np.abs(found).max() > z_limit(len(found) * len(CASES) * 3) + SLACK
 
 
 @pytest.mark.compiled
-@pytest.mark.parametrize("concentration", [1e-6, 1e-4, 1e-3])
+@pytest.mark.parametrize(
+    "concentration", [1e-6, *(pytest.param(a, marks=pytest.mark.slow) for a in (1e-4, 1e-3))]
+)
 def test_every_seed_and_a_single_chain_arrive(concentration: float) -> None:
     posterior = luce.Posterior(counts_of(CASES["a circle"]), concentration)
-    points = truth(CASES["a circle"], concentration)
+    points = truth("a circle", concentration)
     mean = points.weights @ np.exp(points.logs)
     means = []
     for seed in range(60):
@@ -125,13 +130,13 @@ def test_every_seed_and_a_single_chain_arrive(concentration: float) -> None:
 
 
 @pytest.mark.compiled
-@pytest.mark.parametrize("concentration", [1e-6, 1e-3])
+@pytest.mark.parametrize("concentration", [1e-6, pytest.param(1e-3, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", CASES)
 def test_evidence_is_that_of_quadrature(name: str, concentration: float) -> None:
-    expected = truth(CASES[name], concentration).log_integral
+    expected = truth(name, concentration).log_integral
     expected += gammaln(3 * concentration) - 3 * gammaln(concentration)
     found = luce.Posterior(counts_of(CASES[name]), concentration).log_evidence(
-        2000, seed=SEED, progress=False
+        1000, seed=SEED, progress=False
     )
     assert abs(float(found) - expected) < z_limit(2 * len(CASES)) * found.standard_error + 1e-3
     assert found.standard_error < 0.3
@@ -140,10 +145,9 @@ def test_evidence_is_that_of_quadrature(name: str, concentration: float) -> None
 @pytest.mark.compiled
 @pytest.mark.parametrize("start", [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]])
 def test_chains_return_from_every_corner(start: list[float]) -> None:
-    data = CASES["a line"]
-    posterior = luce.Posterior(counts_of(data), 1e-6)
+    posterior = luce.Posterior(counts_of(CASES["a line"]), 1e-6)
     run = posterior.sample(4000, seed=SEED, initial=start, progress=False)
-    found = scores(truth(data, 1e-6), np.asarray(run.posterior["log_probabilities"]))
+    found = scores(truth("a line", 1e-6), np.asarray(run.posterior["log_probabilities"]))
     assert np.abs(found).max() < z_limit(len(found) * 3) + SLACK
 
 
