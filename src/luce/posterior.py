@@ -37,10 +37,10 @@ class Posterior:
     counts
         The data: n_i and e_S.
     concentration
-        The prior's a_i: one positive number for all categories, one for each, or a mapping
-        from labels to numbers.  Or a `Gamma`, the prior of an unknown common a: then a is drawn
-        too, and only `structure` and `sample` are available.  Or a prior as an object: `Dirichlet`,
-        or `DirichletProcess` for categories of which most have never been seen.
+        The prior's a_i: one number from 1e-10 to 1e15 for all categories, one for each, or a
+        mapping from labels to numbers.  Or a `Gamma`, the prior of an unknown common a: then a is
+        drawn too, and only `structure` and `sample` are available.  Or a prior as an object:
+        `Dirichlet`, or `DirichletProcess` for categories of which most have never been seen.
 
     Examples
     --------
@@ -153,8 +153,9 @@ class Posterior:
             Simulate only the irreducible cores and split exactly around them; False runs the
             method on the raw categories.
         initial
-            "prior" starts every chain at a draw of the prior; or starting probabilities, shape
-            (n_categories,) or (chains, n_categories).
+            "prior" starts every chain at a draw of the prior, its parameters raised to 0.05 where
+            they are smaller; or starting probabilities, shape (n_categories,) or
+            (chains, n_categories).
         threads
             Chains run at the same time; as many as there are processors unless given.
         progress

@@ -12,6 +12,11 @@ has the posterior's mode and curvature.  With y measured from the mode, the inte
 (exp h(y) + exp h(-y)) / 2, which has the same integral without the skewness (Meng and Schilling
 2002).
 
+Where data does not bound the distance of some groups (`sampling.shifts`), a small concentration a
+lets log p reach -1 / a, far from any Student t.  The evidence is then found for the prior's
+parameters times t = 2^k, large enough that they reach 0.1, and carried down by bridge sampling
+between draws of neighbouring posteriors, which overlap.
+
 Chib's method (1995): Z is exp h over the posterior's density, at any point.  That density is the
 mean, over draws, of the density of the next sweep of waiting times, which is in closed form.  It is
 right where that sweep forgets where it came from, and silently wrong where it does not.
@@ -36,12 +41,13 @@ from luce.estimates.densities import (
 from luce.estimates.estimate import Estimate
 from luce.model.exact import log_evidence_around
 from luce.model.model import Model
-from luce.model.shapes import ModuleShapes
+from luce.model.shapes import ModuleShapes, shapes_of
 from luce.sampling.convergence import ess_of_mean
 from luce.sampling.laplace import MOST_DENSE
 from luce.sampling.maximum import core_mode
 from luce.sampling.memory import draw_core
 from luce.sampling.settings import Settings
+from luce.sampling.shifts import find_shifts
 
 if TYPE_CHECKING:
     from luce.kernels.problem import Problem
@@ -52,6 +58,13 @@ _NAMES = {"bridge": "bridge sampling", "chib": "Chib's method"}
 
 # Degrees of freedom of the Student t: its tails are a little longer than a normal's.
 _FREEDOM = 30.0
+
+# Least parameter of the prior for which a Student t serves, where distances are not bound; and the
+# factor between neighbouring priors otherwise.
+_LEAST_FOR_STUDENT, _RUNG = 0.1, 2.0
+
+# Relative rounding error of logarithms of gamma functions and of their sums.
+_ROUNDING = 2.0**-50
 
 # Effective draws below which an estimate is warned about.
 FEWEST_DRAWS = 50.0
@@ -84,8 +97,9 @@ def log_evidence(model: Model, settings: Settings, method: str) -> Estimate:
     require_within_reach(max(core.n_atoms for core in cores))
     names = ("bridge", "chib") if method == "auto" else (method,)
     seeds = settings.seed_sequence().spawn(len(cores))
-    found = [_of_core(shapes, q, seed, settings, names) for q, seed in enumerate(seeds)]
-    estimates = {name: _total(around, [core[name] for core in found]) for name in names}
+    found = [_of_core(model, q, seed, settings, names) for q, seed in enumerate(seeds)]
+    rounding = _rounding_error(model)
+    estimates = {name: _total(around, [core[name] for core in found], rounding) for name in names}
     warn_of_doubt(estimates)
     return replace(estimates[names[0]], details=estimates)
 
@@ -100,11 +114,19 @@ def require_within_reach(atoms: int, most: int = MOST_DENSE) -> None:
         )
 
 
-def _total(around: float, cores: list[Estimate]) -> Estimate:
+def _rounding_error(model: Model) -> float:
+    """Bound the error of sums of logarithms of gamma functions, the largest of which cancel."""
+    from scipy.special import gammaln
+
+    whole = model.concentration.sum() + model.counts.category_counts.sum()
+    return _ROUNDING * abs(float(gammaln(whole)))
+
+
+def _total(around: float, cores: list[Estimate], rounding: float = 0.0) -> Estimate:
     """Add the logarithms of independent factors; keep the fewest effective draws of any core."""
     return _estimate(
         around + sum(float(core) for core in cores),
-        float(np.sqrt(sum(core.standard_error**2 for core in cores))),
+        float(np.sqrt(rounding**2 + sum(core.standard_error**2 for core in cores))),
         cores[0].method,
         min(effective_draws(core) for core in cores),
     )
@@ -120,7 +142,7 @@ def effective_draws(estimate: Estimate) -> float:
 
 
 def _of_core(
-    shapes: ModuleShapes,
+    model: Model,
     q: int,
     seed: np.random.SeedSequence,
     settings: Settings,
@@ -128,6 +150,8 @@ def _of_core(
 ) -> dict[str, Estimate]:
     """Estimate log Z of core q by each method."""
     for_draws, for_bridge, for_chib = seed.spawn(3)
+    scale = _scale_for_student(model.shapes, q)
+    shapes = model.shapes if scale == 1.0 else _scaled(model, scale)
     logs, problem = draw_core(shapes, q, settings.reseeded(for_draws)), shapes.core_problem(q)
     mode = core_mode(problem, shapes.structure.cores[q])
     found = {}
@@ -135,7 +159,44 @@ def _of_core(
         found["bridge"] = bridge_estimate(problem, mode, logs, np.random.default_rng(for_bridge))
     if "chib" in names:
         found["chib"] = chib_estimate(problem, mode, logs, for_chib)
-    return found
+    if scale == 1.0:
+        return found
+    carried = _log_ratio_of_scales(model, q, scale, settings.reseeded(for_draws.spawn(1)[0]))
+    return {name: _total(0.0, [estimate, *carried]) for name, estimate in found.items()}
+
+
+def _scale_for_student(shapes: ModuleShapes, q: int) -> float:
+    """Return the factor of the prior with which a Student t lies close to core q's posterior."""
+    problem, prior = shapes.core_problem(q), shapes.prior[shapes.structure.cores[q].cells]
+    if not problem.wide or find_shifts(problem, prior) is None:
+        return 1.0
+    least = prior[prior > 0].min()
+    steps = np.ceil(np.log(_LEAST_FOR_STUDENT / least) / np.log(_RUNG))
+    return float(_RUNG ** max(0.0, steps))
+
+
+def _scaled(model: Model, scale: float) -> ModuleShapes:
+    return shapes_of(model.structure, model.counts, scale * model.concentration)
+
+
+def _log_ratio_of_scales(model: Model, q: int, scale: float, settings: Settings) -> list[Estimate]:
+    """Estimate log Z(t) - log Z(2 t) for t = 1, 2, 4 ... scale / 2, t a factor of the prior.
+
+    The two densities of log p differ by the factor Π_i p_i^(-t a_i), a_i the prior's parameters.
+    Each half of a chain serves one ratio, so that the errors of neighbours are independent.
+    """
+    prior = model.shapes.prior[model.structure.cores[q].cells]
+    rungs = _RUNG ** np.arange(round(np.log(scale) / np.log(_RUNG)) + 1)
+    seeds = settings.seed_sequence().spawn(len(rungs))
+    tilts = [
+        draw_core(_scaled(model, t), q, settings.reseeded(seed)) @ prior
+        for t, seed in zip(rungs.tolist(), seeds, strict=True)
+    ]
+    half = settings.draws // 2
+    return [
+        bridge_ratio(-t * upper[:, half:], -t * lower[:, :half])
+        for t, upper, lower in zip(rungs.tolist(), tilts, tilts[1:], strict=False)
+    ]
 
 
 def bridge_estimate(
@@ -198,10 +259,10 @@ def bridge_ratio(ours: FloatArray, theirs: FloatArray) -> Estimate:
     ours
         Log f - log g at the posterior's draws, shape (chain, draw).
     theirs
-        Log f - log g at g's draws, shape (draw,).
+        Log f - log g at g's draws: shape (draw,) where they are independent, else (chain, draw).
     """
     share = ess_of_mean(ours)
-    share /= share + len(theirs)
+    share /= share + (theirs.size if theirs.ndim == 1 else ess_of_mean(theirs))
     top = float(np.median(ours))
     a, b, log_r = ours - top, theirs - top, 0.0
     log_share, log_rest = np.log(share), np.log1p(-share)
@@ -213,7 +274,8 @@ def bridge_ratio(ours: FloatArray, theirs: FloatArray) -> Estimate:
         if abs(log_r - before) < 1e-12 * max(1.0, abs(log_r)):
             break
     above, below = np.exp(above - above.max()), np.exp(below - below.max())
-    spread = above.var() / above.mean() ** 2 / above.size
+    number = above.size if above.ndim == 1 else ess_of_mean(above)
+    spread = above.var() / above.mean() ** 2 / number
     spread += below.var() / below.mean() ** 2 / ess_of_mean(below)
     draws = min(effective_number(above), effective_number(below))
     return _estimate(top + log_r, np.sqrt(spread), "bridge", draws)
