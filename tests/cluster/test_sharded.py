@@ -281,6 +281,9 @@ def test_what_cannot_be_sharded_is_refused(tmp_path: Path) -> None:
         luce.sample_sharded([piece, lambda: 3], cluster=None)  # type: ignore[list-item,return-value]
     with pytest.raises(MethodError, match=r"at least 0\.05"):
         luce.sample_sharded([piece], 0.001, cluster=None)
+    seen = ConditionalCounts(3).observe({0: 3, 1: 1}, within=[0, 1]).observe({2: 2}, within=[1, 2])
+    with pytest.raises(MethodError, match=r"at least 0\.05, and 0\.01 was given"):
+        luce.sample_sharded(seen, 0.01, cluster=None)  # p of both sets may underflow, seen or not
     with pytest.raises(LuceError, match="cluster = 5"):
         luce.sample_sharded([piece], cluster=5)  # type: ignore[arg-type]
     with pytest.raises(MethodError, match="goes to a disk"):
