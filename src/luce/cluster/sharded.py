@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from luce._types import Attributes, Concentration, FloatArray, Labels, SeedLike
+from luce._types import Attributes, Concentration, Labels, SeedLike
 from luce.cluster.connect import ClusterLike, connected
 from luce.cluster.execution import carry_out, check_destination
 from luce.cluster.shards import Piece, Shards
