@@ -5,7 +5,8 @@ or a `DrawsView`.  Below, x_jt is the t-th of T draws of the j-th of M chains: a
 probabilities.
 
 R-hat, effective sample size and Monte Carlo standard error come from arviz-stats (Vehtari, Gelman,
-Simpson, Carpenter, Bürkner 2021).
+Simpson, Carpenter, Bürkner 2021).  `verdict` says whether a run can be trusted, by the check that
+`Posterior.sample` warns by.
 
 Moments over many windows come from one scan of the draws, which are cut into pieces wherever a
 window starts or ends.  Each piece gives its mean and its scatter about that mean; a window adds
@@ -22,11 +23,13 @@ import numpy.typing as npt
 from numpy.typing import ArrayLike
 
 from luce._types import FloatArray, IntArray
-from luce.answers.view import DrawsView, tail_of
+from luce.answers.view import DrawsView, roles_of, tail_of
 from luce.errors import DataError, MethodError
+from luce.sampling.convergence import Verdict, judge_draws, judge_independent
+from luce.sampling.screen import Quantity
 
 if TYPE_CHECKING:
-    from xarray import DataArray, Dataset
+    from xarray import DataArray, Dataset, DataTree
 
     from luce.answers.view import DrawsLike
 
@@ -43,6 +46,83 @@ class Mixing(NamedTuple):
     ess_tail: FloatArray
     r_hat: FloatArray
     mcse_mean: FloatArray
+
+
+def verdict(run: DataTree) -> Verdict:
+    """Judge whether the draws of a run can be trusted, as `Posterior.sample` does.
+
+    Parameters
+    ----------
+    run
+        A run of `Posterior.sample` or `HDPTransitions.fit`, in memory or on a disk.
+
+    Returns
+    -------
+    Verdict
+        `kind` is "good", "mixed" or "bad"; `rhat` and `ess` are the worst figures of all entries,
+        `still` names entries that never moved.  It prints as a sentence.
+
+    Examples
+    --------
+    >>> import luce
+    >>> run = luce.Posterior(luce.ConditionalCounts("ab").observe({"a": 3})).sample(100, seed=1)
+    >>> print(luce.answers.diagnostics.verdict(run))
+    The draws can be trusted.
+    """
+    sizes = run["posterior"].sizes
+    if run.attrs.get("independent_draws") == 1:
+        return judge_independent(sizes["chain"] * sizes["draw"])
+    proposals = "sample_stats" in run.children and "accepted" in run["sample_stats"].data_vars
+    return judge_draws(_RunDraws(run), sizes["chain"], _quantities(run), proposals)
+
+
+def _quantities(run: DataTree) -> list[Quantity]:
+    """List the parameters of a run that are judged: competitors, and what declares its role."""
+    posterior = run["posterior"].to_dataset()
+    found = []
+    for name, role in roles_of(run).items():
+        variable, competitor = posterior[name], role == "competitor"
+        if role == "latent" or not (competitor or "role" in variable.attrs):
+            continue
+        support = variable.attrs.get("support", "simplex" if competitor else "real")
+        rest = [dim for dim in variable.dims if dim not in ("chain", "draw")]
+        found.append(
+            Quantity(
+                name=name,
+                labels=[posterior[dim].to_numpy() for dim in rest],
+                competitor=competitor,
+                logs=f"log_{name}" in posterior,
+                simplex=support == "simplex" and "kept_categories" not in run.attrs,
+            )
+        )
+    return found
+
+
+class _RunDraws:
+    """Draws of a run, to be read by row and by column."""
+
+    def __init__(self, run: DataTree) -> None:
+        self._run = run
+
+    @property
+    def draws(self) -> int:
+        """Draws of each chain."""
+        return int(self._run["posterior"].sizes["draw"])
+
+    def read(self, path: str, chain: int, rows: slice) -> FloatArray:
+        """Read some draws of a chain, shape (draw, entry)."""
+        values = self._variable(path)[chain, rows].to_numpy()
+        return values.reshape(len(values), -1)
+
+    def columns(self, path: str, numbers: IntArray, every: int) -> FloatArray:
+        """Read some entries of every `every`-th draw, shape (chain, draw, entry)."""
+        variable = self._variable(path)
+        rows = slice(None, None, every)
+        return np.stack([self.read(path, c, rows)[:, numbers] for c in range(variable.shape[0])])
+
+    def _variable(self, path: str) -> DataArray:
+        group, name = path.split("/")
+        return self._run[group][name].transpose("chain", "draw", ...)
 
 
 def autocorrelation(draws: DrawsLike, lags: int = 100) -> DataArray:
