@@ -37,6 +37,8 @@ if TYPE_CHECKING:
 _SUM_TOLERANCE = 1e-6
 # Variances below this fraction of the largest are treated as rounding error.
 _ROUNDING = 1e-12
+# Draws of a smaller range are rescaled before their effective sample size is computed.
+_SMALL_RANGE = 1e-9
 
 
 class Mixing(NamedTuple):
@@ -309,7 +311,7 @@ def rhat(draws: DrawsLike) -> DataArray:
 
 
 def ess(draws: DrawsLike, method: str = "bulk", ci_prob: float = 0.9) -> DataArray:
-    """Compute the effective sample size of each category; nan below 4 draws.
+    """Compute the effective sample size of each category; nan below 4 draws, or of equal draws.
 
     Parameters
     ----------
@@ -337,7 +339,7 @@ def ess(draws: DrawsLike, method: str = "bulk", ci_prob: float = 0.9) -> DataArr
 
 
 def mcse(draws: DrawsLike) -> DataArray:
-    """Compute the Monte Carlo standard error of the mean of each category; nan below 4 draws.
+    """Compute the Monte Carlo standard error of each mean; nan below 4 draws, or of equal draws.
 
     Examples
     --------
@@ -349,16 +351,22 @@ def mcse(draws: DrawsLike) -> DataArray:
     return _by_category("mcse", draws)
 
 
-def mixing_of(x: FloatArray, ends: FloatArray) -> Mixing:
+def mixing_of(values: FloatArray, ends: FloatArray, logs: FloatArray | None = None) -> Mixing:
     """Compute ESS, R-hat and standard error of variables, ranking their draws once for all.
+
+    All are nan where a variable never varies.
 
     Parameters
     ----------
-    x
+    values
         Shape (variable, chain, draw).
+    logs
+        Their logarithms where these are known.  Ranks are of logarithms then, which differ where
+        the values themselves are too small or too close to 1 for doubles.
     ends
-        Ends of a central interval of each variable, shape (2, variable), for `ess_tail`.
+        Ends of a central interval of what is ranked, shape (2, variable), for `ess_tail`.
     """
+    x = values if logs is None else logs
     half = x.shape[2] // 2
     # arviz-stats splits chains in halves and ignores the middle one of an odd number of draws.
     even = x if x.shape[2] == 2 * half else np.delete(x, half, axis=2)
@@ -367,11 +375,20 @@ def mixing_of(x: FloatArray, ends: FloatArray) -> Mixing:
     bulk, spread = (_arviz("rhat", z, method="split") for z in (scores, folded))
     low, high = (_arviz("ess", even <= end[:, None, None], method="mean") for end in ends)
     return Mixing(
-        ess_bulk=_arviz("ess", scores, method="mean"),
-        ess_tail=np.where(high < low, high, low),
+        ess_bulk=_where_varying(x, _arviz("ess", scores, method="mean")),
+        ess_tail=_where_varying(x, np.where(high < low, high, low)),
         r_hat=np.where(spread > bulk, spread, bulk),
-        mcse_mean=_arviz("mcse", x, method="mean"),
+        mcse_mean=mcse_of(values),
     )
+
+
+def mcse_of(x: FloatArray) -> FloatArray:
+    """Compute standard errors of the means of (variable, chain, draw), nan where nothing varies."""
+    spread = np.ptp(x, axis=(1, 2))
+    # Small numbers in units of their range: arviz-stats takes a range below 1e-15 for none.
+    unit = np.where((spread > 0) & (spread < _SMALL_RANGE), spread, 1.0)
+    errors = _arviz("mcse", x / unit[:, None, None], method="mean") * unit
+    return _where_varying(x, errors)
 
 
 def _normal_scores(x: FloatArray) -> FloatArray:
@@ -385,9 +402,10 @@ def _normal_scores(x: FloatArray) -> FloatArray:
 
 
 def _by_category(name: str, draws: DrawsLike, **options: Any) -> DataArray:
-    x = DrawsView.of(draws)
-    values = _arviz(name, np.moveaxis(x.probabilities, 2, 0), **options)
-    return x.labelled(values, ("category",), name)
+    view = DrawsView.of(draws)
+    x = np.moveaxis(view.probabilities, 2, 0)
+    values = mcse_of(x) if name == "mcse" else _where_varying(x, _arviz(name, x, **options))
+    return view.labelled(values, ("category",), name)
 
 
 def _arviz(name: str, x: npt.NDArray[Any], **options: Any) -> FloatArray:
@@ -397,6 +415,15 @@ def _arviz(name: str, x: npt.NDArray[Any], **options: Any) -> FloatArray:
     # Variables or chains that never move divide by 0: nan or inf says so.
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.asarray(getattr(array_stats, name)(x, **options))
+
+
+def _where_varying(x: FloatArray, figures: FloatArray) -> FloatArray:
+    """Keep the figures of variables that vary; nan for the others.
+
+    arviz-stats counts all draws of a variable that never varies as effective; but such draws say
+    nothing of how well a chain moves.
+    """
+    return np.where((x == x[:, :1, :1]).all(axis=(1, 2)), np.nan, figures)
 
 
 def _one_for_zero(x: FloatArray) -> FloatArray:
