@@ -419,14 +419,17 @@ def effective_sizes(x: FloatArray) -> FloatArray:
     correlation = _correlations(x)
     # Sum pairs of correlations while they are positive, none counting more than the one before, and
     # add the next even correlation, as arviz-stats does.
-    most = max((n - 3) // 2, 0)
+    most = (n - 3) // 2
+    if most < 1:  # arviz-stats would sum nothing
+        return np.asarray(m * n / np.maximum(1 + 2 * correlation[1], 1 / np.log10(m * n)))
     pairs = correlation[: 2 * most + 2].reshape(most + 1, 2, -1).sum(axis=1)
     falls = pairs <= 0
     cut = np.where(falls.any(axis=0), falls.argmax(axis=0), most)
     before = np.arange(most + 1)[:, None] < cut
     decreasing = np.minimum.accumulate(np.where(before, pairs, np.inf), axis=0)
     last = np.take_along_axis(correlation, 2 * cut[None], axis=0)[0]
-    time = 2 * np.where(before, decreasing, 0.0).sum(axis=0) - 1 + np.maximum(last, 0.0)
+    last = np.where(falls.any(axis=0), np.maximum(last, 0.0), last)
+    time = 2 * np.where(before, decreasing, 0.0).sum(axis=0) - 1 + last
     return np.asarray(m * n / np.maximum(time, 1 / np.log10(m * n)))
 
 
