@@ -83,6 +83,8 @@ class Verdict:
         Smallest share of proposals that a chain accepted; None without proposals.
     every
         Every so many-th draw was looked at.
+    unmet
+        A sentence that says that `until` was not met by all draws that may be made, else empty.
     """
 
     kind: Kind = "good"
@@ -94,6 +96,7 @@ class Verdict:
     still: tuple[str, ...] = ()
     acceptance: float | None = None
     every: int = 1
+    unmet: str = ""
 
     @property
     def rhat(self) -> float:
@@ -124,9 +127,10 @@ def check(plan: Plan, sink: DrawsToCheck) -> Verdict:
 
 
 def warn(verdict: Verdict) -> None:
-    """Warn about draws that cannot be trusted."""
-    if verdict.problem is not None:
-        warn_user(ConvergenceWarning(verdict.problem, verdict.rhat, verdict.ess))
+    """Warn about draws that cannot be trusted, or that are fewer than `until` asks for."""
+    sentences = [words for words in (verdict.problem, verdict.unmet) if words]
+    if sentences:
+        warn_user(ConvergenceWarning(" ".join(sentences), verdict.rhat, verdict.ess))
 
 
 def judge(plan: Plan, sink: DrawsToCheck, wanted: float = ENOUGH_ESS) -> Verdict:
