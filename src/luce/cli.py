@@ -15,12 +15,12 @@ from typing import Any
 
 import numpy as np
 
+from luce.answers.diagnostics import verdict
 from luce.answers.summaries import summary
 from luce.counts.counts import ConditionalCounts
 from luce.counts.labels import plural
 from luce.errors import (
     BadRowsError,
-    ConvergenceWarning,
     DataError,
     LuceError,
     Problem,
@@ -111,6 +111,11 @@ def _add_fit(commands: Any) -> None:
     prior = "the prior's parameter, for all categories (default %(default)s)"
     fit.add_argument("--concentration", type=float, default=1.0, metavar="A", help=prior)
     fit.add_argument("--draws", type=int, default=1000, help="draws a chain (default %(default)s)")
+    until = (
+        "draw on until the check of convergence is met, up to 16 times DRAWS: converged, a number "
+        "of effective draws, or none (default converged; none with --stream or --cluster)"
+    )
+    fit.add_argument("--until", type=_until, metavar="WHEN", help=until)
     fit.add_argument("--chains", type=int, default=4, help="chains (default %(default)s)")
     fit.add_argument("--seed", type=int, default=None, help="random seed; made up unless given")
     fit.add_argument("--method", default="auto", help="how to draw (default %(default)s)")
@@ -172,26 +177,47 @@ def run_fit(arguments: argparse.Namespace) -> int:
     return max(codes)
 
 
+def _until(word: str) -> float | str:
+    """Read the value of --until."""
+    if word in ("converged", "none"):
+        return word
+    try:
+        return float(word)
+    except ValueError:
+        raise argparse.ArgumentTypeError(
+            f"{word!r}: converged, none, or a number of effective draws"
+        ) from None
+
+
 def _fit_one(name: str, posterior: Posterior, seed: Any, arguments: argparse.Namespace) -> int:
     """Draw one posterior, print its summary, save it, and return the exit code."""
     automatic = arguments.method == "auto"  # only then are the choices of "auto" to the point
     structure = str(posterior.structure) if automatic else repr(posterior.structure)
     print(f"\n{name}{structure}\n", flush=True)
-    with _warnings_printed() as seen:
+    until = arguments.until
+    if until is None:
+        until = "none" if arguments.stream or arguments.cluster else "converged"
+    with _warnings_printed():
         run = posterior.sample(
             arguments.draws,
             chains=arguments.chains,
             seed=seed,
             method=arguments.method,
+            until=None if until == "none" else until,
             to=arguments.out if arguments.stream else None,
             cluster=arguments.cluster,
         )
     print(summary(run, counts=posterior.counts, sort=True).to_text(arguments.most))
     sizes = run.posterior.sizes
+    trust = verdict(run)
     print(
         f"\n{sizes['chain']} chains of {sizes['draw']:,} draws, method {run.attrs['method']}, "
         f"seed {run.attrs['seed']}."
     )
+    if sizes["draw"] > arguments.draws:
+        print(f"{arguments.draws:,} draws a chain were asked for; more followed, by --until.")
+    care = ": " + "; ".join(trust.care) if trust.kind == "mixed" else ""
+    print(f"{trust.headline}{care}.")
     if arguments.stream:
         print(f"Written: {Path(arguments.out)}")
     elif arguments.out is not None:
@@ -199,9 +225,9 @@ def _fit_one(name: str, posterior: Posterior, seed: Any, arguments: argparse.Nam
         print(f"Saved: {Path(arguments.out)}")
     if run.attrs["interrupted"]:  # after the draws made so far were printed and saved
         sys.stdout.flush()
-        raise KeyboardInterrupt(f"{sizes['draw']:,} of {arguments.draws:,} draws were made.")
-    doubtful = any(issubclass(w.category, ConvergenceWarning) for w in seen)
-    return NOT_CONVERGED if doubtful else 0
+        asked = f" of {arguments.draws:,}" if sizes["draw"] <= arguments.draws else ""
+        raise KeyboardInterrupt(f"{sizes['draw']:,}{asked} draws were made.")
+    return NOT_CONVERGED if trust.kind == "bad" or run.attrs.get("until_met") == 0 else 0
 
 
 def run_inspect(arguments: argparse.Namespace) -> int:

@@ -126,6 +126,7 @@ class Posterior:
         proposal_concentration: float | None = None,
         thin: int = 1,
         keep: Labels | None = None,
+        until: float | str | None = None,
         to: str | os.PathLike[str] | None = None,
         quantiles: Sequence[float] | None = None,
         cluster: ClusterLike = None,
@@ -169,6 +170,11 @@ class Posterior:
             Sweeps for each draw: only the last of them is kept.
         keep
             The labels whose draws are kept; all unless given.
+        until
+            "converged" draws on until the check of convergence is met, and a number until every
+            category has that many effective draws too.  The check is made after `draws` draws of
+            each chain and after each doubling, up to 16 times `draws`; where it is not met by then,
+            a warning says so.  The same seed gives the same draws.  Not with `to` or `cluster`.
         to
             A folder, ending in .zarr, that draws go to as they are made, so that memory does not
             grow with them; a run that was broken off goes on with `luce.resume`.
@@ -204,6 +210,7 @@ class Posterior:
             proposal_concentration=proposal_concentration,
             thin=thin,
             keep=keep,
+            until=until,
             quantiles=quantiles,
         )
         check_destination(settings, to, cluster)

@@ -62,8 +62,9 @@ def test_fit_saves_what_it_draws(
     code, out, err = run(capsys, *common, "--out", target, "--most", 2)
     assert (code, err) == (0, "")
     assert out.splitlines()[0] == "apart.csv: pairs: 3 comparisons among 4 categories"
-    assert out.splitlines()[-2:] == [
+    assert out.splitlines()[-3:] == [
         "2 chains of 30 draws, method exact, seed 3.",
+        "Trust the draws with care: 60 draws in all; at least 400 are wanted.",
         f"Saved: {target}",
     ]
     fresh = luce.Posterior(luce.read(apart), 2.0).sample(30, chains=2, seed=3, progress=False)
@@ -89,6 +90,44 @@ def test_draws_that_are_not_to_be_trusted_have_an_exit_code(
     assert code == 3
     assert "method waiting-times" in out
     assert re.match(r"luce: .*do not trust these draws yet", err, re.DOTALL)
+
+
+@pytest.mark.compiled
+@pytest.mark.parametrize("draws", [10, 60, 120, 250, 1000])
+def test_fit_and_report_are_of_one_mind(
+    draws: int, games: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """On either side of the bound, with the same words and the same exit code."""
+    target = tmp_path / "run.nc"
+    fit = ("fit", games, "--method", "waiting-times", "--seed", 1, "--until", "none")
+    code, out, _ = run(capsys, *fit, "--draws", draws, "--out", target)
+    assert draws not in (10, 1000) or code == (3 if draws == 10 else 0)
+    told, page, _ = run(capsys, "report", target, "--out", tmp_path / "run.html")
+    assert told == code
+    headline = page.splitlines()[0].rstrip(".")
+    assert any(line.startswith(headline) for line in out.splitlines())
+
+
+@pytest.mark.compiled
+def test_fit_draws_on_until_its_check_is_met(
+    games: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    fit = ("fit", games, "--method", "waiting-times", "--seed", 1, "--draws", 40)
+    assert run(capsys, *fit, "--until", "none")[0] == 3  # the control: 40 are too few
+    code, out, err = run(capsys, *fit)
+    assert (code, err) == (0, "")
+    assert "40 draws a chain were asked for; more followed, by --until." in out
+    code, out, err = run(capsys, *fit, "--until", 1e6)
+    assert code == 3
+    assert "4 chains of 640 draws" in out
+    assert "until=1e+06 was not met after 640 draws of each chain, 16 times those asked for" in err
+    stream = ("--stream", "--out", tmp_path / "run.zarr")
+    assert "4 chains of 40 draws" in run(capsys, *fit, *stream)[1]
+    code, _, err = run(capsys, *fit, "--overwrite", *stream, "--until", 400)
+    assert code == 1
+    with pytest.raises(SystemExit):
+        main([*map(str, fit), "--until", "soon"])
+    assert "converged, none, or a number of effective draws" in capsys.readouterr().err
 
 
 def test_rows_of_a_transition_matrix_have_seeds_of_their_own(
@@ -156,6 +195,7 @@ def test_ctrl_c_saves_the_draws_so_far(
     monkeypatch.setattr(Posterior, "sample", interrupted)
     target = tmp_path / "run.nc"
     fit = ("--method", "waiting-times", "--draws", 200, "--chains", 1, "--seed", 1)
+    fit = (*fit, "--until", "none")
     code, out, err = run(capsys, "fit", games, *fit, "--out", target)
     assert code == 130
     assert luce.load(target).posterior.sizes["draw"] == 50

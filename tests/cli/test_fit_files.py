@@ -41,7 +41,8 @@ def test_fit_says_what_it_understood_and_saves_the_run(
     assert lines[0] == "duels.csv: pairs: 7 comparisons among 3 categories"
     assert "sets overlap" in out
     assert re.search(r"^ann +0\.\d+", out, re.MULTILINE)
-    assert lines[-2].startswith("4 chains of 400 draws, method ")
+    assert lines[-3].startswith("4 chains of 400 draws, method ")
+    assert lines[-2] == "The draws can be trusted."
     assert lines[-1] == f"Saved: {target}"
     saved = luce.load(target)
     fresh = luce.Posterior(EXPECTED).sample(400, seed=3)
@@ -128,7 +129,8 @@ def test_draws_that_cannot_be_trusted_are_exit_code_3(
 ) -> None:
     rows = "".join(f"p{i},p{i + 1},1\np{i + 1},p{i},1\n" for i in range(20))
     path = write("chain.csv", "winner,loser,count\n" + rows)
-    code, out, err = run(capsys, "fit", path, "--method", "metropolis", "--draws", 20, "--seed", 1)
+    fit = ("fit", path, "--method", "metropolis", "--draws", 20, "--seed", 1)
+    code, out, err = run(capsys, *fit, "--until", "none")
     assert code == 3
     assert "4 chains of 20 draws" in out
     assert "do not trust these draws" in err

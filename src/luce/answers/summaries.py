@@ -234,8 +234,12 @@ def _moments(view: DrawsView, ci_prob: float, tail: float) -> tuple[Columns, Col
     mixing = Mixing(*np.empty((4, view.n_categories)))
     for here in view.category_blocks(_COPIES):
         x = np.ascontiguousarray(np.moveaxis(p[:, :, here], 2, 0))
-        ends[:, here] = np.quantile(x.reshape(len(x), -1), [tail, 1 - tail], axis=1)
-        for column, values in zip(mixing, mixing_of(x, ends[:, here]), strict=True):
+        own = ends[:, here] = np.quantile(x.reshape(len(x), -1), [tail, 1 - tail], axis=1)
+        logs = view.log_probabilities
+        if logs is not None:
+            logs = np.ascontiguousarray(np.moveaxis(logs[:, :, here], 2, 0))
+            own = np.quantile(logs.reshape(len(x), -1), [tail, 1 - tail], axis=1)
+        for column, values in zip(mixing, mixing_of(x, own, logs), strict=True):
             column[here] = values
     name = f"eti{round(100 * ci_prob, 10):g}"
     moments = {"mean": p.mean(axis=(0, 1)), "sd": p.std(axis=(0, 1))}

@@ -24,6 +24,11 @@ def check_destination(
 ) -> Path | None:
     """Refuse an unusable folder, settings that need a folder, and objects that are no cluster."""
     check_cluster(cluster)
+    if settings.until is not None and (to is not None or cluster is not None):
+        raise MethodError(
+            "until= draws on in the memory of this process; with to= or cluster= the number of "
+            "draws is fixed beforehand. Leave until= out and ask for more draws."
+        )
     if to is not None:
         check_folder(Path(to))
         return Path(to)
@@ -55,5 +60,5 @@ def carry_out(
         if folder is not None:
             return draw_to_disk(plan, folder, None if client is None else stream_on(client))
         sink = draw_in_memory(plan) if client is None else draw_on(client, plan)
-    convergence.check(plan, sink)
+    convergence.warn(sink.verdict or convergence.judge(plan, sink))
     return as_tree(plan, sink)

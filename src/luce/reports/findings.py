@@ -28,36 +28,6 @@ TOLD_APART = 0.95  # probability from which on two categories count as different
 
 
 @dataclass(frozen=True, eq=False)
-class Judged:
-    """Quantities that convergence is judged by.
-
-    Parameters
-    ----------
-    names
-        The quantities in words.
-    r_hat, ess
-        R-hat and bulk effective sample size.
-    relative_mcse
-        Monte Carlo standard error of the mean, as a share of the standard deviation.
-    """
-
-    names: list[str]
-    r_hat: FloatArray
-    ess: FloatArray
-    relative_mcse: FloatArray
-
-    def __len__(self) -> int:
-        return len(self.names)
-
-    def worst(self, values: FloatArray, largest: bool) -> tuple[float, str]:
-        """Return the largest or smallest value and its quantity; nan where any value is missing."""
-        if np.isnan(values).any():
-            return float("nan"), ""
-        i = int(values.argmax() if largest else values.argmin())
-        return float(values[i]), self.names[i]
-
-
-@dataclass(frozen=True, eq=False)
 class Findings:
     """A run and its summaries; rows are the compared probabilities, the largest mean first.
 
@@ -135,23 +105,6 @@ class Findings:
     def parameters(self) -> Summary | None:
         """Summary of what was drawn for the model as a whole, such as a concentration."""
         return self.table.parameters
-
-    @cached_property
-    def judged(self) -> Judged:
-        """Compared probabilities and parameters that vary."""
-        rows = _varying(self.table, self.view)
-        names = [self.names[i] for i in rows]
-        parts = [{name: values[rows] for name, values in self.table.columns.items()}]
-        drawn = self.view.parameters
-        if self.parameters is not None and drawn is not None:
-            rows = _varying(self.parameters, drawn)
-            names += [f"the {in_words(self.parameters.categories[i])}" for i in rows]
-            parts.append({name: values[rows] for name, values in self.parameters.columns.items()})
-        r_hat, ess, mcse, sd = (
-            np.concatenate([part[name] for part in parts])
-            for name in ("r_hat", "ess_bulk", "mcse_mean", "sd")
-        )
-        return Judged(names, r_hat, ess, mcse / sd)
 
 
 @dataclass(frozen=True, eq=False)
@@ -248,9 +201,3 @@ def find(run: DataTree, ci_prob: float) -> ChoiceFindings | TransitionFindings:
 def in_words(name: object) -> str:
     """Write the name of a parameter without underscores."""
     return str(name).replace("_", " ")
-
-
-def _varying(table: Summary, view: DrawsView) -> IntArray:
-    """Return the rows of a summary whose draws vary."""
-    ranges = np.ptp(view.probabilities, axis=(0, 1))
-    return np.flatnonzero([ranges[view.categories.index[label]] > 0 for label in table.categories])

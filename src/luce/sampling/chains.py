@@ -137,6 +137,10 @@ class FixedLengthChain(ABC):
         """Are all draws made?"""
         return self.steps >= self.expected
 
+    def extend(self, draws: int) -> None:
+        """Go on until `draws` draws are made in all."""
+        self.draws = draws
+
     def advance(self, sink: Sink) -> None:
         """Make one chunk of steps: warm-up steps until these are done, then draws."""
         if self.warmed < self.warmup:

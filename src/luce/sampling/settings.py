@@ -36,6 +36,8 @@ class Settings:
         Elementary steps that a chain makes at once, about 5 ms: few enough that the numbers one
         step writes are still in the cache when the next reads them.  Some kernels round their state
         between chunks, so draws may depend on this number in the last digit.
+    until
+        None, "converged", or a number of effective draws; see `Posterior.sample`.
     block_bytes, block_chunks
         Largest block of draws on a disk, in bytes and in chunks; 100 chunks take half a second.
     place_bytes, place_seconds
@@ -58,6 +60,7 @@ class Settings:
     thin: int = 1
     keep: Labels | None = None
     quantiles: Sequence[float] | None = None
+    until: float | str | None = None
     chunk_steps: int = 200_000
     block_bytes: int = 1 << 26
     block_chunks: int = 100
@@ -76,6 +79,7 @@ class Settings:
         if self.method not in METHODS:
             raise MethodError(f"method = {self.method!r}; choose one of {', '.join(METHODS)}.")
         self._check_proposal()
+        self._check_until()
         if isinstance(self.initial, str) and self.initial != "prior":
             raise MethodError(
                 f"initial = {self.initial!r}; give 'prior' or starting probabilities."
@@ -91,6 +95,16 @@ class Settings:
             raise MethodError("proposal_concentration is for method='metropolis' only.")
         if not (isinstance(beta, Real) and np.isfinite(beta) and beta > 0):
             raise MethodError(f"proposal_concentration = {beta!r}; it must be positive and finite.")
+
+    def _check_until(self) -> None:
+        number = isinstance(self.until, Real) and not isinstance(self.until, (bool, np.bool_))
+        if number and np.isfinite(self.until) and self.until >= 1:  # type: ignore[arg-type, operator]
+            object.__setattr__(self, "until", float(self.until))  # type: ignore[arg-type]
+        elif self.until is not None and self.until != "converged":
+            raise MethodError(
+                f"until = {self.until!r}; give 'converged', or the number of effective draws of "
+                "each category that are wanted, at least 1."
+            )
 
     @property
     def sweeps_to_discard(self) -> int:
