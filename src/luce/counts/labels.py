@@ -160,10 +160,34 @@ def read_probabilities(given: ArrayLike, n: int) -> FloatArray:
     return p
 
 
-def as_mapping(given: Any) -> Any:
-    """Turn an object with keys and items, such as a pandas Series, into a dict; keep others."""
-    labelled = hasattr(given, "keys") and hasattr(given, "items")
-    return dict(given.items()) if labelled and not isinstance(given, Mapping) else given
+def labelled_values(given: Any) -> list[tuple[Label, Any]] | None:
+    """List labels and values of a mapping or a pandas Series, whose labels may repeat.
+
+    Returns None where the object has no labels.
+    """
+    if not (hasattr(given, "keys") and hasattr(given, "items")):
+        return None
+    pairs = list(given.items())
+    for label, _ in pairs:
+        if not is_hashable(label):
+            raise DataError(f"{shown(label)} cannot be a label: labels must be hashable.")
+    return pairs
+
+
+def as_mapping(given: Any, what: str) -> Any:
+    """Turn a pandas Series, or the like, into a dict; refuse a label that appears twice.
+
+    Mappings, and objects without labels, stay as they are.
+    """
+    pairs = None if isinstance(given, Mapping) else labelled_values(given)
+    if pairs is None:
+        return given
+    made: dict[Label, Any] = {}
+    for label, value in pairs:
+        if label in made:
+            raise DataError(f"{label!r} appears twice in {what}; name each label once.")
+        made[label] = value
+    return made
 
 
 def is_hashable(label: object) -> bool:
