@@ -147,6 +147,8 @@ def _add_reading(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--cells", action="append", metavar="COLUMN", help=cells)
     parser.add_argument("--encoding", help="of text; UTF-8 unless given")
     parser.add_argument("--delimiter", help="between values; found unless given")
+    missing = "a text that stands for a missing value; again for more, '' for none (NA, NaN, ...)"
+    parser.add_argument("--missing", action="append", metavar="TEXT", help=missing)
     parser.add_argument("--skip-bad", action="store_true", help="leave bad lines out and list them")
 
 
@@ -234,6 +236,7 @@ def _read(arguments: argparse.Namespace) -> Reading:
         arguments.kind,
         encoding=arguments.encoding,
         delimiter=arguments.delimiter,
+        missing=arguments.missing,
         skip_bad=arguments.skip_bad,
         **options,
     )
@@ -376,6 +379,8 @@ def _print_bad_rows(error: BadRowsError) -> None:
         f"{them} out with --skip-bad",
         file=sys.stderr,
     )
+    if error.advice:
+        print(f"luce: {error.advice}", file=sys.stderr)
 
 
 def _located(source: str, problem: Problem, also: str = "") -> str:
@@ -395,6 +400,8 @@ def _warnings_printed() -> Iterator[list[warnings.WarningMessage]]:
         if isinstance(message, SkippedRowsWarning):
             for problem in message.problems:
                 print(_located(message.source, problem, "left out: "), file=sys.stderr)
+            if message.advice:
+                print(f"luce: {message.advice}", file=sys.stderr)
         else:
             print(f"luce: {message}", file=sys.stderr)
 

@@ -9,7 +9,7 @@ import zlib
 from array import array
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
-from itertools import groupby
+from itertools import chain, groupby
 from operator import itemgetter
 from pathlib import Path
 from typing import IO, Any, cast
@@ -145,6 +145,12 @@ class TextFile:
             raise DataError(f"{self.path.name}: is not {self._encoding}: {error}.") from None
 
 
+def complete_lines(head: str) -> list[str]:
+    """Split the beginning of a file into lines, without the last one if it may be cut off."""
+    lines = head.split("\n")
+    return lines[:-1] if len(head) >= _HEAD else lines
+
+
 def check_width(names: Collection[str], file: str) -> None:
     """Refuse a file with more columns than any table has."""
     if len(names) > _MOST_COLUMNS:
@@ -178,6 +184,8 @@ class LineSource(Source):
     usable
         Turns a value into a hashable one, or raises DataError; applied only to columns that are
         asked for.
+    missing
+        Texts that stand for a missing value; None where the format marks missing values itself.
     """
 
     unit = "line"
@@ -190,6 +198,7 @@ class LineSource(Source):
         problems: set[Problem],
         count: Callable[[list[int]], Counter[tuple[Any, ...]] | None] = lambda where: None,
         usable: Callable[[Any], Any] | None = None,
+        missing: frozenset[str] | None = None,
     ) -> None:
         self.name = name
         self.names = list(names)
@@ -199,11 +208,24 @@ class LineSource(Source):
         self._count = count
         self._usable = usable
         self._lines: list[int] = []
+        self.missing = missing
+        self._blanked: set[str] = set()
 
     @property
     def problems(self) -> list[Problem]:
         """Lines that cannot be used."""
         return sorted(self._problems)
+
+    @property
+    def advice(self) -> str:
+        """How to keep a label that was read as a missing value, once one was."""
+        if not self._blanked:
+            return ""
+        texts = " and ".join(sorted(self._blanked))
+        return (
+            f"In this file {texts} means that a value is missing. If that is a label, name the "
+            "texts that mean it, or none: missing=[] (--missing '')."
+        )
 
     def distinct(self, keys: Sequence[str], numbers: Sequence[str] = ()) -> Rows:
         """Return the distinct rows of some columns."""
@@ -211,6 +233,8 @@ class LineSource(Source):
         counter = self._count([self._where[name] for name in names]) if names else Counter()
         if counter is None:
             counter = Counter(row for _, row in self._some(names))
+        elif self.missing:
+            counter = self._without_missing(counter)
         return counted_rows(names, counter, lambda: self._some(names))
 
     def columns(self, names: Sequence[str]) -> dict[str, Column]:
@@ -249,6 +273,30 @@ class LineSource(Source):
         return Runs(encoded, starts_of(lengths), repeats, places)
 
     def _some(self, names: Sequence[str]) -> Iterator[Row]:
+        """Yield line and values of each row of some columns, with "" for a missing value."""
+        rows = self._as_written(names)
+        return ((line, self._blank(row)) for line, row in rows) if self.missing else rows
+
+    def _blank(self, row: tuple[str, ...]) -> tuple[str, ...]:
+        """Replace the texts that stand for a missing value."""
+        assert self.missing is not None
+        found = [value.strip() in self.missing for value in row]
+        if not any(found):
+            return row
+        self._blanked.update(v.strip() for v, gone in zip(row, found, strict=True) if gone)
+        return tuple("" if gone else v for v, gone in zip(row, found, strict=True))
+
+    def _without_missing(self, counter: Counter[tuple[Any, ...]]) -> Counter[tuple[Any, ...]]:
+        """Replace the texts that stand for a missing value in rows that were counted."""
+        assert self.missing is not None
+        if not any(text.strip() in self.missing for text in set(chain.from_iterable(counter))):
+            return counter
+        replaced: Counter[tuple[Any, ...]] = Counter()
+        for row, times in counter.items():
+            replaced[self._blank(row)] += times
+        return replaced
+
+    def _as_written(self, names: Sequence[str]) -> Iterator[Row]:
         where = [self._where[name] for name in names]
         if self._usable is not None:
             return self._made_usable(where, self._usable)
