@@ -6,6 +6,7 @@ import csv
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 from operator import itemgetter
 from typing import Any
 
@@ -152,30 +153,41 @@ def _count_rows(
     Returns None once a line is irregular: reading line by line then says what is wrong.
     """
     counter: Counter[tuple[Any, ...]] = Counter()
-    header = True
-    for lines in file.blocks():
+    take = itemgetter(*where) if len(where) > 1 else lambda row: (row[where[0]],)
+    blocks = file.blocks()
+    for lines in chain([_below_header(next(blocks, None), delimiter)], blocks):
         if lines is None:
             return None
+        times = Counter(lines)
+        repeats = 2 * len(times) < len(lines)  # then each line is split once
         try:
-            rows = list(_reader(lines, delimiter))
+            rows = list(_reader(times if repeats else lines, delimiter))
         except csv.Error:  # also where a quoted text goes on in the next block
             return None
-        if len(rows) < len(lines):  # a quoted text goes on in the next line
+        if len(rows) < len(times if repeats else lines):  # a quoted text goes on in the next line
             return None
-        rows = [row for row in rows if row]
-        if header and rows:
-            if _is_blank(rows[0]):
-                return None
-            del rows[0]
-            header = False
-        if any(len(row) != width for row in rows):
+        if any(row and len(row) != width for row in rows):
             return None
-        if len(where) == 1:
-            counter.update((row[where[0]],) for row in rows)
+        if repeats:
+            for row, number in zip(rows, times.values(), strict=True):
+                if row:
+                    counter[take(row)] += number
         else:
-            counter.update(map(itemgetter(*where), rows))
+            counter.update(map(take, filter(None, rows)))
     # A line of nothing but delimiters and spaces counts as blank.
     return None if any(map(_is_blank, counter)) else counter
+
+
+def _below_header(lines: list[str] | None, delimiter: str) -> list[str] | None:
+    """Return the lines below the header; None where it is not one line with names."""
+    place = next((i for i, line in enumerate(lines or []) if line), None)
+    if lines is None or place is None:
+        return None
+    try:
+        (header,) = _reader([lines[place]], delimiter)
+    except csv.Error:  # a quoted name goes on in the next line
+        return None
+    return None if _is_blank(header) else lines[place + 1 :]
 
 
 def _records(file: TextFile, delimiter: str) -> Iterator[tuple[int, list[str]]]:

@@ -29,6 +29,12 @@ _MOST_COLUMNS = 100_000
 _HEAD = 65_536  # characters read to recognise the format
 _BLOCK = 1 << 18  # characters read at once
 
+# Compressed text may be this many times as large as the bytes it was read from; the beginning of a
+# file, of this many bytes, may be more.
+_MOST_EXPANSION = 200
+_SMALL = 5_000_000
+_SCANNED = 60  # megabytes of compressed text that are decompressed before anything is read
+
 # Characters that stand for bytes which cannot be decoded; see PEP 383.
 _UNDECODED = re.compile("[\udc80-\udcff]")
 
@@ -48,6 +54,8 @@ class TextFile:
         self.path = path
         # A mark at the beginning of UTF-8 is not part of the text.
         named = "utf-8-sig" if encoding and _is_utf_8(encoding) else encoding
+        if self._packed:
+            self._scan()
         self._encoding = named or self._find_encoding()
         self.problems: set[Problem] = set()
 
@@ -108,6 +116,13 @@ class TextFile:
             "name the encoding of the file, as in encoding='latin-1' (--encoding latin-1)."
         )
 
+    def _scan(self) -> None:
+        """Refuse compressed text that is far too large, before it is read more slowly."""
+        with self._open_bytes() as file:
+            for _ in range(_SCANNED):
+                if not self._read(file, 1_000_000):
+                    break
+
     def _find_encoding(self) -> str:
         with self._open_bytes() as file:
             head = self._read(file, 4)
@@ -116,7 +131,7 @@ class TextFile:
     def _open_bytes(self) -> IO[bytes]:
         try:
             if self._packed:
-                return cast(IO[bytes], gzip.GzipFile(self.path))
+                return cast(IO[bytes], _BoundedGzip(self.path))
             return self.path.open("rb")
         except OSError as error:
             raise DataError(f"{self.path}: {error.strerror or error}.") from None
@@ -143,6 +158,34 @@ class TextFile:
             raise DataError(f"{self.path.name}: cannot be read: {error}.") from None
         except UnicodeError as error:  # UTF-16 that breaks off
             raise DataError(f"{self.path.name}: is not {self._encoding}: {error}.") from None
+
+
+class _BoundedGzip(gzip.GzipFile):
+    """A gzip file that is refused once its content is far larger than data would be."""
+
+    def __init__(self, path: Path) -> None:
+        self._packed = path.open("rb")
+        super().__init__(fileobj=self._packed, mode="rb")
+
+    def read(self, size: int | None = -1) -> bytes:
+        return self._bounded(super().read(-1 if size is None else size))
+
+    def read1(self, size: int = -1) -> bytes:
+        return self._bounded(super().read1(size))
+
+    def close(self) -> None:
+        super().close()
+        self._packed.close()
+
+    def _bounded(self, content: bytes) -> bytes:
+        most = max(_SMALL, _MOST_EXPANSION * self._packed.tell())
+        if self.tell() > most:
+            raise DataError(
+                f"{Path(self._packed.name).name}: the text is more than {_MOST_EXPANSION} times as "
+                "large as the compressed file, as hardly any data are. If it is right, decompress "
+                "it first (gunzip)."
+            )
+        return content
 
 
 def complete_lines(head: str) -> list[str]:
