@@ -18,7 +18,7 @@ import numpy as np
 from luce.answers.diagnostics import verdict
 from luce.answers.summaries import summary
 from luce.counts.counts import ConditionalCounts
-from luce.counts.labels import plural
+from luce.counts.labels import plural, printable, printable_lines
 from luce.errors import (
     BadRowsError,
     DataError,
@@ -58,16 +58,16 @@ def main(argv: Sequence[str] | None = None) -> int:
         _print_bad_rows(error)
         return REFUSED
     except LuceError as error:
-        print(f"luce: {error}", file=sys.stderr)
+        _complain(f"luce: {error}")
         return REFUSED
     except BrokenPipeError:
         _discard_output()
         return NO_READER
     except KeyboardInterrupt as error:
-        print(f"luce: interrupted{f'. {error}' if str(error) else ''}", file=sys.stderr)
+        _complain(f"luce: interrupted{f'. {error}' if str(error) else ''}")
         return INTERRUPTED
     except OSError as error:  # standard output on a full disk, a folder that was taken away
-        print(f"luce: {error.filename or 'output'}: {error.strerror or error}", file=sys.stderr)
+        _complain(f"luce: {error.filename or 'output'}: {error.strerror or error}")
         _discard_output()
         return REFUSED
     return int(code or 0)
@@ -152,6 +152,8 @@ def _add_reading(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--cells", action="append", metavar="COLUMN", help=cells)
     parser.add_argument("--encoding", help="of text; UTF-8 unless given")
     parser.add_argument("--delimiter", help="between values; found unless given")
+    missing = "a text that stands for a missing value; again for more, '' for none (NA, NaN, ...)"
+    parser.add_argument("--missing", action="append", metavar="TEXT", help=missing)
     parser.add_argument("--skip-bad", action="store_true", help="leave bad lines out and list them")
 
 
@@ -172,7 +174,7 @@ def run_fit(arguments: argparse.Namespace) -> int:
         seeds = list(np.random.SeedSequence(arguments.seed).spawn(len(posteriors)))
     codes = [
         _fit_one(name, posterior, seed, arguments)
-        for (name, posterior), seed in zip(posteriors.items(), seeds, strict=True)
+        for (name, posterior), seed in zip(posteriors, seeds, strict=True)
     ]
     return max(codes)
 
@@ -236,7 +238,8 @@ def run_inspect(arguments: argparse.Namespace) -> int:
         reading = _read(arguments)
     counts = reading.counts
     for name, one in counts.items() if isinstance(counts, dict) else [("", counts)]:
-        print(f"\n{f'from {name}: ' if isinstance(counts, dict) else ''}{one.summary()}")
+        start = f"from {printable(name)}: " if isinstance(counts, dict) else ""
+        print(f"\n{start}{one.summary()}")
         print(Posterior(one).model.structure)
     return 0
 
@@ -260,19 +263,20 @@ def _read(arguments: argparse.Namespace) -> Reading:
         arguments.kind,
         encoding=arguments.encoding,
         delimiter=arguments.delimiter,
+        missing=arguments.missing,
         skip_bad=arguments.skip_bad,
         **options,
     )
-    print(f"{Path(arguments.file).name}: {kind}: {reading}")
+    print(f"{printable(Path(arguments.file).name)}: {kind}: {reading}")
     return reading
 
 
-def _posteriors(reading: Reading, concentration: float) -> dict[str, Posterior]:
-    """Return one posterior, or one for each row of transitions, by the words printed before it."""
+def _posteriors(reading: Reading, concentration: float) -> list[tuple[str, Posterior]]:
+    """Return one posterior, or one for each row of transitions, and the words printed before it."""
     counts = reading.counts
     if isinstance(counts, ConditionalCounts):
-        return {"": Posterior(counts, concentration)}
-    return {f"From {k}: ": Posterior(c, concentration) for k, c in counts.items()}
+        return [("", Posterior(counts, concentration))]
+    return [(f"From {printable(k)}: ", Posterior(c, concentration)) for k, c in counts.items()]
 
 
 def _roles() -> list[str]:
@@ -306,7 +310,7 @@ def run_report(arguments: argparse.Namespace) -> int:
     page, trust = write_report(
         arguments.file, out, title=arguments.title, ci_prob=arguments.ci_prob
     )
-    print(f"{trust.headline}.\nThe page: {page.resolve()}")
+    print(printable_lines(f"{trust.headline}.\nThe page: {page.resolve()}"))
     return NOT_CONVERGED if trust.kind == "bad" else 0
 
 
@@ -392,16 +396,23 @@ def run_paper(arguments: argparse.Namespace) -> int:
 # -- errors and warnings as sentences --------------------------------------------------------------
 
 
+def _complain(text: str) -> None:
+    """Print words on standard error; names from data cannot steer the terminal."""
+    print(printable_lines(text), file=sys.stderr)
+
+
 def _print_bad_rows(error: BadRowsError) -> None:
     """Print a line for each bad row, then a remedy."""
     for problem in error.problems:
-        print(_located(error.source, problem), file=sys.stderr)
+        _complain(_located(error.source, problem))
     them = "it" if len(error.problems) == 1 else "them"
     print(
         f"luce: {plural(len(error.problems), error.unit)} cannot be used; mend {them}, or leave "
         f"{them} out with --skip-bad",
         file=sys.stderr,
     )
+    if error.advice:
+        _complain(f"luce: {error.advice}")
 
 
 def _located(source: str, problem: Problem, also: str = "") -> str:
@@ -420,9 +431,11 @@ def _warnings_printed() -> Iterator[list[warnings.WarningMessage]]:
         message = warning.message
         if isinstance(message, SkippedRowsWarning):
             for problem in message.problems:
-                print(_located(message.source, problem, "left out: "), file=sys.stderr)
+                _complain(_located(message.source, problem, "left out: "))
+            if message.advice:
+                _complain(f"luce: {message.advice}")
         else:
-            print(f"luce: {message}", file=sys.stderr)
+            _complain(f"luce: {message}")
 
 
 def _discard_output() -> None:

@@ -1,5 +1,6 @@
 """`luce fit` and `luce inspect` of files: what is said, saved and refused, and exit codes."""
 
+import json
 import os
 import re
 import subprocess
@@ -188,3 +189,43 @@ def test_a_reader_that_has_seen_enough_is_no_error(
     assert main(["demo"]) == 141
     sys.stdout.close()  # the null device that stands in for it
     assert capsys.readouterr().err == ""
+
+
+STEERING = ["\x1b[31mred", "bell\x07", "\u202eback", "x\x9b2J", "\x1b]0;title\x07"]
+
+
+@pytest.mark.parametrize("name", STEERING)
+def test_names_from_data_cannot_steer_the_terminal(
+    write: Any, capsys: pytest.CaptureFixture[str], name: str
+) -> None:
+    """In summaries, descriptions of sets and states, errors, warnings and names of columns."""
+    duels = write("duels.csv", table().replace("ann", name))
+    moves = write("moves.csv", f"from,to\n{name},b\nb,c\nc,{name}\n")
+    bad = write("bad.csv", f"winner,loser\n{name},b\n{name},{name}\nb,c\n")
+    columns = write("columns.csv", f"b,{name}\n1,2\n3,y\n")
+    shown = []
+    for arguments in (
+        ("inspect", duels),
+        ("fit", duels, "--draws", 100, "--seed", 1),
+        ("inspect", moves, "--rows", "separate"),
+        ("fit", moves, "--rows", "separate", "--draws", 100, "--seed", 1),
+        ("inspect", bad),
+        ("inspect", bad, "--skip-bad"),
+        ("inspect", columns, "--kind", "table"),
+        ("inspect", columns),
+        ("inspect", duels.with_name(f"{name}.csv")),
+    ):
+        _, out, err = run(capsys, *arguments)
+        shown.append(repr(name)[1:-1] in out + err)
+        assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202e]", out + err)
+    assert all(shown)
+
+
+def test_a_carriage_return_in_a_name_cannot_hide_a_line(
+    write: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = [{"winner": "ann\rwinner: bo", "loser": "bo"}, {"winner": "bo", "loser": "cy"}]
+    path = write("duels.jsonl", "\n".join(map(json.dumps, rows)))
+    _, out, err = run(capsys, "fit", path, "--draws", 100, "--seed", 1)
+    assert "\r" not in out + err
+    assert r"ann\rwinner: bo" in out

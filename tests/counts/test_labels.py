@@ -14,6 +14,8 @@ from luce.counts.labels import (
     describe,
     label_array,
     plural,
+    printable,
+    printable_lines,
     read_probabilities,
     shown,
     some,
@@ -99,3 +101,30 @@ def test_probabilities_are_read_as_floats() -> None:
     assert read_probabilities([[1, 0], [0, 1]], 2).dtype == np.float64
     with pytest.raises(DataError, match=r"must be numbers; \['a', 'b'\]"):
         read_probabilities(["a", "b"], 2)
+
+
+@pytest.mark.parametrize(
+    ("label", "shown"),
+    [
+        ("\x1b[31mred", r"\x1b[31mred"),
+        ("a\rb", r"a\rb"),
+        ("bell\x07", r"bell\x07"),
+        ("two\nlines\ttab", r"two\nlines\ttab"),
+        ("\u202egnp.exe", r"\u202egnp.exe"),  # the text after it would be shown backwards
+        ("\u2066x\u2069", r"\u2066x\u2069"),
+        ("\x9b2J", r"\x9b2J"),  # the short form of escape and bracket
+        ("\ud800", r"\ud800"),
+        ("\u2028", r"\u2028"),
+        ("Zoë 東京 a\xa0b", "Zoë 東京 a\xa0b"),
+        ("می\u200cخواهم", "می\u200cخواهم"),
+        ("👩\u200d🔬", "👩\u200d🔬"),
+        (("x", "\x1b"), r"('x', '\x1b')"),
+        (7, "7"),
+    ],
+)
+def test_labels_on_a_terminal(label: Any, shown: str) -> None:
+    assert printable(label) == shown
+    assert some([label], quote=False) == shown
+    assert printable_lines(f"{label}\nb") == "\n".join(
+        [*map(printable, f"{label}".split("\n")), "b"]
+    )

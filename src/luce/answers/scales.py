@@ -205,7 +205,7 @@ def _read_groups(
     x: DrawsView, offered: IntArray, groups: Mapping[str, Labels]
 ) -> tuple[Any, FloatArray]:
     """Read names of groups, and a 0/1 matrix of the offered categories that each holds."""
-    groups = as_mapping(groups)
+    groups = as_mapping(groups, "groups")
     if not isinstance(groups, Mapping) or not groups:
         raise DataError(f"groups must map names to labels; {groups!r} was given.")
     place = np.full(x.n_categories, -1)

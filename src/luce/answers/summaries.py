@@ -14,7 +14,7 @@ from luce.answers.diagnostics import Mixing, mixing_of
 from luce.answers.ranks import rank_moments
 from luce.answers.view import DrawsView, tail_of
 from luce.counts.comparability import prior_only
-from luce.counts.labels import some
+from luce.counts.labels import printable, some
 from luce.errors import DataError
 from luce.page.words import escaped
 
@@ -154,7 +154,7 @@ class Summary:
     def _cells(self, most: int) -> list[list[str]]:
         head = [self._heading, *self.columns]
         return [head] + [
-            [str(label), *(_word(name, values[i]) for name, values in self.columns.items())]
+            [printable(label), *(_word(name, values[i]) for name, values in self.columns.items())]
             for i, label in enumerate(self.categories[:most])
         ]
 

@@ -137,7 +137,8 @@ class ConditionalCounts:
         Parameters
         ----------
         counts
-            Number of outcomes of each category; any non-negative numbers.
+            Number of outcomes of each category, as a mapping or a pandas Series; any non-negative
+            numbers. Where an index names a category twice, its counts add up.
         within
             The categories that could occur.
         without

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property, lru_cache
 from numbers import Number
@@ -16,6 +17,7 @@ from luce.errors import DataError
 
 # Probabilities that were normalised in double precision add up to 1 within this.
 _TOLERANCE = 1e-8
+_JOINERS = "\u200c\u200d"  # invisible characters that are part of words and of emoji
 
 
 class Categories:
@@ -160,10 +162,34 @@ def read_probabilities(given: ArrayLike, n: int) -> FloatArray:
     return p
 
 
-def as_mapping(given: Any) -> Any:
-    """Turn an object with keys and items, such as a pandas Series, into a dict; keep others."""
-    labelled = hasattr(given, "keys") and hasattr(given, "items")
-    return dict(given.items()) if labelled and not isinstance(given, Mapping) else given
+def labelled_values(given: Any) -> list[tuple[Label, Any]] | None:
+    """List labels and values of a mapping or a pandas Series, whose labels may repeat.
+
+    Returns None where the object has no labels.
+    """
+    if not (hasattr(given, "keys") and hasattr(given, "items")):
+        return None
+    pairs = list(given.items())
+    for label, _ in pairs:
+        if not is_hashable(label):
+            raise DataError(f"{shown(label)} cannot be a label: labels must be hashable.")
+    return pairs
+
+
+def as_mapping(given: Any, what: str) -> Any:
+    """Turn a pandas Series, or the like, into a dict; refuse a label that appears twice.
+
+    Mappings, and objects without labels, stay as they are.
+    """
+    pairs = None if isinstance(given, Mapping) else labelled_values(given)
+    if pairs is None:
+        return given
+    made: dict[Label, Any] = {}
+    for label, value in pairs:
+        if label in made:
+            raise DataError(f"{label!r} appears twice in {what}; name each label once.")
+        made[label] = value
+    return made
 
 
 def is_hashable(label: object) -> bool:
@@ -208,9 +234,38 @@ def _hash_of_names(labels: tuple[Label, ...] | range) -> Any:
     return hashlib.sha256("\n".join(map(canonical_name, labels)).encode())
 
 
+def printable(label: object) -> str:
+    r"""Print a label on a terminal: control characters and marks of direction become escapes.
+
+    The joiners of Persian and of emoji are kept, and so are all kinds of spaces within a line.
+
+    Examples
+    --------
+    >>> print(printable("\x1b[31mred\r"), printable("Zoë"), printable(7))
+    \x1b[31mred\r Zoë 7
+    """
+    text = str(label)
+    if text.isprintable():
+        return text
+    return "".join(c if _is_harmless(c) else repr(c)[1:-1] for c in text)
+
+
+def printable_lines(text: object) -> str:
+    """Print a message of several lines on a terminal, each as `printable` does."""
+    return "\n".join(map(printable, str(text).split("\n")))
+
+
+def _is_harmless(character: str) -> bool:
+    """Tell whether a character is shown where it stands, and changes nothing around it."""
+    if character.isprintable() or character in _JOINERS:
+        return True
+    return unicodedata.category(character) not in ("Cc", "Cf", "Cs", "Zl", "Zp")
+
+
 def some(labels: Iterable[Label], most: int = 6, quote: bool = True) -> str:
     """Name the first few labels."""
-    names = [repr(x) if quote else str(x) for _, x in zip(range(most + 1), labels, strict=False)]
+    write = repr if quote else printable
+    names = [write(x) for _, x in zip(range(most + 1), labels, strict=False)]
     return ", ".join(names[:most]) + (", ..." if len(names) > most else "")
 
 

@@ -24,7 +24,7 @@ from luce._types import FloatArray, IntArray, Label, Labels, SeedLike
 from luce.answers.ranks import best_in_draws
 from luce.answers.view import DrawsView
 from luce.counts.counts import ConditionalCounts
-from luce.counts.labels import Categories, read_number, some
+from luce.counts.labels import Categories, printable, read_number, some
 from luce.errors import DataError, MethodError
 from luce.estimates.densities import log_scaled_dirichlet, next_gammas
 from luce.estimates.estimate import Estimate
@@ -263,7 +263,9 @@ def _share(asked: _Asked, given: Mapping[Label, float]) -> HypothesisTest:
     after = _log_densities_of_share(asked.next_sweep(), i, value)
     before = _log_beta_density(value, asked.prior[i], asked.prior.sum() - asked.prior[i])
     factor = savage_dickey(after.reshape(asked.size), before)
-    return of_point(f"p[{label}] = {value:g}", factor, *ratio_of_share(asked.counts, i, value))
+    return of_point(
+        f"p[{printable(label)}] = {value:g}", factor, *ratio_of_share(asked.counts, i, value)
+    )
 
 
 def _log_densities_of_share(sweep: _Sweep, i: int, value: float) -> FloatArray:

@@ -159,7 +159,7 @@ class DirichletProcess:
             object.__setattr__(self, "concentration", number)
         if not is_hashable(self.remainder):
             raise DataError(f"{self.remainder!r} cannot be a label: labels must be hashable.")
-        given = as_mapping({} if self.base is None else self.base)
+        given = as_mapping({} if self.base is None else self.base, "base")
         if not isinstance(given, Mapping):
             raise DataError("base must map labels to masses, as in {'a': 0.5}.")
         masses = {label: read_number(mass, label) for label, mass in given.items()}
@@ -272,7 +272,7 @@ def as_prior(given: PriorLike) -> Prior:
 def read_concentration(counts: ConditionalCounts, given: Concentration) -> FloatArray:
     """Read one positive number for each category; the array cannot be written to."""
     n = counts.n_categories
-    given = as_mapping(given)
+    given = as_mapping(given, "concentration")
     if isinstance(given, Mapping):
         missing = [c for c in counts.categories if c not in given]
         known = set(counts.categories)

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from luce.counts.labels import some
 from luce.errors import DataError
 from luce.reading.kind import Kind, Layout, Match, find_role, plain
+from luce.reading.values import is_unnamed
 
 # Marks by which columns of availability are known: avail_bus, bus_avail.
 _AVAILABILITY = ("avail", "availability", "available", "av", "is_available")
@@ -43,7 +44,7 @@ def is_place(column: str) -> bool:
 
 def _are_places(names: Sequence[str]) -> bool:
     count = find_role(names, "count")
-    places = [name for name in names if name != count]
+    places = [name for name in names if name != count and not is_unnamed(name)]
     return len(places) > 1 and all(map(is_place, places))
 
 

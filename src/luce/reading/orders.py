@@ -123,10 +123,12 @@ def find_order_separator(texts: Iterable[str]) -> str:
     return next((s for s in (">", "|", ";", "\t", ",") if any(s in t for t in every)), "")
 
 
-def read_order(given: Any, separator: str = ">") -> tuple[tuple[Label, ...], ...]:
+def read_order(
+    given: Any, separator: str = ">", absent: frozenset[str] = frozenset()
+) -> tuple[tuple[Label, ...], ...]:
     """Read a ranking: labels best first, sets among them for ties; or a text as "a > b = c".
 
-    A text is split at `separator`, or at spaces where that is empty.
+    A text is split at `separator`, or at spaces where that is empty.  Places in `absent` are empty.
 
     Examples
     --------
@@ -137,8 +139,12 @@ def read_order(given: Any, separator: str = ">") -> tuple[tuple[Label, ...], ...
         if is_printed_list(given):
             raise WrongOrderError(f"{given!r} is a list printed as text; write it as a > b > c.")
         parts = [p.strip() for p in given.split(separator or None)] if given.strip() else []
+        parts = ["" if part in absent else part for part in parts]
         places: Sequence[Any] = [
-            [x.strip() for x in part.split("=")] if "=" in part else part for part in parts
+            ["" if x.strip() in absent else x.strip() for x in part.split("=")]
+            if "=" in part
+            else part
+            for part in parts
         ]
     elif isinstance(given, Iterable):
         places = [stripped(x) for x in given]

@@ -15,7 +15,7 @@ import numpy as np
 from luce._types import Label, Labels
 from luce.counts.labels import some
 from luce.errors import DataError
-from luce.reading.frames import is_frame, source_of, with_named_rows
+from luce.reading.frames import is_frame, source_of
 from luce.reading.inspection import Inspection
 from luce.reading.kind import Columns, Match, Reading, find_role
 from luce.reading.kinds import PAIRS
@@ -95,10 +95,8 @@ def _find_layout(data: Any, columns: Columns, skip_bad: bool) -> tuple[Source, M
     """Open the data and find its layout; a square table becomes rows of wins."""
     source = _source(data)
     found = PAIRS.match(source.names, columns)
-    if found is None and not any(columns.values()):
-        table = source_of(with_named_rows(data)) if is_frame(data) else source
-        if is_square(table):
-            source = _source_of_frame_of_wins(table, skip_bad)
+    if found is None and not any(columns.values()) and is_square(source):
+        source = _source_of_frame_of_wins(source, skip_bad)
     found = found or PAIRS.require(source.names, columns)
     _refuse_two_readings(source, found, columns)
     return source, found

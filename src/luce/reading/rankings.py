@@ -10,7 +10,7 @@ import numpy as np
 from luce._types import Label, Labels
 from luce.counts.labels import Categories
 from luce.errors import DataError
-from luce.reading.frames import has_named_rows, is_frame, source_of, with_named_rows
+from luce.reading.frames import is_frame, source_of
 from luce.reading.inspection import Inspection
 from luce.reading.kind import Columns, Match, Reading, find_role, find_roles
 from luce.reading.kinds import RANKINGS, is_place
@@ -27,8 +27,14 @@ from luce.reading.orders import (
 )
 from luce.reading.rows import Column, Rows, Runs
 from luce.reading.sources import PlainSource, Source
-from luce.reading.tables import is_unnamed
-from luce.reading.values import as_number, describe_type, hashable, is_list, is_missing
+from luce.reading.values import (
+    as_number,
+    describe_type,
+    hashable,
+    is_list,
+    is_missing,
+    is_unnamed,
+)
 
 _WIDE = ("items-in-columns", "items-in-rows", "places-in-columns")
 
@@ -102,15 +108,8 @@ def from_rankings(
     check_list("ignore", ignore)
     if counts is not None:
         data = _counted(data, counts)
-    source = _source(data if layout != "items-in-rows" else with_named_rows(data))
-    sheet = _Sheet(source, columns, ignore, options)
-    chosen = sheet.find_layout() if layout is None else _checked(layout)
-    if layout is None and chosen == "items-in-columns" and has_named_rows(data):
-        raise DataError(
-            "the rows of this frame have names. If they are the items, say layout="
-            "'items-in-rows'; if they are not and the columns are, 'items-in-columns'."
-        )
-    rankings = sheet.read(chosen)
+    sheet = _Sheet(_source(data), columns, ignore, options)
+    rankings = sheet.read(sheet.find_layout() if layout is None else _checked(layout))
     named = None if categories is None else list(Categories(categories))
     orders = rankings.usable(options, named, skip_bad)
     tally = count_orders(orders, options, named)
@@ -220,18 +219,31 @@ class _Sheet:
         found = RANKINGS.match(self.source.names, self.columns)
         if found is not None:
             return found.layout
-        names = self._wide_columns()
-        named = _named_columns(names)
+        named = self._named_columns()
         if len(named) >= 2 and all(map(is_place, named)):
             return "places-in-columns"
+        names = self._wide_columns()
         rows = self.source.distinct(names)
         ranks = [name for name in names if self._holds_ranks(rows[name])]
+        if names and names[0] in self.source.index and set(names[1:]) <= set(ranks):
+            return self._layout_beside_index(names[0], ranks)
         if len(ranks) == len(names) >= 2:
             return "items-in-columns"
         if len(ranks) == len(names) - 1 >= 1 and names[0] not in ranks:
             self._refuse_two_readings(names)
             return "items-in-rows"
         raise RANKINGS.no_layout(self.source.names)
+
+    def _layout_beside_index(self, index: str, ranks: list[str]) -> str:
+        """Tell the layout of a frame whose rows have names, or ask for it."""
+        if find_role([index], "item") is not None:
+            return "items-in-rows"
+        if index in ranks:  # numbers, as of voters
+            return "items-in-columns"
+        raise DataError(
+            "the rows of this frame have names. If they are the items, say layout="
+            "'items-in-rows'; if they are not and the columns are, 'items-in-columns'."
+        )
 
     def read(self, layout: str) -> _Orders:
         """Read all orders."""
@@ -264,19 +276,20 @@ class _Sheet:
         counts = inspection.counts()
         column = inspection["order"]
         separator = find_order_separator(x for x in column.values if isinstance(x, str))
+        absent = self.source.missing or frozenset()
         return _read(
             inspection,
-            lambda i: Order(read_order(column[i], separator), count=float(counts[i])),
+            lambda i: Order(read_order(column[i], separator, absent), count=float(counts[i])),
         )
 
     def _read_places(self) -> _Orders:
         """Read a ranking a row, with a column for each place."""
-        names = _named_columns(self._wide_columns())
+        names = self._named_columns()
         inspection = self._inspect_wide(names)
         counts = inspection.counts()
         rows = zip(*(inspection.rows[name].labels().tolist() for name in names), strict=True)
         places = [list(row) for row in rows]
-        padding = _padding(places)
+        padding = _padding(places, {0, "0"} | _r_missing(self.source))
 
         def build(i: int) -> Order:
             labels = list(places[i])
@@ -289,7 +302,7 @@ class _Sheet:
 
     def _read_columns(self) -> _Orders:
         """Read a ranking a row, with a column of ranks for each item."""
-        names = _named_columns(self._wide_columns())
+        names = self._named_columns()
         inspection = self._inspect_wide(names)
         counts = inspection.counts()
         items = [name.strip() for name in names]
@@ -354,7 +367,20 @@ class _Sheet:
             wider = [name for name in items if name not in known - guessed]
             if not self._dense(others) and self._dense(wider):
                 known -= guessed
-        return [name for name in items if name not in known]
+        return self._without_row_numbers([name for name in items if name not in known])
+
+    def _without_row_numbers(self, names: list[str]) -> list[str]:
+        """Leave out a first column that numbers the rows, where the second names the items."""
+        if len(names) < 3 or not is_unnamed(names[0]):
+            return names
+        rows = self.source.distinct(names[:2])
+        numbered = self._holds_ranks(rows[names[0]]) and not self._holds_ranks(rows[names[1]])
+        return names[1:] if numbered else names
+
+    def _named_columns(self) -> list[str]:
+        """List the wide columns without those that name or number the rows."""
+        index = self.source.index
+        return [n for n in self._wide_columns() if not is_unnamed(n) and n not in index]
 
     def _dense(self, names: list[str]) -> bool:
         """Tell whether columns hold ranks that are, in every row, 1, 2, ... without a gap."""
@@ -391,17 +417,16 @@ def _read(inspection: Inspection, build: Callable[[int], Order]) -> _Orders:
     return orders
 
 
-def _named_columns(names: list[str]) -> list[str]:
-    """Leave out a column without a name, in which R writes numbers of rows."""
-    return [name for name in names if not is_unnamed(name)]
+def _r_missing(source: Source) -> set[Any]:
+    """Return the texts that R writes for nobody; in a table of text they are empty already."""
+    return {"NA", "na"} if source.missing is None else set()
 
 
-def _padding(orders: list[list[Any]]) -> set[Any]:
-    """Find the values that stand for nobody at the end of a ranking: 0 and NA, as R writes them.
+def _padding(orders: list[list[Any]], found: set[Any]) -> set[Any]:
+    """Find out whether values, as 0 and NA of R, stand for nobody at the end of a ranking.
 
     A value that also stands before others is an item, as 0 is where items count from there.
     """
-    found = {0, "0", "NA", "na"}
     ends = set()
     for order in orders:
         labels = list(order)

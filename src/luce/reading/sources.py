@@ -20,11 +20,22 @@ from luce.reading.values import hashable, in_order, is_missing
 
 
 class Source(ABC):
-    """Rows with named columns; messages call a row `unit` and the source `name`."""
+    """Rows with named columns; messages call a row `unit` and the source `name`.
+
+    `missing` are texts that stand for a missing value; None where only values without a text are
+    missing, as in frames.  `index` are columns that were the index of a frame, and name rows.
+    """
 
     names: list[str]
     unit = "row"
     name = ""
+    missing: frozenset[str] | None = None
+    index: Sequence[str] = ()
+
+    @property
+    def advice(self) -> str:
+        """What to do about rows that were refused, besides mending them or leaving them out."""
+        return ""
 
     @property
     def problems(self) -> list[Problem]:

@@ -14,14 +14,14 @@ import numpy as np
 from luce._types import BoolArray, FloatArray, Label, Labels
 from luce.counts.labels import some
 from luce.errors import DataError
-from luce.reading.frames import is_frame, source_of, with_named_rows
+from luce.reading.frames import is_frame, source_of
 from luce.reading.inspection import Inspection
 from luce.reading.kind import Reading
 from luce.reading.kinds import TABLE
 from luce.reading.rows import Column, Rows
 from luce.reading.sources import PlainSource, Source
 from luce.reading.tally import Lists, Tally
-from luce.reading.values import describe_type
+from luce.reading.values import describe_type, is_unnamed
 
 
 @dataclass
@@ -60,7 +60,8 @@ def from_table(
         the categories.  "table": the table is one sample, and its possible cells, as pairs of
         labels, are the categories.
     rows
-        The column that names the rows; the first one, unless it holds numbers.
+        The column that names the rows; the first one, unless it holds numbers, or the index of a
+        frame of pandas.
     possible
         An array of the same shape, True for cells that can occur, where the table does not tell.
     ignore
@@ -117,6 +118,8 @@ def read_table(
 ) -> Table:
     """Read labels and counts of a table, and refuse rows with cells that are not counts."""
     source = _source(data)
+    if rows is None and len(source.index) == 1:
+        (rows,) = source.index
     names = _names(source, rows, ignore)
     columns = source.columns(names)
     first = columns[names[0]]
@@ -140,7 +143,8 @@ def _names(source: Source, rows: str | None, ignore: Sequence[str]) -> list[str]
     """List the columns of the table."""
     if isinstance(ignore, str):
         raise DataError(f"ignore = {ignore!r}; a list of columns is needed: [{ignore!r}].")
-    names = [name for name in source.names if name not in ignore]
+    others = {name for name in source.index if name != rows}  # further levels of an index
+    names = [name for name in source.names if name not in {*ignore, *others}]
     if rows is not None and rows not in names:
         raise DataError(f"rows = {rows!r}: there is no such column; they are {some(names, 20)}.")
     if len(names) < 2:
@@ -187,7 +191,7 @@ class _ArraySource(PlainSource):
 
 def _source(data: Any) -> Source:
     if is_frame(data):
-        return source_of(with_named_rows(data))
+        return source_of(data)
     try:
         array = np.asarray(data, np.float64)
     except (TypeError, ValueError, OverflowError):
@@ -197,11 +201,6 @@ def _source(data: Any) -> Source:
     if array.ndim != 2 or array.size == 0:
         raise DataError(f"an array of shape {array.shape} was given; a table is needed.")
     return _ArraySource({str(j): array[:, j].tolist() for j in range(array.shape[1])})
-
-
-def is_unnamed(column: str) -> bool:
-    """Tell whether a column has no name of its own, as one with names or numbers of rows."""
-    return column.strip() == "" or column.startswith("Unnamed: ")  # the latter is pandas' name
 
 
 def is_square(source: Source) -> bool:

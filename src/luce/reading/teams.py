@@ -24,8 +24,14 @@ from luce.reading.sides import (
     read_meetings,
 )
 from luce.reading.sources import PlainSource, Source
-from luce.reading.tables import is_unnamed
-from luce.reading.values import describe_type, hashable, in_order, is_list, objects
+from luce.reading.values import (
+    describe_type,
+    hashable,
+    in_order,
+    is_list,
+    is_unnamed,
+    objects,
+)
 
 
 @TEAMS.reader
@@ -130,7 +136,7 @@ def _read_players(source: Source, options: SideOptions) -> tuple[Inspection, Mee
         raise DataError(
             f"home = {options.home!r}, but a column for each player does not say who was at home."
         )
-    names = [name for name in source.names if not is_unnamed(name)]  # R writes numbers of rows
+    names = [n for n in source.names if not is_unnamed(n) and n not in source.index]
     rows = source.distinct(names)
     inspection = Inspection(source, rows, {name: name for name in names})
     marks = np.stack([_marks(inspection, name) for name in names], axis=1)
