@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,14 +14,20 @@ from luce.counts.counts import ConditionalCounts
 from luce.counts.family import SetFamily, describe_set
 from luce.counts.labels import plural, some
 from luce.counts.likelihood import set_probabilities
-from luce.errors import DataError
+from luce.errors import DataError, EvidenceWarning, MethodError, warn_user
 from luce.estimates.estimate import Estimate
+from luce.estimates.evidence import effective_draws, log_evidence
+from luce.estimates.weights import basis, is_trusted, log_mean
 from luce.model.contents import model_of, require_run
+from luce.model.model import Model
+from luce.sampling.settings import Settings
 
 if TYPE_CHECKING:
     from xarray import DataArray, DataTree
 
     from luce.answers.view import DrawsLike
+
+_METHODS = ("auto", "draws", "evidences")
 
 # Smallest probability of a set that a sum of doubles has with all its digits.
 _SMALLEST = 1e-290
@@ -30,12 +37,25 @@ _SUM_TOLERANCE = 1e-6
 _LARGEST = 2.0**53
 
 
-def log_predictive(draws: DrawsLike, new_counts: ConditionalCounts) -> Estimate:
+def log_predictive(
+    draws: DrawsLike,
+    new_counts: ConditionalCounts,
+    *,
+    method: str = "auto",
+    seed: SeedLike = 0,
+    progress: bool = True,
+) -> Estimate:
     """Compute the log posterior predictive density of new data, taken as a whole.
 
-        log 1/D Σ_d Π_i p_di^(n_i) Π_S p_d(S)^(e_S),        d = 1..D all draws,
+        log E[L(p)],        L(p) = Π_i p_i^(n_i) Π_S p(S)^(e_S),
 
-    without multinomial coefficients.
+    over the posterior that was drawn from, without multinomial coefficients.  Two methods:
+
+    - "draws": the log of the mean of L over the draws;
+    - "evidences": the log evidence of old and new data together minus that of the old data.
+
+    A mean of likelihoods rests on the draws that happen to lie where the new data puts them.  It
+    is trusted with 200 effective draws at least and a Pareto k of at most 0.5.
 
     Parameters
     ----------
@@ -43,14 +63,26 @@ def log_predictive(draws: DrawsLike, new_counts: ConditionalCounts) -> Estimate:
         A run of `Posterior.sample`, or an array of shape (chain, draw, category).
     new_counts
         Counts over the same categories, in any order.
+    method
+        "auto" takes the mean over draws where it can be trusted, and evidences elsewhere; or one
+        of the two.  Evidences need a run, which holds its data and its prior.
+    seed, progress
+        For the draws of the evidences, as in `Posterior.log_evidence`.
 
     Returns
     -------
     Estimate
-        The number, with its Monte Carlo standard error by the delta method: nan for fewer than 4
-        draws a chain.  ``details["effective_draws"]`` is (Σ w)² / Σ w² of the likelihoods w of the
-        draws, the number of draws that the estimate rests on.  Do not trust the error where these
-        are few.
+        The number with its Monte Carlo standard error and the `method`: "draws", "evidences" or,
+        where both evidences have a closed form, "exact".  In `details`, `effective_draws` is the
+        number of independent draws of equal weight that the estimate rests on, and `pareto_k` the
+        Pareto k of the likelihoods of the draws; with evidences, `before` and `after` are those
+        without and with the new data.
+
+    Warns
+    -----
+    EvidenceWarning
+        Where the mean cannot be trusted and evidences cannot be had.  The standard error is nan
+        then.
 
     Examples
     --------
@@ -63,22 +95,58 @@ def log_predictive(draws: DrawsLike, new_counts: ConditionalCounts) -> Estimate:
     >>> round(float(np.exp(found.value)), 2), found.standard_error < 0.01
     (0.67, True)
     """
+    if method not in _METHODS:
+        raise MethodError(f"method = {method!r}; choose one of {', '.join(_METHODS)}.")
     x = DrawsView.of(draws)
-    counts, family = aligned(x, new_counts, "new_counts")
-    logs = np.empty(x.values.shape[:2])
-    for chain, rows in x.blocks(x.n_categories + len(family.members) + family.n_sets):
-        logs[chain, rows] = _log_likelihoods(x, x.logs(chain, rows), counts, family)
-    top = logs.max()
-    if top == -np.inf:
-        return Estimate(-np.inf, float("nan"), "draws", {"effective_draws": 0.0})
-    weights = np.exp(logs - top)
-    effective = float(weights.sum() ** 2 / (weights**2).sum())
-    return Estimate(
-        value=float(top + np.log(weights.mean())),
-        standard_error=_relative_error(weights),
-        method="draws",
-        details={"effective_draws": effective},
+    mean = log_mean(_log_likelihoods(x, new_counts), "draws")
+    if method != "evidences" and is_trusted(mean, x.n_draws):
+        return mean
+    if method == "draws":
+        return _doubted(mean, "")
+    settings = Settings(seed=seed, progress=progress)
+    try:
+        return _from_evidences(model_of(draws), new_counts, settings, mean)  # type: ignore[arg-type]
+    except (DataError, MethodError) as error:
+        if method == "evidences":
+            raise
+        return _doubted(mean, f" Evidences would have one, but {error}")
+
+
+def _from_evidences(
+    model: Model, new_counts: ConditionalCounts, settings: Settings, mean: Estimate
+) -> Estimate:
+    """Subtract the log evidence of the old data from that of old and new data together."""
+    model.require_number("the evidence")
+    models = model, Model(model.counts + new_counts, model.prior)
+    seeds = settings.seed_sequence().spawn(2)
+    before, after = (
+        log_evidence(each, settings.reseeded(own), "bridge")
+        for each, own in zip(models, seeds, strict=True)
     )
+    bridged = [each.details["bridge"] for each in (before, after) if each.method == "bridge"]
+    return Estimate(
+        value=float(after) - float(before),
+        standard_error=float(np.hypot(before.standard_error, after.standard_error)),
+        method="evidences" if bridged else "exact",
+        details={
+            "effective_draws": min(map(effective_draws, bridged), default=np.inf),
+            "pareto_k": mean.details["pareto_k"],
+            "before": before,
+            "after": after,
+        },
+    )
+
+
+def _doubted(mean: Estimate, why: str) -> Estimate:
+    """Warn of a mean of likelihoods that cannot be trusted, and drop its standard error."""
+    found = replace(mean, standard_error=float("nan"))
+    message = (
+        f"the log predictive density {basis(mean)}, so its error is not known.{why} Give the run "
+        "that Posterior.sample returned, take more draws, or predict the new data piece by piece, "
+        "each from the posterior of all data before it."
+    )
+    warn_user(EvidenceWarning(message, {"draws": found}))
+    return found
 
 
 def posterior_predictive(
@@ -198,9 +266,16 @@ def aligned(x: DrawsView, counts: ConditionalCounts, what: str) -> tuple[FloatAr
     return ordered, counts.sets.renumbered(where, x.n_categories)
 
 
-def _log_likelihoods(
-    x: DrawsView, logs: FloatArray, counts: FloatArray, family: SetFamily
-) -> FloatArray:
+def _log_likelihoods(x: DrawsView, new_counts: ConditionalCounts) -> FloatArray:
+    """Compute the log likelihood of each draw, shape (chain, draw)."""
+    counts, family = aligned(x, new_counts, "new_counts")
+    out = np.empty(x.values.shape[:2])
+    for chain, rows in x.blocks(x.n_categories + len(family.members) + family.n_sets):
+        out[chain, rows] = _of_rows(x, x.logs(chain, rows), counts, family)
+    return out
+
+
+def _of_rows(x: DrawsView, logs: FloatArray, counts: FloatArray, family: SetFamily) -> FloatArray:
     """Compute log likelihoods, shape (draw,), from log probabilities of shape (draw, category)."""
     p = np.exp(logs)
     off = np.abs(p.sum(axis=1) - 1)
@@ -228,18 +303,6 @@ def set_logarithms(x: DrawsView, logs: FloatArray, family: SetFamily) -> FloatAr
         if family.exponent[t] < 0:
             x.refuse_zeros(np.isneginf(log_sums[rows, t]), members, "the likelihood")
     return np.asarray(log_sums)
-
-
-def _relative_error(weights: FloatArray) -> float:
-    """Compute the standard error of the mean of correlated weights, relative to that mean."""
-    from arviz_stats.base import array_stats  # type: ignore[attr-defined]
-
-    if weights.shape[1] < 4:
-        return float("nan")
-    if (weights == weights.flat[0]).all():
-        return 0.0
-    error = array_stats.mcse(weights, chain_axis=0, draw_axis=1)
-    return float(error / weights.mean())
 
 
 def _planned(
