@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from luce._types import FloatArray, IntArray, SeedLike
 from luce.answers.view import DrawsView
+from luce.cluster.execution import carry_out
 from luce.counts.comparability import unconditional
 from luce.counts.counts import ConditionalCounts
 from luce.counts.family import SetFamily, describe_set
@@ -17,9 +18,11 @@ from luce.counts.likelihood import set_probabilities
 from luce.errors import DataError, EvidenceWarning, MethodError, warn_user
 from luce.estimates.estimate import Estimate
 from luce.estimates.evidence import effective_draws, log_evidence
-from luce.estimates.weights import basis, is_trusted, log_mean
+from luce.estimates.weights import basis, effective_number, is_trusted, log_mean
 from luce.model.contents import model_of, require_run
 from luce.model.model import Model
+from luce.sampling.laplace import MOST_DENSE
+from luce.sampling.plan import PosteriorPlan
 from luce.sampling.settings import Settings
 
 if TYPE_CHECKING:
@@ -27,7 +30,11 @@ if TYPE_CHECKING:
 
     from luce.answers.view import DrawsLike
 
-_METHODS = ("auto", "draws", "evidences")
+_METHODS = ("auto", "draws", "evidences", "steps")
+
+# Largest number of steps from the old to the new posterior, and halvings that find one.
+_MOST_STEPS = 200
+_HALVINGS = 40
 
 # Smallest probability of a set that a sum of doubles has with all its digits.
 _SMALLEST = 1e-290
@@ -49,10 +56,12 @@ def log_predictive(
 
         log E[L(p)],        L(p) = Π_i p_i^(n_i) Π_S p(S)^(e_S),
 
-    over the posterior that was drawn from, without multinomial coefficients.  Two methods:
+    over the posterior that was drawn from, without multinomial coefficients.  Three methods:
 
     - "draws": the log of the mean of L over the draws;
-    - "evidences": the log evidence of old and new data together minus that of the old data.
+    - "evidences": the log evidence of old and new data together minus that of the old data;
+    - "steps": the power of L is raised from 0 to 1 in steps that leave half of the draws effective,
+      with draws of the posterior after each.
 
     A mean of likelihoods rests on the draws that happen to lie where the new data puts them.  It
     is trusted with 200 effective draws at least and a Pareto k of at most 0.5.
@@ -64,24 +73,25 @@ def log_predictive(
     new_counts
         Counts over the same categories, in any order.
     method
-        "auto" takes the mean over draws where it can be trusted, and evidences elsewhere; or one
-        of the two.  Evidences need a run, which holds its data and its prior.
+        "auto" takes the mean over draws where it can be trusted, then evidences, and steps where
+        there is no evidence: with a prior on the concentration, or a core of more than 2,000 atoms.
+        Or one of the three.  All but "draws" need a run, which holds its data and its prior.
     seed, progress
-        For the draws of the evidences, as in `Posterior.log_evidence`.
+        For the draws of evidences and steps, as in `Posterior.log_evidence`.
 
     Returns
     -------
     Estimate
-        The number with its Monte Carlo standard error and the `method`: "draws", "evidences" or,
-        where both evidences have a closed form, "exact".  In `details`, `effective_draws` is the
-        number of independent draws of equal weight that the estimate rests on, and `pareto_k` the
-        Pareto k of the likelihoods of the draws; with evidences, `before` and `after` are those
-        without and with the new data.
+        The number with its Monte Carlo standard error and the `method`; "exact" where both
+        evidences have a closed form.  In `details`, `effective_draws` is the number of independent
+        draws of equal weight that the estimate rests on, and `pareto_k` the Pareto k of the
+        likelihoods of the draws given; with evidences, `before` and `after` are those without and
+        with the new data; with steps, `shares` are the powers after each.
 
     Warns
     -----
     EvidenceWarning
-        Where the mean cannot be trusted and evidences cannot be had.  The standard error is nan
+        Where the mean cannot be trusted and nothing else can be had.  The standard error is nan
         then.
 
     Examples
@@ -105,36 +115,110 @@ def log_predictive(
         return _doubted(mean, "")
     settings = Settings(seed=seed, progress=progress)
     try:
-        return _from_evidences(model_of(draws), new_counts, settings, mean)  # type: ignore[arg-type]
+        update = _Update(model_of(draws), new_counts, settings)  # type: ignore[arg-type]
+        by_evidences = method == "evidences" or (method == "auto" and update.has_evidences)
+        return update.by_evidences(mean) if by_evidences else update.by_steps(x, mean)
     except (DataError, MethodError) as error:
-        if method == "evidences":
+        if method != "auto":
             raise
-        return _doubted(mean, f" Evidences would have one, but {error}")
+        return _doubted(mean, f" It could be had otherwise, but {error}")
 
 
-def _from_evidences(
-    model: Model, new_counts: ConditionalCounts, settings: Settings, mean: Estimate
-) -> Estimate:
-    """Subtract the log evidence of the old data from that of old and new data together."""
-    model.require_number("the evidence")
-    models = model, Model(model.counts + new_counts, model.prior)
-    seeds = settings.seed_sequence().spawn(2)
-    before, after = (
-        log_evidence(each, settings.reseeded(own), "bridge")
-        for each, own in zip(models, seeds, strict=True)
-    )
-    bridged = [each.details["bridge"] for each in (before, after) if each.method == "bridge"]
-    return Estimate(
-        value=float(after) - float(before),
-        standard_error=float(np.hypot(before.standard_error, after.standard_error)),
-        method="evidences" if bridged else "exact",
-        details={
-            "effective_draws": min(map(effective_draws, bridged), default=np.inf),
-            "pareto_k": mean.details["pareto_k"],
-            "before": before,
-            "after": after,
-        },
-    )
+@dataclass(frozen=True)
+class _Update:
+    """A model, the new data, and the settings of draws that lead from one to the other."""
+
+    model: Model
+    new_counts: ConditionalCounts
+    settings: Settings
+
+    def with_share(self, share: float) -> Model:
+        """Return the model of the old data and the likelihood of the new data to this power."""
+        new = self.new_counts
+        if share < 1:
+            sets = replace(new.sets, exponent=share * new.sets.exponent)
+            counts = share * new.category_counts
+            new = ConditionalCounts.from_nests(new.categories, counts, sets, merged=True)
+        return Model(self.model.counts + new, self.model.prior)
+
+    @property
+    def has_evidences(self) -> bool:
+        """Do both models have an evidence within reach?"""
+        return self.model.hyperprior is None and all(
+            core.n_atoms <= MOST_DENSE
+            for model in (self.model, self.with_share(1))
+            for core in model.structure.cores
+        )
+
+    def by_evidences(self, mean: Estimate) -> Estimate:
+        """Subtract the log evidence of the old data from that of old and new data together."""
+        self.model.require_number("the evidence")
+        models = self.model, self.with_share(1)
+        seeds = self.settings.seed_sequence().spawn(2)
+        before, after = (
+            log_evidence(model, self.settings.reseeded(own), "bridge")
+            for model, own in zip(models, seeds, strict=True)
+        )
+        bridged = [each.details["bridge"] for each in (before, after) if each.method == "bridge"]
+        return Estimate(
+            value=float(after) - float(before),
+            standard_error=float(np.hypot(before.standard_error, after.standard_error)),
+            method="evidences" if bridged else "exact",
+            details={
+                "effective_draws": min(map(effective_draws, bridged), default=np.inf),
+                "pareto_k": mean.details["pareto_k"],
+                "before": before,
+                "after": after,
+            },
+        )
+
+    def by_steps(self, x: DrawsView, mean: Estimate) -> Estimate:
+        """Raise the power of the likelihood from 0 to 1 in steps, with draws of each posterior."""
+        shares, means = [0.0], list[Estimate]()
+        seeds = self.settings.seed_sequence().spawn(_MOST_STEPS)
+        logs = _log_likelihoods(x, self.new_counts)
+        while True:
+            step = _largest_step(logs, 1 - shares[-1])
+            means.append(log_mean(step * logs, "steps"))
+            shares.append(shares[-1] + step if step < 1 - shares[-1] else 1.0)
+            if not is_trusted(means[-1], logs.size) or len(means) == _MOST_STEPS:
+                raise MethodError(
+                    f"after {plural(len(means), 'step')} with {shares[-1]:.2g} of the new data "
+                    f"the mean of likelihoods {basis(means[-1])}."
+                )
+            if shares[-1] == 1:
+                break
+            settings = self.settings.reseeded(seeds[len(means)])
+            run = carry_out(PosteriorPlan.of(self.with_share(shares[-1]), settings))
+            logs = _log_likelihoods(DrawsView.of(run), self.new_counts)
+        return Estimate(
+            value=sum(float(each) for each in means),
+            standard_error=float(np.sqrt(sum(each.standard_error**2 for each in means))),
+            method="steps",
+            details={
+                "effective_draws": min(map(effective_draws, means)),
+                "pareto_k": mean.details["pareto_k"],
+                "shares": shares[1:],
+            },
+        )
+
+
+def _largest_step(logs: FloatArray, rest: float) -> float:
+    """Find the largest power of weights, up to `rest`, that leaves half of the draws effective."""
+    if np.isneginf(logs.max()):
+        raise MethodError("the new data has probability 0 in all draws.")
+    wanted = logs.size / 2
+
+    def effective(power: float) -> float:
+        return effective_number(np.exp(power * (logs - logs.max())))
+
+    if effective(rest) >= wanted:
+        return rest
+    low, high = 0.0, rest
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        low, high = (middle, high) if effective(middle) >= wanted else (low, middle)
+    return low
 
 
 def _doubted(mean: Estimate, why: str) -> Estimate:
