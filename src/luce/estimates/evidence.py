@@ -32,13 +32,9 @@ import numpy as np
 
 from luce._types import FloatArray
 from luce.errors import EvidenceWarning, MethodError, NotExactError, warn_user
-from luce.estimates.densities import (
-    effective_number,
-    log_heights,
-    log_scaled_dirichlet,
-    next_gammas,
-)
+from luce.estimates.densities import log_heights, log_scaled_dirichlet, next_gammas
 from luce.estimates.estimate import Estimate
+from luce.estimates.weights import LARGEST_K, basis, log_mean
 from luce.model.exact import log_evidence_around
 from luce.model.model import Model
 from luce.model.shapes import ModuleShapes, shapes_of
@@ -123,17 +119,17 @@ def _rounding_error(model: Model) -> float:
 
 
 def _total(around: float, cores: list[Estimate], rounding: float = 0.0) -> Estimate:
-    """Add the logarithms of independent factors; keep the fewest effective draws of any core."""
-    return _estimate(
-        around + sum(float(core) for core in cores),
-        float(np.sqrt(rounding**2 + sum(core.standard_error**2 for core in cores))),
-        cores[0].method,
-        min(effective_draws(core) for core in cores),
-    )
+    """Add the logarithms of independent factors; keep the details of the worst core."""
+    value = around + sum(float(core) for core in cores)
+    error = float(np.sqrt(rounding**2 + sum(core.standard_error**2 for core in cores)))
+    details = _fewest_draws(*cores)
+    if "pareto_k" in cores[0].details:
+        details["pareto_k"] = max(core.details.get("pareto_k", -np.inf) for core in cores)
+    return Estimate(value, error, cores[0].method, details)
 
 
-def _estimate(value: float, error: float, method: str, draws: float) -> Estimate:
-    return Estimate(float(value), float(error), method, {"effective_draws": float(draws)})
+def _fewest_draws(*estimates: Estimate) -> dict[str, float]:
+    return {"effective_draws": min(effective_draws(estimate) for estimate in estimates)}
 
 
 def effective_draws(estimate: Estimate) -> float:
@@ -254,6 +250,9 @@ def bridge_estimate(
 def bridge_ratio(ours: FloatArray, theirs: FloatArray) -> Estimate:
     """Solve for r = Z: mean of f/(s f + (1 - s) r g) over g's draws = mean of r g/(...) over f's.
 
+    With x = log r - log(s / (1 - s)), the difference of the two logarithms falls as x grows, so
+    there is one root, and it is bracketed.
+
     Parameters
     ----------
     ours
@@ -261,24 +260,25 @@ def bridge_ratio(ours: FloatArray, theirs: FloatArray) -> Estimate:
     theirs
         Log f - log g at g's draws: shape (draw,) where they are independent, else (chain, draw).
     """
-    share = ess_of_mean(ours)
-    share /= share + (theirs.size if theirs.ndim == 1 else ess_of_mean(theirs))
-    top = float(np.median(ours))
-    a, b, log_r = ours - top, theirs - top, 0.0
-    log_share, log_rest = np.log(share), np.log1p(-share)
-    for _ in range(1000):
-        before = log_r
-        above = b - np.logaddexp(log_share + b, log_rest + log_r)
-        below = -np.logaddexp(log_share + a, log_rest + log_r)
-        log_r = _log_mean(above) - _log_mean(below)
-        if abs(log_r - before) < 1e-12 * max(1.0, abs(log_r)):
-            break
-    above, below = np.exp(above - above.max()), np.exp(below - below.max())
-    number = above.size if above.ndim == 1 else ess_of_mean(above)
-    spread = above.var() / above.mean() ** 2 / number
-    spread += below.var() / below.mean() ** 2 / ess_of_mean(below)
-    draws = min(effective_number(above), effective_number(below))
-    return _estimate(top + log_r, np.sqrt(spread), "bridge", draws)
+    from scipy.optimize import brentq
+    from scipy.special import log_expit
+
+    alone = theirs.ndim == 1
+    number = theirs.size if alone else ess_of_mean(theirs)
+    tilt = float(np.log(ess_of_mean(ours) / number))
+
+    def gap(x: float) -> float:
+        return _log_mean(log_expit(theirs - x)) - _log_mean(log_expit(x - ours)) - tilt
+
+    reach = abs(tilt) + np.log(ours.size + theirs.size) + 1
+    seen = np.r_[ours.ravel(), theirs[np.isfinite(theirs)]]
+    x = brentq(gap, seen.min() - reach, seen.max() + reach, xtol=1e-12, rtol=1e-14)
+    weights = log_expit(theirs - x)
+    above = log_mean(weights[None], "bridge", len(theirs)) if alone else log_mean(weights, "bridge")
+    below = log_mean(log_expit(x - ours), "bridge")
+    error = float(np.hypot(above.standard_error, below.standard_error))
+    # Both means are of numbers between 0 and 1, whose variance exists: no Pareto k is needed.
+    return Estimate(x + tilt, error, "bridge", _fewest_draws(above, below))
 
 
 def chib_estimate(
@@ -293,10 +293,8 @@ def chib_estimate(
     chains, draws, n = logs.shape
     shape, log_rate = next_gammas(problem, logs.reshape(-1, n), seed)
     ordinates = log_scaled_dirichlet(point, shape, log_rate) + point.sum()  # of log p
-    weights = np.exp(ordinates - ordinates.max()).reshape(chains, draws)
-    value = heights(problem, point[None])[0] - ordinates.max() - np.log(weights.mean())
-    error = weights.std() / weights.mean() / np.sqrt(ess_of_mean(weights))
-    return _estimate(value, error, "chib", effective_number(weights))
+    density = log_mean(ordinates.reshape(chains, draws), "chib")
+    return replace(density, value=float(heights(problem, point[None])[0]) - float(density))
 
 
 def _covariance(problem: Problem, mode: FloatArray, contrasts: FloatArray) -> FloatArray:
@@ -316,9 +314,10 @@ def _log_mean(x: FloatArray) -> float:
 def warn_of_doubt(estimates: Mapping[str, Estimate]) -> None:
     """Warn where an estimate rests on few draws, or where the two methods disagree."""
     doubts = [
-        f"{_NAMES[name]} rests on {effective_draws(found):.0f} of the draws alone"
+        f"{_NAMES[name]} {basis(found)}"
         for name, found in estimates.items()
         if effective_draws(found) < FEWEST_DRAWS
+        or found.details.get("pareto_k", -np.inf) > LARGEST_K
     ]
     if len(estimates) == 2 and _disagree(*estimates.values()):
         doubts.append("the two disagree")
