@@ -91,6 +91,7 @@ def draw(data: Data, concentration: float, method: str = "auto", draws: int = 40
 
 
 @pytest.mark.compiled
+@pytest.mark.filterwarnings("ignore:log evidence")  # few effective draws, as the error tells too
 @pytest.mark.parametrize("concentration", [1e-6, pytest.param(1e-3, marks=pytest.mark.slow), 0.01])
 @pytest.mark.parametrize("name", CASES)
 def test_draws_are_those_of_quadrature(name: str, concentration: float) -> None:
@@ -126,6 +127,7 @@ def test_every_seed_and_a_single_chain_arrive(concentration: float) -> None:
 
 
 @pytest.mark.compiled
+@pytest.mark.filterwarnings("ignore:log evidence")  # few effective draws, as the error tells too
 @pytest.mark.parametrize("concentration", [1e-6, pytest.param(1e-3, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", CASES)
 def test_evidence_is_that_of_quadrature(name: str, concentration: float) -> None:
