@@ -8,16 +8,18 @@ import os
 import sys
 import time
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from luce._types import Label
 from luce.answers.summaries import summary
+from luce.answers.view import DrawsView
 from luce.counts.counts import ConditionalCounts
-from luce.counts.labels import plural
+from luce.counts.labels import plural, some
 from luce.errors import (
     BadRowsError,
     ConvergenceWarning,
@@ -30,9 +32,12 @@ from luce.posterior import Posterior
 from luce.reading.files import understand
 from luce.reading.kind import Reading
 from luce.reading.kinds import KINDS
-from luce.runs.saving import check_target, save
+from luce.runs.saving import check_target, load, save
 from luce.sampling.settings import check_whole
 from luce.version import __version__
+
+if TYPE_CHECKING:
+    from xarray import DataTree
 
 # Exit codes; 2, wrong usage, is argparse's.
 REFUSED = 1
@@ -125,6 +130,7 @@ def _add_fit(commands: Any) -> None:
     fit.add_argument("--overwrite", action="store_true", help="replace RUN if it is there")
     most = "rows of the summary to print (default %(default)s)"
     fit.add_argument("--most", type=int, default=40, metavar="N", help=most)
+    _add_selection(fit)
     fit.set_defaults(run=run_fit)
 
 
@@ -132,6 +138,36 @@ def _add_inspect(commands: Any) -> None:
     parser = commands.add_parser("inspect", help="say what a file holds, and draw nothing")
     _add_reading(parser)
     parser.set_defaults(run=run_inspect)
+
+
+def _add_selection(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments that say which categories are ranked."""
+    among = "rank these categories only; again for more (default: all but ties and advantages)"
+    parser.add_argument("--among", action="append", metavar="CATEGORY", help=among)
+    exclude = "leave a category out of the ranks; again for more"
+    parser.add_argument("--exclude", action="append", default=[], metavar="CATEGORY", help=exclude)
+
+
+def _selected(
+    arguments: argparse.Namespace, categories: Iterable[Label], effects: Iterable[Label]
+) -> list[Label] | None:
+    """Find the categories to rank by their text; None where the arguments leave that open."""
+    if arguments.among is None and not arguments.exclude:
+        return None
+    known: dict[str, Label] = {str(label): label for label in categories}
+    for option in ("among", "exclude"):
+        for name in getattr(arguments, option) or []:
+            if name not in known:
+                raise DataError(
+                    f"--{option} {name}: there is no such category; the categories are "
+                    f"{some(known, quote=False)}."
+                )
+    usual = [str(label) for label in known.values() if label not in set(effects)]
+    wanted = usual if arguments.among is None else list(dict.fromkeys(arguments.among))
+    kept = [known[name] for name in wanted if name not in arguments.exclude]
+    if not kept:
+        raise DataError("--among and --exclude leave no category to rank; name one at least.")
+    return kept
 
 
 def _add_reading(parser: argparse.ArgumentParser) -> None:
@@ -174,6 +210,7 @@ def run_fit(arguments: argparse.Namespace) -> int:
 
 def _fit_one(name: str, posterior: Posterior, seed: Any, arguments: argparse.Namespace) -> int:
     """Draw one posterior, print its summary, save it, and return the exit code."""
+    among = _selected(arguments, posterior.counts.categories, posterior.counts.effects)
     automatic = arguments.method == "auto"  # only then are the choices of "auto" to the point
     structure = str(posterior.structure) if automatic else repr(posterior.structure)
     print(f"\n{name}{structure}\n", flush=True)
@@ -186,12 +223,10 @@ def _fit_one(name: str, posterior: Posterior, seed: Any, arguments: argparse.Nam
             to=arguments.out if arguments.stream else None,
             cluster=arguments.cluster,
         )
-    print(summary(run, counts=posterior.counts, sort=True).to_text(arguments.most))
+    table = summary(run, counts=posterior.counts, among=among, sort=True)
+    print(table.to_text(arguments.most))
     sizes = run.posterior.sizes
-    print(
-        f"\n{sizes['chain']} chains of {sizes['draw']:,} draws, method {run.attrs['method']}, "
-        f"seed {run.attrs['seed']}."
-    )
+    print(f"\n{_size(run)}, method {run.attrs['method']}, seed {run.attrs['seed']}.")
     if arguments.stream:
         print(f"Written: {Path(arguments.out)}")
     elif arguments.out is not None:
@@ -202,6 +237,12 @@ def _fit_one(name: str, posterior: Posterior, seed: Any, arguments: argparse.Nam
         raise KeyboardInterrupt(f"{sizes['draw']:,} of {arguments.draws:,} draws were made.")
     doubtful = any(issubclass(w.category, ConvergenceWarning) for w in seen)
     return NOT_CONVERGED if doubtful else 0
+
+
+def _size(run: DataTree) -> str:
+    """Count chains and draws in words."""
+    sizes = run["posterior"].sizes
+    return f"{plural(sizes['chain'], 'chain')} of {plural(sizes['draw'], 'draw')}"
 
 
 def run_inspect(arguments: argparse.Namespace) -> int:
@@ -266,19 +307,28 @@ def _add_report(commands: Any) -> None:
     parser.add_argument("--title", help="heading of the page")
     interval = "probability of the intervals (default %(default)s)"
     parser.add_argument("--ci-prob", type=float, default=0.9, metavar="P", help=interval)
+    _add_selection(parser)
     parser.set_defaults(run=run_report)
 
 
 def run_report(arguments: argparse.Namespace) -> int:
     """Write a page about a saved run."""
-    from luce.reports.run_page import write_report
+    from luce.reports.run_page import check_page, write_report
 
-    run = Path(arguments.file)
-    out = run.with_suffix(".html") if arguments.out is None else Path(arguments.out)
+    file = Path(arguments.file)
+    out = file.with_suffix(".html") if arguments.out is None else Path(arguments.out)
     if not out.parent.is_dir():  # before any work is done
         raise DataError(f"{out} cannot be written: there is no folder {out.parent}.")
+    check_page(out)
+    run = load(file)
+    view = DrawsView.of(run)
     page, trust = write_report(
-        arguments.file, out, title=arguments.title, ci_prob=arguments.ci_prob
+        run,
+        out,
+        title=arguments.title,
+        ci_prob=arguments.ci_prob,
+        among=_selected(arguments, view.categories, view.effects),
+        source=arguments.file,
     )
     print(f"{trust.headline}.\nThe page: {page.resolve()}")
     return NOT_CONVERGED if trust.kind == "bad" else 0
@@ -297,11 +347,10 @@ def run_resume(arguments: argparse.Namespace) -> int:
     from luce.workflows.resuming import resume
 
     run = resume(arguments.run_folder, threads=arguments.threads)
-    sizes = run["posterior"].sizes
+    categories = plural(run["posterior"].sizes["category"], "category", "categories")
     print(
-        f"{Path(arguments.run_folder)} is complete: {sizes['chain']} chains of {sizes['draw']:,} "
-        f"draws of {sizes['category']:,} categories, method {run.attrs['method']}, "
-        f"seed {run.attrs['seed']}."
+        f"{Path(arguments.run_folder)} is complete: {_size(run)} of {categories}, "
+        f"method {run.attrs['method']}, seed {run.attrs['seed']}."
     )
     return 0
 
@@ -325,8 +374,8 @@ def run_demo(arguments: argparse.Namespace) -> int:
     draws = posterior.sample(arguments.draws, seed=arguments.seed)
     seconds = time.perf_counter() - began
     print(
-        f"{draws.posterior.sizes['chain']} chains of {arguments.draws:,} draws in {seconds:.2f} s, "
-        f"method {draws.attrs['method']}: {draws.attrs['reason']}.\n"
+        f"{_size(draws)} in {seconds:.2f} s, method {draws.attrs['method']}: "
+        f"{draws.attrs['reason']}.\n"
     )
     print(summary(draws))
     return 0
@@ -360,6 +409,7 @@ def run_paper(arguments: argparse.Namespace) -> int:
         for claim in listed:
             source = "our check: " if claim.ours else ""
             print(f"{claim.verdict:>14}  {source}{claim.statement}\n{'':16}{claim.measured}.")
+            print(f"{'':16}It holds if {claim.criterion}.")
     return 0
 
 

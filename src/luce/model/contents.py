@@ -14,6 +14,7 @@ from luce.counts.family import SetFamily
 from luce.counts.labels import describe, label_array
 from luce.errors import DataError
 from luce.model.model import Model
+from luce.model.parameters import effects_in
 from luce.model.priors import DirichletProcess, Gamma
 
 if TYPE_CHECKING:
@@ -116,6 +117,7 @@ def model_of(run: DataTree) -> Model:
     labels = _labels(run)
     counts = _counts(run, labels)
     _check_digest(run, counts)
+    counts = counts.with_effects(effects_in(run["posterior"]["probabilities"].attrs))
     concentration = _array(run, "constant_data", "concentration", ("category",), "f")
     hyperprior = None
     if "concentration_prior" in run.attrs:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from luce.counts.comparability import unconditional
+from luce.counts.comparability import prior_only, unconditional
 from luce.page.document import Cell, Code, Folded, Inline, Number, Page, Strong
 from luce.page.words import shortened
 from luce.reports.findings import ChoiceFindings
-from luce.reports.formatting import NOTHING, names_of, percent, some_names
+from luce.reports.formatting import NOTHING, listed, names_of, percent, some_names
 
 _MOST_SETS = 10  # rows of the table of sets
 _MOST_GROUPS = 10  # rows of the table of comparable groups
@@ -21,7 +21,7 @@ def write_data(page: Page, found: ChoiceFindings) -> None:
     """Add the size of the data, its heaviest sets, and what it can compare."""
     counts = found.posterior.counts
     facts: dict[str, Cell] = {
-        "Categories": f"{found.n:,}",
+        "Categories": _categories(found),
         "Outcomes": f"{counts.n_outcomes:,.10g}",
         "of these under no condition": f"{unconditional(counts):,.10g}",
         "Sets": f"{len(counts):,}",
@@ -57,6 +57,19 @@ def write_model(page: Page, found: ChoiceFindings) -> None:
             _write_cores(page, found)
 
 
+def _categories(found: ChoiceFindings) -> str:
+    counts = found.posterior.counts
+    if not counts.effects:
+        return f"{counts.n_categories:,}"
+    kinds = listed([f"{name} ({kind})" for name, kind in _effects(found)])
+    return f"{counts.n_categories:,}, {len(counts.effects):,} of them no competitors: {kinds}"
+
+
+def _effects(found: ChoiceFindings) -> list[tuple[str, str]]:
+    effects = found.posterior.counts.effects
+    return list(zip(names_of(list(effects)), effects.values(), strict=True))
+
+
 def _comparable(found: ChoiceFindings) -> str:
     groups = len(found.comparable)
     if groups == 1:
@@ -68,7 +81,7 @@ def _comparable(found: ChoiceFindings) -> str:
 
 
 def _unknown(found: ChoiceFindings) -> Cell:
-    unknown = [name for name, yes in zip(found.names, found.prior_only, strict=True) if yes]
+    unknown = names_of(prior_only(found.posterior.counts))
     if not unknown:
         return "none"
     return Folded(f"{len(unknown):,}: {some_names(unknown, _NAMED)}", _FOLDED)
