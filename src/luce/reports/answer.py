@@ -125,7 +125,7 @@ def write_parameters(page: Page, found: Findings) -> None:
         for i, name in enumerate(x.categories[:MOST_ROWS])
     ]
     left = len(x.categories) - len(rows)
-    more = f" {left:,} more are left out." if left else ""
+    more = f" {plural(left, 'more is', 'more are')} left out." if left else ""
     page.table(
         ["Parameter", "Mean", f"{percent(found.ci_prob)} interval", "ESS", "R-hat"],
         rows,

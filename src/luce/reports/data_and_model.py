@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from luce.counts.comparability import prior_only, unconditional
+from luce.counts.labels import plural
 from luce.page.document import Cell, Code, Folded, Inline, Number, Page, Strong
 from luce.page.words import shortened
 from luce.reports.findings import ChoiceFindings
@@ -107,7 +108,7 @@ def _write_sets(page: Page, found: ChoiceFindings) -> None:
             ]
         )
     left = len(counts) - len(rows)
-    more = f"; {left:,} more are not shown" if left else ""
+    more = f"; {plural(left, 'more is', 'more are')} not shown" if left else ""
     page.table(
         ["Set", "Outcomes were", "Categories", "Outcomes"],
         rows,
@@ -123,7 +124,8 @@ def _write_groups(page: Page, found: ChoiceFindings) -> None:
         members = some_names(names_of(group[: _NAMED + 1]), _NAMED, len(group))
         rows.append([f"{k}", f"{len(group):,}", Folded(members, _FOLDED)])
     left = len(found.comparable) - len(rows)
-    more = f"; {left:,} smaller ones are not shown" if left else ""
+    smaller = plural(left, "smaller one is", "smaller ones are")
+    more = f"; {smaller} not shown" if left else ""
     page.table(
         ["Group", "Categories", "Members"],
         rows,
@@ -189,9 +191,10 @@ def _write_cores(page: Page, found: ChoiceFindings) -> None:
         for q, (core, (method, reason)) in enumerate(drawn[:_MOST_CORES], 1)
     ]
     left = len(cores) - len(rows)
+    more = f"; {plural(left, 'more is', 'more are')} not shown" if left else ""
     page.table(
         ["Core", "Atoms", "Sets", "Method", "Why"],
         rows,
-        caption=f"How the cores were drawn{f'; {left:,} more are not shown' if left else ''}",
+        caption=f"How the cores were drawn{more}",
         numeric=(0, 1, 2),
     )

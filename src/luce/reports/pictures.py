@@ -152,8 +152,9 @@ def _ranks(found: ChoiceFindings, most: PictureSizes) -> Panel:
         chances = table.to_numpy()[place[label]]
         likely = int(chances.argmax())
         rows.append(f"{spoken(name)} rank {likely + 1:,} ({probability(chances[likely])})")
-    left = f"; {found.n - most.described:,} more follow" if found.n > most.described else ""
-    words = f"Probability of each rank, as shades. The most probable ranks: {', '.join(rows)}{left}"
+    left = found.n - most.described
+    more = f"; {plural(left, 'more follows', 'more follow')}" if left > 0 else ""
+    words = f"Probability of each rank, as shades. The most probable ranks: {', '.join(rows)}{more}"
     return _panel(axes, f"{words}.", f"Probability of each rank{_only(found, most.ranks)}.")
 
 
@@ -193,7 +194,7 @@ def _transitions(found: TransitionFindings, most: PictureSizes) -> Panel:
         for i in range(min(len(sources), most.described))
     ]
     left = len(sources) - len(likely)
-    more = f"; {left:,} more states follow" if left else ""
+    more = f"; {plural(left, 'more state follows', 'more states follow')}" if left else ""
     words = (
         "Mean probability to move from the row to the column, as shades; crosses are transitions "
         f"that cannot occur. The most probable: {', '.join(likely)}{more}."

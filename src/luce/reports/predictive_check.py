@@ -100,7 +100,7 @@ def write_check(page: Page, found: ChoiceFindings, check: PredictiveCheck | str)
     total = len(check.names)
     page.text(
         f"Posterior predictive check: would the model record such counts again? The data was "
-        f"replicated from {len(check.replicated):,} draws, with the same sets and as many "
+        f"replicated from {plural(len(check.replicated), 'draw')}, with the same sets and as many "
         f"outcomes in each. The recorded count of {inside:,} of "
         f"{plural(total, 'category', 'categories')} lies within the {outer} interval of its "
         f"replicates, and about {found.ci_prob * total:,.0f} or more are expected where the model "
