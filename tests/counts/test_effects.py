@@ -80,5 +80,7 @@ def test_marks_by_hand_are_checked() -> None:
         counts.with_effects({"z": "tie"})
     with pytest.raises(DataError, match=r"effects marks 'a' as 'away'; 'tie', 'home' are possible"):
         counts.with_effects({"a": "away"})
+    with pytest.raises(DataError, match="effects must map labels to 'tie', 'home'"):
+        counts.with_effects(["draw"])  # type: ignore[arg-type]
     with pytest.raises(DataError, match="marks 'draw' as 'home', and it is 'tie' already"):
         marked + counts.with_effects({"draw": "home"})

@@ -278,6 +278,10 @@ class ConditionalCounts:
         >>> counts.with_effects({"draw": "tie"}).effects
         {'draw': 'tie'}
         """
+        if not isinstance(effects, Mapping):
+            raise DataError(
+                f"effects must map labels to {some(EFFECTS)}; {describe(effects)} was given."
+            )
         marks = dict(self._effects)
         for label, i in zip(effects, self._categories.numbers(effects, "effects"), strict=True):
             kind = effects[label]
