@@ -126,7 +126,7 @@ def _page(
     if not isinstance(found, TransitionFindings):
         _write_predictive_check(page, found, drawn=not obstacle)
     page.section("Where it came from, and how to get it again")
-    write_provenance(page, found, source)
+    write_provenance(page, found, source, title)
     return page, trust
 
 
