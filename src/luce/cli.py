@@ -8,17 +8,19 @@ import os
 import sys
 import time
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from luce._types import Label
 from luce.answers.diagnostics import verdict
 from luce.answers.summaries import summary
+from luce.answers.view import DrawsView
 from luce.counts.counts import ConditionalCounts
-from luce.counts.labels import plural, printable, printable_lines
+from luce.counts.labels import plural, printable, printable_lines, some
 from luce.errors import (
     BadRowsError,
     DataError,
@@ -30,9 +32,12 @@ from luce.posterior import Posterior
 from luce.reading.files import understand
 from luce.reading.kind import Reading
 from luce.reading.kinds import KINDS
-from luce.runs.saving import check_target, save
+from luce.runs.saving import check_target, load, save
 from luce.sampling.settings import check_whole
 from luce.version import __version__
+
+if TYPE_CHECKING:
+    from xarray import DataTree
 
 # Exit codes; 2, wrong usage, is argparse's.
 REFUSED = 1
@@ -130,6 +135,7 @@ def _add_fit(commands: Any) -> None:
     fit.add_argument("--overwrite", action="store_true", help="replace RUN if it is there")
     most = "rows of the summary to print (default %(default)s)"
     fit.add_argument("--most", type=int, default=40, metavar="N", help=most)
+    _add_selection(fit)
     fit.set_defaults(run=run_fit)
 
 
@@ -137,6 +143,36 @@ def _add_inspect(commands: Any) -> None:
     parser = commands.add_parser("inspect", help="say what a file holds, and draw nothing")
     _add_reading(parser)
     parser.set_defaults(run=run_inspect)
+
+
+def _add_selection(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments that say which categories are ranked."""
+    among = "rank these categories only; again for more (default: all but ties and advantages)"
+    parser.add_argument("--among", action="append", metavar="CATEGORY", help=among)
+    exclude = "leave a category out of the ranks; again for more"
+    parser.add_argument("--exclude", action="append", default=[], metavar="CATEGORY", help=exclude)
+
+
+def _selected(
+    arguments: argparse.Namespace, categories: Iterable[Label], effects: Iterable[Label]
+) -> list[Label] | None:
+    """Find the categories to rank by their text; None where the arguments leave that open."""
+    if arguments.among is None and not arguments.exclude:
+        return None
+    known: dict[str, Label] = {str(label): label for label in categories}
+    for option in ("among", "exclude"):
+        for name in getattr(arguments, option) or []:
+            if name not in known:
+                raise DataError(
+                    f"--{option} {name}: there is no such category; the categories are "
+                    f"{some(known, quote=False)}."
+                )
+    usual = [str(label) for label in known.values() if label not in set(effects)]
+    wanted = usual if arguments.among is None else list(dict.fromkeys(arguments.among))
+    kept = [known[name] for name in wanted if name not in arguments.exclude]
+    if not kept:
+        raise DataError("--among and --exclude leave no category to rank; name one at least.")
+    return kept
 
 
 def _add_reading(parser: argparse.ArgumentParser) -> None:
@@ -193,6 +229,7 @@ def _until(word: str) -> float | str:
 
 def _fit_one(name: str, posterior: Posterior, seed: Any, arguments: argparse.Namespace) -> int:
     """Draw one posterior, print its summary, save it, and return the exit code."""
+    among = _selected(arguments, posterior.counts.categories, posterior.counts.effects)
     automatic = arguments.method == "auto"  # only then are the choices of "auto" to the point
     structure = str(posterior.structure) if automatic else repr(posterior.structure)
     print(f"\n{name}{structure}\n", flush=True)
@@ -209,13 +246,11 @@ def _fit_one(name: str, posterior: Posterior, seed: Any, arguments: argparse.Nam
             to=arguments.out if arguments.stream else None,
             cluster=arguments.cluster,
         )
-    print(summary(run, counts=posterior.counts, sort=True).to_text(arguments.most))
+    table = summary(run, counts=posterior.counts, among=among, sort=True)
+    print(table.to_text(arguments.most))
     sizes = run.posterior.sizes
     trust = verdict(run)
-    print(
-        f"\n{sizes['chain']} chains of {sizes['draw']:,} draws, method {run.attrs['method']}, "
-        f"seed {run.attrs['seed']}."
-    )
+    print(f"\n{_size(run)}, method {run.attrs['method']}, seed {run.attrs['seed']}.")
     if sizes["draw"] > arguments.draws:
         print(f"{arguments.draws:,} draws a chain were asked for; more followed, by --until.")
     care = ": " + "; ".join(trust.care) if trust.kind == "mixed" else ""
@@ -230,6 +265,12 @@ def _fit_one(name: str, posterior: Posterior, seed: Any, arguments: argparse.Nam
         asked = f" of {arguments.draws:,}" if sizes["draw"] <= arguments.draws else ""
         raise KeyboardInterrupt(f"{sizes['draw']:,}{asked} draws were made.")
     return NOT_CONVERGED if trust.kind == "bad" or run.attrs.get("until_met") == 0 else 0
+
+
+def _size(run: DataTree) -> str:
+    """Count chains and draws in words."""
+    sizes = run["posterior"].sizes
+    return f"{plural(sizes['chain'], 'chain')} of {plural(sizes['draw'], 'draw')}"
 
 
 def run_inspect(arguments: argparse.Namespace) -> int:
@@ -296,19 +337,28 @@ def _add_report(commands: Any) -> None:
     parser.add_argument("--title", help="heading of the page")
     interval = "probability of the intervals (default %(default)s)"
     parser.add_argument("--ci-prob", type=float, default=0.9, metavar="P", help=interval)
+    _add_selection(parser)
     parser.set_defaults(run=run_report)
 
 
 def run_report(arguments: argparse.Namespace) -> int:
     """Write a page about a saved run."""
-    from luce.reports.run_page import write_report
+    from luce.reports.run_page import check_page, write_report
 
-    run = Path(arguments.file)
-    out = run.with_suffix(".html") if arguments.out is None else Path(arguments.out)
+    file = Path(arguments.file)
+    out = file.with_suffix(".html") if arguments.out is None else Path(arguments.out)
     if not out.parent.is_dir():  # before any work is done
         raise DataError(f"{out} cannot be written: there is no folder {out.parent}.")
+    check_page(out)
+    run = load(file)
+    view = DrawsView.of(run)
     page, trust = write_report(
-        arguments.file, out, title=arguments.title, ci_prob=arguments.ci_prob
+        run,
+        out,
+        title=arguments.title,
+        ci_prob=arguments.ci_prob,
+        among=_selected(arguments, view.categories, view.effects),
+        source=arguments.file,
     )
     print(printable_lines(f"{trust.headline}.\nThe page: {page.resolve()}"))
     return NOT_CONVERGED if trust.kind == "bad" else 0
@@ -327,11 +377,10 @@ def run_resume(arguments: argparse.Namespace) -> int:
     from luce.workflows.resuming import resume
 
     run = resume(arguments.run_folder, threads=arguments.threads)
-    sizes = run["posterior"].sizes
+    categories = plural(run["posterior"].sizes["category"], "category", "categories")
     print(
-        f"{Path(arguments.run_folder)} is complete: {sizes['chain']} chains of {sizes['draw']:,} "
-        f"draws of {sizes['category']:,} categories, method {run.attrs['method']}, "
-        f"seed {run.attrs['seed']}."
+        f"{Path(arguments.run_folder)} is complete: {_size(run)} of {categories}, "
+        f"method {run.attrs['method']}, seed {run.attrs['seed']}."
     )
     return 0
 
@@ -355,8 +404,8 @@ def run_demo(arguments: argparse.Namespace) -> int:
     draws = posterior.sample(arguments.draws, seed=arguments.seed)
     seconds = time.perf_counter() - began
     print(
-        f"{draws.posterior.sizes['chain']} chains of {arguments.draws:,} draws in {seconds:.2f} s, "
-        f"method {draws.attrs['method']}: {draws.attrs['reason']}.\n"
+        f"{_size(draws)} in {seconds:.2f} s, method {draws.attrs['method']}: "
+        f"{draws.attrs['reason']}.\n"
     )
     print(summary(draws))
     return 0
@@ -390,6 +439,7 @@ def run_paper(arguments: argparse.Namespace) -> int:
         for claim in listed:
             source = "our check: " if claim.ours else ""
             print(f"{claim.verdict:>14}  {source}{claim.statement}\n{'':16}{claim.measured}.")
+            print(f"{'':16}It holds if {claim.criterion}.")
     return 0
 
 

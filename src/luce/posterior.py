@@ -93,7 +93,8 @@ class Posterior:
         >>> posterior.without_data().mean().values
         array([0.5, 0.5])
         """
-        return Posterior(ConditionalCounts(self.counts.categories), self.prior)
+        empty = ConditionalCounts(self.counts.categories).with_effects(self.counts.effects)
+        return Posterior(empty, self.prior)
 
     @cached_property
     def structure(self) -> Structure:

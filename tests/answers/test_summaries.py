@@ -417,3 +417,13 @@ def test_frames_are_not_loaded_before_they_are_asked_for() -> None:
     code = "import sys, luce; print([m for m in ('pandas', 'polars') if m in sys.modules])"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert run.stdout == "[]\n"
+
+
+def test_printed_numbers_are_those_a_person_would_write() -> None:
+    x = np.full((1, 5000, 3), [0.6, 0.3, 0.1])
+    x[0, 0] = [0.3, 0.6, 0.1]
+    text = luce.summary(x).to_text(most=2)
+    assert [line.split()[5] for line in text.splitlines()[1:3]] == [">0.999", "<0.001"]
+    assert text.endswith("\n... and 1 more category")
+    assert luce.summary(x).to_text(most=1).endswith("\n... and 2 more categories")
+    assert luce.summary(x[:, 1:]).to_text().splitlines()[1].split()[5] == "1"  # in every draw

@@ -301,3 +301,42 @@ def test_a_figure_of_the_paper_is_written_and_judged(
     code, _, err = run(capsys, *paper, "--figure", "nothing")
     assert code == 1
     assert "there is no figure 'nothing'" in err
+
+
+# -- what is ranked --------------------------------------------------------------------------------
+
+TIES = "item1,item2,outcome\n" + "a,b,tie\nb,c,tie\nc,a,c\nb,a,b\nc,b,tie\na,c,tie\n" * 2
+READ = ["--ties", "entity", "--home", "first", "--draws", 40, "--chains", 2, "--seed", 1]
+
+
+def rows_of(printed: str, head: str) -> list[str]:
+    """Read the labels of a printed table."""
+    lines = printed.splitlines()
+    first = next(i for i, line in enumerate(lines) if line.startswith(f"{head} "))
+    labels = [line.split("  ")[0] for line in lines[first + 1 :]]
+    return labels[: labels.index("")] if "" in labels else labels
+
+
+def test_ties_and_advantages_are_ranked_only_where_asked(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file, saved = tmp_path / "ties.csv", tmp_path / "ties.nc"
+    file.write_text(TIES)
+    _, out, _ = run(capsys, "fit", file, *READ, "--out", saved)
+    assert sorted(rows_of(out, "category")) == ["a", "b", "c"]
+    assert rows_of(out, "effect")[:2] == ["tie", "home"]
+    assert "\ntie: two competitors of median strength tie, nobody having an advantage, with" in out
+    _, out, _ = run(capsys, "fit", file, *READ, "--among", "tie", "--among", "a")
+    assert sorted(rows_of(out, "category")) == ["a", "tie"]
+    _, out, _ = run(capsys, "fit", file, *READ, "--exclude", "b")
+    assert sorted(rows_of(out, "category")) == ["a", "c"]
+    page = tmp_path / "ties.html"
+    run(capsys, "report", saved, "--exclude", "b", "--out", page)
+    assert "The 2 competitors asked for, the largest mean first." in page.read_text()
+    code, _, err = run(capsys, "report", saved, "--among", "z", "--out", page)
+    assert (code, err) == (
+        1,
+        "luce: --among z: there is no such category; the categories are a, b, c, tie, home.\n",
+    )
+    code, _, err = run(capsys, "report", saved, "--among", "a", "--exclude", "a", "--out", page)
+    assert (code, "leave no category to rank" in err) == (1, True)

@@ -329,3 +329,12 @@ def test_refusals_come_before_workers_are_started(
 def test_pieces_of_different_workers_are_compared_too(threads_client: Client) -> None:
     with pytest.raises(DataError, match="piece 1 has other categories than piece 0"):
         luce.sample_sharded([small_piece(0), ConditionalCounts(6)], cluster=threads_client, **QUICK)
+
+
+def test_pieces_tell_which_categories_are_effects() -> None:
+    none = ConditionalCounts(["a", "b", "draw"])
+    first = none.observe({"a": 2, "b": 1}, within=["a", "b"])
+    second = none.observe({"a": 1, "draw": 2}).with_effects({"draw": "tie"})
+    options = {"chains": 1, "warmup": 5, "seed": 1, "cluster": None, "progress": False}
+    run = luce.sample_sharded([first, second], 1.0, 10, **options)
+    assert luce.summary(run).categories == ["a", "b"]

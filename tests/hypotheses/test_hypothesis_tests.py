@@ -357,3 +357,19 @@ def test_only_posteriors_with_a_number_can_be_asked() -> None:
     ):
         with pytest.raises(DataError, match=said):
             luce.hypothesis(bad, best="a")  # type: ignore[arg-type]
+
+
+def test_effects_are_no_rivals_of_competitors() -> None:
+    games = {"item1": ["a", "b", "c"], "item2": ["b", "c", "a"], "outcome": ["tie", "tie", "c"]}
+    posterior = Posterior(luce.from_pairs(games, ties="entity"), [1.0, 2.0, 1.5, 3.0])
+    run = posterior.sample(number_of_draws(200, 20), chains=2, seed=1, progress=False)
+    found = luce.hypothesis(posterior, best="a", draws=run)
+    assert found.probability == pytest.approx(float(luce.probability_best(run).sel(category="a")))
+    other = luce.hypothesis(Posterior(ConditionalCounts("abc"), [1.0, 2.0, 1.5]), best="a", draws=9)
+    assert found.prior_probability == pytest.approx(other.prior_probability)
+    # An effect that is asked about is compared with all.
+    tie = luce.hypothesis(posterior, best="tie", draws=run).probability
+    everybody = luce.probability_best(run, among=["a", "b", "c", "tie"])
+    assert tie == pytest.approx(float(everybody.sel(category="tie")))
+    with pytest.raises(DataError, match="a whole number from 1 to 2"):
+        luce.hypothesis(posterior, best="a", k=3, draws=run)

@@ -136,7 +136,11 @@ class ShardedPlan(PosteriorPlan):
     ) -> ShardedPlan:
         """Hand the pieces to workers, and make the plan."""
         shards = Shards(pieces, client)
-        counts = ConditionalCounts(shards.categories) if whole is None else whole
+        counts = whole
+        if counts is None:
+            counts = ConditionalCounts(shards.categories)
+            for fact in shards.facts:
+                counts = counts.with_effects(fact["effects"])
         digests = tuple(fact["digest"] for fact in shards.facts) if whole is None else ()
         model = Model(counts, concentration)
         reason = f"asked for, with {shards.n_blocks} blocks of terms held by workers"

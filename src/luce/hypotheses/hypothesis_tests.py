@@ -127,7 +127,8 @@ def hypothesis(
     larger
         Labels from the most to the least probable: ("a", "b") says that a's is the larger.
     best, k
-        This category is among the k most probable.
+        This category is among the k most probable; effects of the data (ties, an advantage) are
+        no rivals of competitors.
     draws
         The number of draws from each chain; or the run that `posterior.sample` returned.
     chains, seed, progress
@@ -325,12 +326,14 @@ def _pair_in_order(asked: _Asked, i: int, j: int) -> tuple[FloatArray, FloatArra
 
 def _best(asked: _Asked, i: int, k: int) -> HypothesisTest:
     """Test that a category is among the k most probable."""
-    n = len(asked.categories)
+    apart = asked.counts.effects if asked.categories[i] not in asked.counts.effects else {}
+    rivals = np.array([j for j, label in enumerate(asked.categories) if label not in apart])
+    n, own = len(rivals), int(np.flatnonzero(rivals == i)[0])
     if not isinstance(k, int | np.integer) or isinstance(k, bool) or not 1 <= k < n:
         raise DataError(f"k = {k!r}; a whole number from 1 to {n - 1} is needed.")
-    holds = best_in_draws(asked.view, int(k), i)
-    even = (asked.prior == asked.prior[0]).all()
-    before = k / n if even else chance_of_best(asked.prior, i, int(k))
+    holds = best_in_draws(asked.view.take(rivals), int(k), own)
+    prior = asked.prior[rivals]
+    before = k / n if (prior == prior[0]).all() else chance_of_best(prior, own, int(k))
     place = "the best" if k == 1 else f"among the best {k}"
     words, none = f"{asked.categories[i]} is {place}", "it has no restricted maximum of one form"
     return of_inequality(words, holds, 1 - holds, before, None, none)

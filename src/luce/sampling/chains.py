@@ -47,7 +47,7 @@ class Output:
     dims: tuple[str, ...]
     shape: tuple[int, ...]
     kept: IntArray | None = None
-    attributes: Mapping[str, str] | None = None
+    attributes: Mapping[str, Any] | None = None
 
     @property
     def stored_shape(self) -> tuple[int, ...]:
