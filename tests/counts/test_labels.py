@@ -99,3 +99,9 @@ def test_probabilities_are_read_as_floats() -> None:
     assert read_probabilities([[1, 0], [0, 1]], 2).dtype == np.float64
     with pytest.raises(DataError, match=r"must be numbers; \['a', 'b'\]"):
         read_probabilities(["a", "b"], 2)
+
+
+def test_more_categories_than_any_memory_holds_are_refused() -> None:
+    with pytest.raises(DataError, match="1,000,000,000,000 categories were asked for; at most"):
+        ConditionalCounts(10**12)
+    assert ConditionalCounts(10**6).n_categories == 10**6

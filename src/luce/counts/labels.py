@@ -17,6 +17,9 @@ from luce.errors import DataError
 # Probabilities that were normalised in double precision add up to 1 within this.
 _TOLERANCE = 1e-8
 
+# Largest number of categories: a single array of numbers for them takes 8 GB.
+_MOST_CATEGORIES = 10**9
+
 
 class Categories:
     """The categories: distinct hashable labels, each with a number from 0 on.
@@ -88,6 +91,11 @@ def _read_labels(given: int | Labels) -> tuple[Label, ...] | range:
     if isinstance(given, (int, np.integer)) and not isinstance(given, bool):
         if given < 1:
             raise DataError(f"{given} categories were asked for; at least 1 is needed.")
+        if given > _MOST_CATEGORIES:
+            raise DataError(
+                f"{given:,} categories were asked for; at most {_MOST_CATEGORIES:,} are possible, "
+                "since each needs memory of its own."
+            )
         return range(int(given))
     if isinstance(given, range) and given == range(len(given)) and len(given) > 0:
         return given
