@@ -128,3 +128,9 @@ def test_labels_on_a_terminal(label: Any, shown: str) -> None:
     assert printable_lines(f"{label}\nb") == "\n".join(
         [*map(printable, f"{label}".split("\n")), "b"]
     )
+
+
+def test_more_categories_than_any_memory_holds_are_refused() -> None:
+    with pytest.raises(DataError, match="1,000,000,000,000 categories were asked for; at most"):
+        ConditionalCounts(10**12)
+    assert ConditionalCounts(10**6).n_categories == 10**6

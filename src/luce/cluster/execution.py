@@ -11,7 +11,7 @@ from luce.errors import MethodError
 from luce.runs.stream import check_folder, draw_to_disk
 from luce.runs.tree import as_tree
 from luce.sampling import convergence
-from luce.sampling.memory import check_memory, draw_in_memory
+from luce.sampling.memory import check_memory, check_thinning, draw_in_memory
 from luce.sampling.plan import Plan
 from luce.sampling.settings import Settings
 
@@ -54,6 +54,7 @@ def carry_out(
     from luce.cluster.chains import draw_on, stream_on
 
     folder = check_destination(plan.settings, to, cluster)
+    check_thinning(plan)
     if folder is None:
         check_memory(plan)
     with connected(cluster) as client:

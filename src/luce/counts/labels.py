@@ -19,6 +19,9 @@ from luce.errors import DataError
 _TOLERANCE = 1e-8
 _JOINERS = "\u200c\u200d"  # invisible characters that are part of words and of emoji
 
+# Largest number of categories: a single array of numbers for them takes 8 GB.
+_MOST_CATEGORIES = 10**9
+
 
 class Categories:
     """The categories: distinct hashable labels, each with a number from 0 on.
@@ -90,6 +93,11 @@ def _read_labels(given: int | Labels) -> tuple[Label, ...] | range:
     if isinstance(given, (int, np.integer)) and not isinstance(given, bool):
         if given < 1:
             raise DataError(f"{given} categories were asked for; at least 1 is needed.")
+        if given > _MOST_CATEGORIES:
+            raise DataError(
+                f"{given:,} categories were asked for; at most {_MOST_CATEGORIES:,} are possible, "
+                "since each needs memory of its own."
+            )
         return range(int(given))
     if isinstance(given, range) and given == range(len(given)) and len(given) > 0:
         return given

@@ -22,7 +22,7 @@ from luce.sampling.chains import (
     run_chains,
 )
 from luce.sampling.convergence import Verdict
-from luce.sampling.plan import CorePlan, Plan
+from luce.sampling.plan import CorePlan, Plan, SweepPlan
 from luce.sampling.settings import Settings
 
 # Draws that `until` makes at most, as a multiple of the draws asked for.
@@ -184,6 +184,21 @@ def _width(plan: Plan) -> tuple[int, list[str]]:
     widths = {o.path: int(np.prod(o.stored_shape, dtype=np.int64)) for o in plan.outputs}
     width = max(widths.values())
     return width, [path for path, own in widths.items() if own == width]
+
+
+def check_thinning(plan: Plan) -> None:
+    """Refuse thinning whose sweeps between two draws cannot fit into memory."""
+    memory, settings = _memory(), plan.settings
+    if memory is None or not isinstance(plan, SweepPlan):
+        return
+    width = max((len(part.problem.shape) + 1 for part in plan.method.parts), default=0)
+    each = 8 * width * settings.n_threads()  # bytes of a sweep in all threads
+    if each * settings.thin > memory:
+        raise MethodError(
+            f"thin = {settings.thin:,}: the sweeps between two draws need "
+            f"{each * settings.thin / 1e9:,.0f} GB, and this machine has {memory / 1e9:.0f} GB; "
+            f"at most {memory // each:,} is possible."
+        )
 
 
 def check_memory(plan: Plan, chains: int | None = None) -> None:

@@ -25,6 +25,19 @@ METHODS = (
     "metropolis",
 )
 
+# Settings that are whole numbers, with the least and the most that each can be.
+_MOST = 10**15
+_WHOLE = {
+    "draws": (1, _MOST),
+    "chains": (1, 10**6),
+    "warmup": (0, _MOST),
+    "thin": (1, _MOST),
+    "threads": (1, _MOST),
+    "chunk_steps": (1, _MOST),
+    "block_bytes": (1, _MOST),
+    "block_chunks": (1, _MOST),
+}
+
 
 @dataclass(frozen=True, kw_only=True)
 class Settings:
@@ -68,12 +81,15 @@ class Settings:
     place_seconds: float = 30.0
 
     def __post_init__(self) -> None:
-        for name in ("draws", "chains", "thin", "chunk_steps", "block_bytes", "block_chunks"):
-            check_whole(name, getattr(self, name), 1)
-        if self.warmup is not None:
-            check_whole("warmup", self.warmup, 0)
-        if self.threads is not None:
-            check_whole("threads", self.threads, 1)
+        for name, (least, most) in _WHOLE.items():
+            value = getattr(self, name)
+            if value is None and name in ("warmup", "threads"):
+                continue
+            check_whole(name, value, least)
+            if value > most:
+                raise MethodError(f"{name} = {value}; at most {most:,} is possible.")
+            # As Python's own number, which cannot overflow.
+            object.__setattr__(self, name, int(value))
         if not isinstance(self.reduce, (bool, np.bool_)):
             raise MethodError(f"reduce = {self.reduce!r}; True or False is needed.")
         if self.method not in METHODS:
@@ -110,13 +126,13 @@ class Settings:
     def sweeps_to_discard(self) -> int:
         """Warm-up sweeps of a chain that needs some: half the draws, from 100 to 1000."""
         if self.warmup is not None:
-            return int(self.warmup)
+            return self.warmup
         return min(max(self.draws // 2, 100), 1000)
 
     def n_threads(self) -> int:
         """Count the chains that run at the same time."""
         if self.threads is not None:
-            return min(int(self.threads), self.chains)
+            return min(self.threads, self.chains)
         here = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
         return min(here or 1, self.chains)
 
