@@ -16,6 +16,7 @@ import luce
 from luce.errors import EvidenceWarning
 
 
+@pytest.mark.filterwarnings("ignore::luce.errors.EvidenceWarning")  # few draws
 def test_reliability_is_that_of_loops() -> None:
     x = dirichlet([0.7, 1.0, 2.0, 3.0])
     outcomes: list[tuple[str, Any, float]] = [
@@ -96,7 +97,7 @@ def test_true_predictions_are_calibrated_and_wrong_ones_not() -> None:
 
 
 def test_the_error_of_a_log_score_is_as_large_as_it_says() -> None:
-    """Posterior means of shares of a Dirichlet are known; the control halves the errors."""
+    """Posterior means of shares of a Dirichlet are known; the control takes a third of the errors."""
     a, runs = [0.4, 3.0, 1.5], 40
     held_out = [("a", "ab", 3), ("b", "ab", 1), ("c", None, 2)]
     truth = (3 * np.log(0.4 / 3.4) + np.log(3.0 / 3.4) + 2 * np.log(1.5 / 4.9)) / 6
@@ -107,7 +108,7 @@ def test_the_error_of_a_log_score_is_as_large_as_it_says() -> None:
         squares += float((found["log_score"] - truth) / found["log_score_error"]) ** 2
     low, high = chi2.ppf(FALSE_ALARM / 2, runs), chi2.isf(FALSE_ALARM / 2, runs)
     assert low < squares < high
-    assert not low < 4 * squares < high
+    assert not low < 9 * squares < high
 
 
 def test_a_log_score_that_rests_on_few_draws_is_told() -> None:
