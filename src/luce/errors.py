@@ -106,7 +106,10 @@ class SkippedRowsWarning(UserWarning):
 
 
 class EvidenceWarning(UserWarning):
-    """Issued when the evidence is uncertain; `estimates` holds the `Estimate` of each method."""
+    """Issued when an evidence, or a mean of likelihoods or densities over draws, is uncertain.
+
+    `estimates` holds the `Estimate` of each method.
+    """
 
     def __init__(self, message: str, estimates: Mapping[str, Any] | None = None) -> None:
         super().__init__(message)

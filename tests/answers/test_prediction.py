@@ -215,13 +215,71 @@ def test_a_block_of_races_is_predicted_as_well_as_is_said() -> None:
     assert far > bound
 
 
+@pytest.mark.compiled
+def test_new_data_under_a_prior_on_the_concentration_is_predicted_in_steps() -> None:
+    """Against an integral over the concentration; the mean over draws fails by the same measure."""
+    old, new = np.array([3.0, 1, 0, 2, 1]), np.array([2.0, 60, 1, 4, 120])
+    grid = np.exp(np.linspace(-9, 6, 4001))
+    weight = np.log(grid) + np.log(grid) - 2 * grid  # a Gamma(2, 2) density, per log a
+
+    def log_integral(seen: np.ndarray) -> float:
+        own = gammaln(grid[:, None] + seen).sum(axis=1) - gammaln(5 * grid + seen.sum())
+        own += gammaln(5 * grid) - 5 * gammaln(grid)
+        return float(np.logaddexp.reduce(own + weight))
+
+    truth = log_integral(old + new) - log_integral(old)
+    before, after = (ConditionalCounts(5).observe(dict(enumerate(x))) for x in (old, new))
+    found, means = [], []
+    for seed in range(6):
+        posterior = Posterior(before, luce.Gamma(2.0, 2.0))
+        run = posterior.sample(1000, seed=SEED + seed, progress=False)
+        found.append(luce.log_predictive(run, after, seed=SEED + 100 + seed, progress=False))
+        means.append(mean_over_draws(run, after))
+    assert {each.method for each in found} == {"steps"}
+    shares = found[0].details["shares"]
+    assert len(shares) > 2
+    assert shares == sorted(shares)
+    assert shares[-1] == 1
+    low, high = chi2.ppf(FALSE_ALARM / 4, 6), chi2.isf(FALSE_ALARM / 4, 6)
+    squares, without = (sum(z * z for z in errors_off(each, truth)) for each in (found, means))
+    assert low < squares < high
+    assert not low < without < high
+
+
+@pytest.mark.compiled
+def test_steps_with_parts_of_grouped_outcomes_end_at_the_evidences() -> None:
+    """The control leaves a piece of the new data out."""
+    grouped = NEW.observe_group([1, 2], 7)
+    run = Posterior(OLD).sample(1000, seed=SEED + 8, progress=False)
+    steps = luce.log_predictive(run, grouped, method="steps", seed=SEED + 9, progress=False)
+    bridged = luce.log_predictive(run, grouped, method="evidences", progress=False)
+    wrong = luce.log_predictive(run, NEW, method="evidences", progress=False)
+    error = math.hypot(steps.standard_error, bridged.standard_error)
+    assert abs(float(steps) - float(bridged)) < z_limit() * error
+    assert abs(float(steps) - float(wrong)) > z_limit() * error
+
+
+@pytest.mark.filterwarnings("ignore::luce.ConvergenceWarning")
+def test_steps_that_cannot_be_made_are_told() -> None:
+    counts = ConditionalCounts("abc").observe({"a": 2, "b": 1})
+    run = Posterior(counts, luce.Gamma(2.0, 2.0)).sample(4, chains=1, seed=SEED, progress=False)
+    new = ConditionalCounts("abc").observe({"c": 40})
+    with pytest.warns(EvidenceWarning, match="after 1 step with .* of the new data the mean"):
+        assert math.isnan(luce.log_predictive(run, new).standard_error)
+    run["posterior"]["probabilities"].values[:] = [0.5, 0.5, 0.0]
+    with pytest.raises(MethodError, match="probability 0 in all draws"):
+        luce.log_predictive(run, new, method="steps")
+
+
 def test_the_same_question_has_the_same_answer() -> None:
     run = Posterior(OLD).sample(size(1000, 60), seed=SEED, progress=False)
     one, same = (luce.log_predictive(run, NEW, method="evidences") for _ in range(2))
     assert one == same
     assert one.details["after"] == same.details["after"]
     assert one != luce.log_predictive(run, NEW, method="evidences", seed=1)
-    with pytest.raises(MethodError, match="method = 'chib'; choose one of auto, draws, evidences"):
+    with pytest.raises(
+        MethodError, match="method = 'chib'; choose one of auto, draws, evidences, steps"
+    ):
         luce.log_predictive(run, NEW, method="chib")
 
 
