@@ -29,7 +29,7 @@ from luce.errors import (
     SkippedRowsWarning,
 )
 from luce.posterior import Posterior
-from luce.reading.files import understand
+from luce.reading.files import keep_only, understand
 from luce.reading.kind import Reading
 from luce.reading.kinds import KINDS
 from luce.runs.saving import check_target, load, save
@@ -93,7 +93,7 @@ def _parser() -> argparse.ArgumentParser:
 
 # Options that a reader takes by name, and their help.
 _READER_OPTIONS = {
-    "ties": "what a tie means: entity, half or last",
+    "ties": "what a tie means: entity, half, last or drop",
     "home": "who has an advantage: first, second, or a column that names the item",
     "unranked": "who is not ranked: absent or below",
     "blank": "empty ranks, where they differ from 0: absent or below",
@@ -186,6 +186,10 @@ def _add_reading(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--ignore", action="append", metavar="COLUMN", help="leave a column out")
     cells = "groups: a column that is part of the category; again for more"
     parser.add_argument("--cells", action="append", metavar="COLUMN", help=cells)
+    codes = "choices: labels of codes, as 1=train,2=car; again for more"
+    parser.add_argument("--codes", action="append", metavar="CODE=LABEL", help=codes)
+    only = "keep these categories and the outcomes among them, as ann,bo,cy; again for more"
+    parser.add_argument("--only", action="append", metavar="LABEL", help=only)
     parser.add_argument("--encoding", help="of text; UTF-8 unless given")
     parser.add_argument("--delimiter", help="between values; found unless given")
     missing = "a text that stands for a missing value; again for more, '' for none (NA, NaN, ...)"
@@ -299,6 +303,8 @@ def _read(arguments: argparse.Namespace) -> Reading:
                 f"{', '.join(_roles())}."
             )
         options[role] = name
+    if arguments.codes is not None:
+        options["codes"] = dict(map(_code, _split(arguments.codes)))
     kind, reading = understand(
         arguments.file,
         arguments.kind,
@@ -309,7 +315,33 @@ def _read(arguments: argparse.Namespace) -> Reading:
         **options,
     )
     print(f"{printable(Path(arguments.file).name)}: {kind}: {reading}")
-    return reading
+    if arguments.only is None:
+        return reading
+    kept = keep_only(reading, _split(arguments.only))
+    print(f"kept with --only: {_size(kept)} of {_size(reading)}")
+    return kept
+
+
+def _split(given: list[str]) -> list[str]:
+    """Split the values of an option at commas."""
+    return [part.strip() for value in given for part in value.split(",") if part.strip()]
+
+
+def _code(given: str) -> tuple[str, str]:
+    code, equals, label = given.partition("=")
+    if not equals:
+        raise DataError(f"--codes {given}: CODE=LABEL is needed, as 1=train.")
+    return code.strip(), label.strip()
+
+
+def _size(reading: Reading) -> str:
+    """Count the outcomes of a reading, and its categories or rows."""
+    counts = reading.counts
+    if isinstance(counts, dict):
+        outcomes = sum(row.n_outcomes for row in counts.values())
+        return f"{plural(outcomes, 'outcome')} from {plural(len(counts), 'state')}"
+    n = counts.n_categories
+    return f"{plural(counts.n_outcomes, 'outcome')} among {plural(n, 'category', 'categories')}"
 
 
 def _posteriors(reading: Reading, concentration: float) -> list[tuple[str, Posterior]]:

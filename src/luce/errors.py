@@ -87,6 +87,10 @@ class HalfWinsWarning(UserWarning):
     """Issued when ties are counted as half wins, the likelihood of no model of ties."""
 
 
+class DroppedTiesWarning(UserWarning):
+    """Issued when ties are left out of the data, as asked; says how many."""
+
+
 class SkippedRowsWarning(UserWarning):
     """Issued when rows or lines are left out, as asked; `problems` lists all of them."""
 

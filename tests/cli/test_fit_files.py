@@ -229,3 +229,37 @@ def test_a_carriage_return_in_a_name_cannot_hide_a_line(
     _, out, err = run(capsys, "fit", path, "--draws", 100, "--seed", 1)
     assert "\r" not in out + err
     assert r"ann\rwinner: bo" in out
+
+
+def test_only_some_categories(write: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    path = write("duels.csv", table())
+    code, out, _ = run(capsys, "fit", path, "--only", "ann, bo", "--draws", 100, "--seed", 1)
+    assert code == 0
+    lines = out.splitlines()
+    assert lines[0] == "duels.csv: pairs: 7 comparisons among 3 categories"
+    assert lines[1] == (
+        "kept with --only: 6 outcomes among 2 categories of 7 outcomes among 3 categories"
+    )
+    assert re.search("^ann ", out, re.MULTILINE)
+    assert not re.search("^cy ", out, re.MULTILINE)
+    code, _, err = run(capsys, "inspect", path, "--only", "zoe")
+    assert (code, "'zoe' in labels is not a category" in err) == (1, True)
+    moves = write("m.csv", "from,to\na,b\nb,c\nc,a\na,c\n")
+    _, out, _ = run(capsys, "inspect", moves, "--rows", "separate", "--only", "a", "--only", "c")
+    assert "kept with --only: 2 outcomes from 2 states of 4 outcomes from 3 states" in out
+
+
+def test_codes_of_choices(write: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    path = write("trips.csv", "choice,train_av,car_av\n1,1,1\n2,1,1\n")
+    assert "(--codes 1=car,...)" in run(capsys, "inspect", path)[2]
+    code, out, _ = run(capsys, "inspect", path, "--codes", "1=train, 2=car")
+    assert (code, "2 choices among 2 categories" in out) == (0, True)
+    assert "CODE=LABEL is needed" in run(capsys, "inspect", path, "--codes", "1")[2]
+
+
+def test_dropped_ties_are_told(write: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    path = write("games.csv", "white,black,result\na,b,1-0\nb,c,1/2-1/2\nc,a,0-1\n")
+    code, out, err = run(capsys, "inspect", path, "--ties", "drop")
+    assert code == 0
+    assert "2 comparisons among 3 categories" in out
+    assert err == "luce: 1 tie is left out: ties='drop'.\n"

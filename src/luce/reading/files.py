@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
+from luce._types import Label, Labels
+from luce.counts.counts import ConditionalCounts
+from luce.counts.labels import Categories, is_hashable
 from luce.errors import DataError
 from luce.reading.kind import Counts, Reading
 from luce.reading.kinds import find_kind, kind_named
@@ -26,6 +29,7 @@ def read(
     encoding: str | None = None,
     delimiter: str | None = None,
     missing: Iterable[str] | None = None,
+    only: Labels | None = None,
     **options: Any,
 ) -> Counts:
     r"""Read a file: CSV, Parquet, JSON Lines, PrefLib or PGN.
@@ -46,6 +50,8 @@ def read(
         Texts that stand for a missing value in a table of text, besides the empty one: NA, N/A,
         n/a, #N/A, <NA>, NaN, nan, NULL, null and None, unless given.  With ``missing=[]`` they
         are labels like any other.
+    only
+        Keep these categories, and the outcomes among them: see `ConditionalCounts.restrict`.
     options
         Options of the reader of that kind: columns, ties, unranked, skip_bad and so on.
 
@@ -65,7 +71,7 @@ def read(
     _, reading = understand(
         path, kind, encoding=encoding, delimiter=delimiter, missing=missing, **options
     )
-    return reading.counts
+    return reading.counts if only is None else keep_only(reading, only).counts
 
 
 def understand(
@@ -89,6 +95,25 @@ def understand(
     found.check_options(options)
     with _naming(where.name):
         return found.name, found.read(source, **{**defaults, **options})
+
+
+def keep_only(reading: Reading, labels: Labels) -> Reading:
+    """Keep some categories, named by their labels or by the text of these."""
+    counts = reading.counts
+    if isinstance(labels, str):
+        raise DataError(f"only = {labels!r}; a list of labels is needed: [{labels!r}].")
+    if isinstance(counts, ConditionalCounts):
+        return reading._replace(counts=counts.restrict(_spelled(labels, counts.categories)))
+    states = _spelled(labels, counts)
+    Categories(list(counts)).numbers(states, "only")
+    inner = {s: [x for x in states if x in counts[s].categories] for s in states}
+    return reading._replace(counts={s: counts[s].restrict(inner[s]) for s in states})
+
+
+def _spelled(labels: Labels, known: Collection[Label]) -> list[Label]:
+    """Find labels by their texts where they are not labels themselves."""
+    texts = {str(label): label for label in known}
+    return [x if is_hashable(x) and x in known else texts.get(str(x), x) for x in labels]
 
 
 @contextmanager

@@ -60,8 +60,9 @@ def from_pairs(
         `item1`, `item2` and an `outcome` that names the winner (by label, by column, as 1 or 0,
         as W1 or W2) or a tie.  `count` says how often the row happened.
     ties
-        Meaning of a tie, asked for where there are some: "entity", a tie is one more competitor,
-        or "half", half a win for each.
+        Meaning of a tie, asked for where there are some: "entity", a tie is one more competitor;
+        "half", half a win for each; or "drop", ties are left out, with a warning that says how
+        many.
     home
         Who has an advantage: "first" or "second", the item of that number, or a column that
         names the item, empty where nobody has it.  The advantage is one more category on that

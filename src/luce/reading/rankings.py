@@ -24,6 +24,7 @@ from luce.reading.orders import (
     find_order_separator,
     order_of_ranks,
     read_order,
+    without_ties,
 )
 from luce.reading.rows import Column, Rows, Runs
 from luce.reading.sources import PlainSource, Source
@@ -84,13 +85,15 @@ def from_rankings(
     blank
         The same for empty values of a table, where it differs from 0, a place without rank.
     best
-        Is the "smallest" rank the best, or the "largest"?
+        Is the "smallest" rank the best, or the "largest"?  With the latter, ranks may be any
+        scores or ratings, negative ones too, and 0 is a score unless `unranked` is given.
     did_not_finish
         Texts that stand for a rank below all finishers; the usual ones (DNF, Ret, DSQ ...) unless
         given.
     ties
         Meaning of equal ranks, asked for where there are some: "half", every order of the tied
-        counts equally, or "last", a tie in last place is only known to be below the rest.
+        counts equally; "last", a tie in last place is only known to be below the rest; or "drop",
+        rankings with ties are left out, with a warning that says how many.
     categories
         All labels in order; those that occur, sorted, unless given.
     skip_bad
@@ -111,7 +114,7 @@ def from_rankings(
     sheet = _Sheet(_source(data), columns, ignore, options)
     rankings = sheet.read(sheet.find_layout() if layout is None else _checked(layout))
     named = None if categories is None else list(Categories(categories))
-    orders = rankings.usable(options, named, skip_bad)
+    orders = without_ties(rankings.usable(options, named, skip_bad), options)
     tally = count_orders(orders, options, named)
     return RANKINGS.reading(tally.counts(), sum(order.count for order in orders))
 
@@ -213,6 +216,7 @@ class _Sheet:
     ) -> None:
         self.source, self.columns, self.options = source, columns, options
         self.ignore = ignore
+        self._signs: set[int] = set()  # of the ranks that were read: 1, 0 or -1
 
     def find_layout(self) -> str:
         """Tell the layout by the names of columns, or else by their values."""
@@ -247,13 +251,26 @@ class _Sheet:
 
     def read(self, layout: str) -> _Orders:
         """Read all orders."""
-        if layout == "long":
-            return self._read_long()
-        if layout == "orders":
-            return self._read_texts()
-        if layout == "places-in-columns":
-            return self._read_places()
-        return self._read_columns() if layout == "items-in-columns" else self._read_rows()
+        read = {
+            "long": self._read_long,
+            "orders": self._read_texts,
+            "places-in-columns": self._read_places,
+            "items-in-columns": self._read_columns,
+            "items-in-rows": self._read_rows,
+        }
+        orders = read[layout]()
+        self._refuse_zero_as_none()
+        return orders
+
+    def _refuse_zero_as_none(self) -> None:
+        """Ask where 0 would stand for no rank although it lies between scores."""
+        if self.options.unranked is not None and {0, -1} <= self._signs:
+            raise DataError(
+                "there are negative scores, and 0 beside them; unranked="
+                f"{self.options.unranked!r} would mean that who has 0 is not ranked. If 0 is a "
+                "score, leave unranked out, and give the meaning of empty values as blank=... "
+                "(--blank)."
+            )
 
     def _read_long(self) -> _Orders:
         """Read an item a row, and all rows of one ranking as one order."""
@@ -353,7 +370,9 @@ class _Sheet:
         return Inspection(self.source, rows, {"count": count} if count else {})
 
     def _ranks(self, column: Column) -> list[Any]:
-        return list(column.map(self.options.rank))
+        ranks = list(column.map(self.options.rank))
+        self._signs |= {int(np.sign(rank)) for rank in ranks if isinstance(rank, float)}
+        return ranks
 
     def _wide_columns(self) -> list[str]:
         """List the columns of a wide table without those that count or name rankings."""

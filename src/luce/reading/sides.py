@@ -24,7 +24,7 @@ from luce.reading.tally import Lists, Tally
 from luce.reading.ties import ask_for_meaning, check_ties
 from luce.reading.values import as_number, is_missing, stripped
 
-TIE_MEANINGS = ("entity", "half")
+TIE_MEANINGS = ("entity", "half", "drop")
 
 # Results of one meeting.
 UNKNOWN, FIRST, SECOND, TIE = range(4)
@@ -169,6 +169,8 @@ def count_meetings(meetings: Meetings, options: SideOptions) -> tuple[Tally, flo
     """Count meetings; returns their tally and their number."""
     ask_for_meaning(float(meetings.ties.sum()), options.ties, TIE_MEANINGS)
     wins1, wins2, ties = meetings.wins1, meetings.wins2, meetings.ties
+    if options.ties == "drop":
+        ties = np.zeros(len(ties))
     number = float((wins1 + wins2 + ties).sum())
     if options.ties == "half":
         wins1, wins2, ties = wins1 + ties / 2, wins2 + ties / 2, np.zeros(len(ties))

@@ -52,6 +52,7 @@ OPTIONS: list[dict[str, Any]] = [
     {}, {"skip_bad": True}, {"ties": "half"}, {"ties": "entity", "home": "first"},
     {"unranked": "below"}, {"unranked": "absent", "ties": "last"}, {"rows": "separate"},
     {"given": "table"}, {"separator": "|"}, {"best": "largest"}, {"encoding": "latin-1"},
+    {"ties": "drop"}, {"missing": []}, {"delimiter": " "}, {"best": "largest", "blank": "absent"},
 ]  # fmt: skip
 
 
