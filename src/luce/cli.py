@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import io
 import os
+import signal
 import sys
 import time
 import warnings
@@ -40,6 +41,9 @@ NOT_CONVERGED = 3  # done, but the draws should not be trusted yet
 INTERRUPTED = 130
 NO_READER = 141  # standard output was closed by its reader, as in `luce fit x | head`
 
+# Numbers drawn that are summarised within some seconds.
+_QUICK = 4_000_000
+
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command and return its exit code.
@@ -47,11 +51,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     0 done, 1 refused by luce, 2 wrong usage, 3 done but the draws are not to be trusted yet,
     130 ended by Ctrl-C, 141 when nobody reads on.
     """
+    _open_closed_streams()
     if isinstance(sys.stdout, io.TextIOWrapper):
         # Letters that a terminal cannot show become question marks, not a late error.
         sys.stdout.reconfigure(errors="replace")
-    arguments = _parser().parse_args(argv)
     try:
+        arguments = _parsed(argv)
         code = arguments.run(arguments)
         sys.stdout.flush()
     except BadRowsError as error:
@@ -71,6 +76,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         _discard_output()
         return REFUSED
     return int(code or 0)
+
+
+def _parsed(argv: Sequence[str] | None) -> argparse.Namespace:
+    try:
+        return _parser().parse_args(argv)
+    finally:
+        sys.stdout.flush()  # --help and --version end here
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -186,7 +198,10 @@ def _fit_one(name: str, posterior: Posterior, seed: Any, arguments: argparse.Nam
             to=arguments.out if arguments.stream else None,
             cluster=arguments.cluster,
         )
-    print(summary(run, counts=posterior.counts, sort=True).to_text(arguments.most))
+    if arguments.out is not None and not arguments.stream:  # before anything can go wrong
+        save(run, arguments.out, overwrite=arguments.overwrite)
+    with _interrupted(run) as some_draws:
+        print(summary(some_draws, counts=posterior.counts, sort=True).to_text(arguments.most))
     sizes = run.posterior.sizes
     print(
         f"\n{sizes['chain']} chains of {sizes['draw']:,} draws, method {run.attrs['method']}, "
@@ -195,13 +210,36 @@ def _fit_one(name: str, posterior: Posterior, seed: Any, arguments: argparse.Nam
     if arguments.stream:
         print(f"Written: {Path(arguments.out)}")
     elif arguments.out is not None:
-        save(run, arguments.out, overwrite=arguments.overwrite)
         print(f"Saved: {Path(arguments.out)}")
     if run.attrs["interrupted"]:  # after the draws made so far were printed and saved
         sys.stdout.flush()
         raise KeyboardInterrupt(f"{sizes['draw']:,} of {arguments.draws:,} draws were made.")
     doubtful = any(issubclass(w.category, ConvergenceWarning) for w in seen)
     return NOT_CONVERGED if doubtful else 0
+
+
+@contextmanager
+def _interrupted(run: Any) -> Iterator[Any]:
+    """Return few enough draws of an interrupted run for a quick summary; all of other runs.
+
+    While the summary of an interrupted run is made, another Ctrl-C ends the process at once.
+    """
+    if not run.attrs["interrupted"]:
+        yield run
+        return
+    sizes = run.posterior.sizes
+    every = -(-run.posterior["probabilities"].size // _QUICK)
+    which = f"every {every}th of the" if every > 1 else "the"
+    print(
+        f"luce: interrupted. The summary is of {which} {sizes['draw']:,} draws made; Ctrl-C again "
+        "ends at once.",
+        file=sys.stderr,
+    )
+    usual = signal.signal(signal.SIGINT, signal.SIG_DFL)
+    try:
+        yield run.isel(draw=slice(None, None, every))
+    finally:
+        signal.signal(signal.SIGINT, usual)
 
 
 def run_inspect(arguments: argparse.Namespace) -> int:
@@ -397,6 +435,13 @@ def _warnings_printed() -> Iterator[list[warnings.WarningMessage]]:
                 print(_located(message.source, problem, "left out: "), file=sys.stderr)
         else:
             print(f"luce: {message}", file=sys.stderr)
+
+
+def _open_closed_streams() -> None:
+    """Send output nowhere that was closed when the process was started, as by `luce fit x >&-`."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115
 
 
 def _discard_output() -> None:
