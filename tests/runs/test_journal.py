@@ -92,6 +92,15 @@ def test_two_places_of_a_chain_are_kept(tmp_path: Path, breaking: Any) -> None:
     assert len(list((tmp_path / "run.zarr" / "journal" / "0").glob("*"))) == 2
 
 
+def test_files_that_were_being_written_are_removed(unfinished: Path) -> None:
+    parts = [unfinished / name for name in (".checksums.part", "posterior/.zarr.json.part")]
+    for part in parts:
+        part.write_text("half")
+    assert same_numbers(luce.resume(unfinished, progress=False), draw("waiting-times"))
+    assert same_numbers(luce.load(unfinished), draw("waiting-times"))
+    assert not any(part.exists() for part in parts)
+
+
 def test_two_processes_do_not_write_one_run(unfinished: Path) -> None:
     with (unfinished / "journal" / "lock").open("w") as held:
         fcntl.flock(held, fcntl.LOCK_EX)

@@ -39,20 +39,21 @@ def streamed(folder: Path, *, lying: bool = False) -> tuple[Recorder, int, xr.Da
     return recorder, begun, carry_out(small)
 
 
-def check(points: list[int], folder: Path) -> None:
+def check(points: list[int], folder: Path, ways: int = 1) -> None:
+    """Lose power at some points, in one or all ways; negative numbers count from the end."""
     recorder, begun, truth = streamed(folder / "disk")
     last = len(recorder.points)
     assert begun > 50
     assert last - begun > 100
     for k in sorted({k if k >= 0 else last + k for k in points if k < last}):
-        how = HOW[k % len(HOW)]
-        crashed = folder / f"{k}"
-        rebuild(recorder.points[k], crashed, how, random.Random(SEED + k))
-        run, words = crashed / "run.zarr", f"{k}, {how}: {recorder.points[k].operation}"
-        assert run.exists() or k < begun, words
-        if run.exists():
-            assert same_numbers(luce.resume(run, progress=False), truth), words
-            assert same_numbers(luce.load(run), truth), words
+        for how in [HOW[(k + way) % len(HOW)] for way in range(ways)]:
+            crashed = folder / f"{k}-{how}"
+            rebuild(recorder.points[k], crashed, how, random.Random(SEED + k))
+            run, words = crashed / "run.zarr", f"{k}, {how}: {recorder.points[k].operation}"
+            assert run.exists() or k < begun, words
+            if run.exists():
+                assert same_numbers(luce.resume(run, progress=False), truth), words
+                assert same_numbers(luce.load(run), truth), words
 
 
 def test_a_run_outlives_a_loss_of_power(tmp_path: Path) -> None:
@@ -63,6 +64,8 @@ def test_a_run_outlives_a_loss_of_power(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_a_run_outlives_a_loss_of_power_at_any_time(tmp_path: Path) -> None:
     check(list(range(10**4)), tmp_path)
+    (tmp_path / "end").mkdir()
+    check(list(range(-60, 0)), tmp_path / "end", ways=3)
 
 
 def test_control_a_disk_that_flushes_nothing_loses_the_run_and_luce_says_so(tmp_path: Path) -> None:

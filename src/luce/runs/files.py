@@ -14,6 +14,9 @@ from luce.errors import DiskFullError, LuceError
 # Error numbers of a file system without room.
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
+# End of the name of a file that is being written.
+_PART = ".part"
+
 # Bytes read at once.
 _BLOCK = 1 << 24
 
@@ -35,7 +38,7 @@ def replace_file(path: Path, content: bytes | memoryview, *, durable: bool = Fal
     With `durable`, new folders and the content are on the disk before the file is renamed, and its
     name is when the function returns.
     """
-    part = path.with_name(f".{path.name}.part")
+    part = path.with_name(f".{path.name}{_PART}")
     try:
         _make_folder(path.parent, durable)
         with part.open("wb") as file:
@@ -60,6 +63,12 @@ def _make_folder(folder: Path, durable: bool) -> None:
     folder.mkdir(exist_ok=True)
     if durable:
         flush_names(folder.parent)
+
+
+def remove_parts(folder: Path) -> None:
+    """Remove files that were being written when their process was killed."""
+    for part in folder.rglob(f".*{_PART}"):
+        part.unlink()
 
 
 def flush_folder(folder: Path) -> None:

@@ -32,7 +32,7 @@ import numpy as np
 
 from luce.errors import DataError, LuceError
 from luce.runs.blocks import block_file
-from luce.runs.files import digest_of, flush_names, write_whole
+from luce.runs.files import digest_of, flush_names, remove_parts, write_whole
 from luce.runs.formats import REWRITTEN
 from luce.runs.moments import Running
 from luce.runs.seal import JOURNAL, checksums_of, plan_file, sealed, unsealed
@@ -91,6 +91,7 @@ def read_plan(run: Path) -> dict[str, Any]:
 
 def restore_beginning(run: Path, plan: dict[str, Any]) -> None:
     """Write files as they were at the beginning, where an end that was broken off rewrote them."""
+    remove_parts(run)
     for group, text in zip(REWRITTEN, plan["rewritten"], strict=True):
         file, content = run / group / "zarr.json", text.encode()
         if digest_of(file) != hashlib.sha256(content).digest():
