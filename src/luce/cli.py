@@ -229,7 +229,7 @@ def _interrupted(run: Any) -> Iterator[Any]:
         return
     sizes = run.posterior.sizes
     every = -(-run.posterior["probabilities"].size // _QUICK)
-    which = f"every {every}th of the" if every > 1 else "the"
+    which = f"one in {every:,} of the" if every > 1 else "the"
     print(
         f"luce: interrupted. The summary is of {which} {sizes['draw']:,} draws made; Ctrl-C again "
         "ends at once.",

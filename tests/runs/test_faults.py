@@ -224,6 +224,31 @@ def test_ctrl_c_saves_what_there_is(games: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+def test_a_second_ctrl_c_ends_at_once(games: Path) -> None:
+    """Of 12 million numbers a third is summarised, unless Ctrl-C comes again."""
+    names = [f"p{k}" for k in range(60)]
+    pairs = zip(names, names[1:] + names[:1], strict=True)
+    games.write_text("winner,loser\n" + "".join(f"{a},{b}\n" for a, b in pairs))
+    fit = ("fit", games, "--draws", 500_000, "--method", "waiting-times", "--seed", 1)
+    for wait in (4, 8, 16, 32):
+        process = luce_process(*fit)
+        assert process.stdout is not None
+        assert process.stderr is not None
+        while "simulated together" not in process.stdout.readline():
+            assert process.poll() is None
+        time.sleep(wait)
+        process.send_signal(signal.SIGINT)
+        line = next((line for line in process.stderr if "interrupted" in line), "")
+        process.send_signal(signal.SIGINT)
+        out, _ = process.communicate(timeout=120)
+        if "one in" in line:
+            break
+    assert re.search(r"The summary is of one in \d+ of the [\d,]+ draws made; Ctrl-C again", line)
+    assert process.returncode == -signal.SIGINT
+    assert "chains of" not in out
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("suffix", ["nc", "zarr"])
 def test_ctrl_c_at_any_time(suffix: str, games: Path, tmp_path: Path) -> None:
     """Once luce is loaded: one line, 130.  While Python still loads it, Python says it itself."""
