@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import io
 import os
+import signal
 import sys
 import time
 import warnings
@@ -45,6 +46,9 @@ NOT_CONVERGED = 3  # done, but the draws should not be trusted yet
 INTERRUPTED = 130
 NO_READER = 141  # standard output was closed by its reader, as in `luce fit x | head`
 
+# Numbers drawn that are summarised within some seconds.
+_QUICK = 4_000_000
+
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command and return its exit code.
@@ -52,11 +56,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     0 done, 1 refused by luce, 2 wrong usage, 3 done but the draws are not to be trusted yet,
     130 ended by Ctrl-C, 141 when nobody reads on.
     """
+    _open_closed_streams()
     if isinstance(sys.stdout, io.TextIOWrapper):
         # Letters that a terminal cannot show become question marks, not a late error.
         sys.stdout.reconfigure(errors="replace")
-    arguments = _parser().parse_args(argv)
     try:
+        arguments = _parsed(argv)
         code = arguments.run(arguments)
         sys.stdout.flush()
     except BadRowsError as error:
@@ -76,6 +81,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         _discard_output()
         return REFUSED
     return int(code or 0)
+
+
+def _parsed(argv: Sequence[str] | None) -> argparse.Namespace:
+    try:
+        return _parser().parse_args(argv)
+    finally:
+        sys.stdout.flush()  # --help and --version end here
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -250,10 +262,13 @@ def _fit_one(name: str, posterior: Posterior, seed: Any, arguments: argparse.Nam
             to=arguments.out if arguments.stream else None,
             cluster=arguments.cluster,
         )
-    table = summary(run, counts=posterior.counts, among=among, sort=True)
-    print(table.to_text(arguments.most))
+    if arguments.out is not None and not arguments.stream:  # before anything can go wrong
+        save(run, arguments.out, overwrite=arguments.overwrite)
+    with _interrupted(run) as some_draws:
+        table = summary(some_draws, counts=posterior.counts, among=among, sort=True)
+        print(table.to_text(arguments.most))
+        trust = verdict(run)
     sizes = run.posterior.sizes
-    trust = verdict(run)
     print(f"\n{_size(run)}, method {run.attrs['method']}, seed {run.attrs['seed']}.")
     if sizes["draw"] > arguments.draws:
         print(f"{arguments.draws:,} draws a chain were asked for; more followed, by --until.")
@@ -262,7 +277,6 @@ def _fit_one(name: str, posterior: Posterior, seed: Any, arguments: argparse.Nam
     if arguments.stream:
         print(f"Written: {Path(arguments.out)}")
     elif arguments.out is not None:
-        save(run, arguments.out, overwrite=arguments.overwrite)
         print(f"Saved: {Path(arguments.out)}")
     if run.attrs["interrupted"]:  # after the draws made so far were printed and saved
         sys.stdout.flush()
@@ -275,6 +289,30 @@ def _size(run: DataTree) -> str:
     """Count chains and draws in words."""
     sizes = run["posterior"].sizes
     return f"{plural(sizes['chain'], 'chain')} of {plural(sizes['draw'], 'draw')}"
+
+
+@contextmanager
+def _interrupted(run: Any) -> Iterator[Any]:
+    """Return few enough draws of an interrupted run for a quick summary; all of other runs.
+
+    While the summary of an interrupted run is made, another Ctrl-C ends the process at once.
+    """
+    if not run.attrs["interrupted"]:
+        yield run
+        return
+    sizes = run.posterior.sizes
+    every = -(-run.posterior["probabilities"].size // _QUICK)
+    which = f"one in {every:,} of the" if every > 1 else "the"
+    print(
+        f"luce: interrupted. The summary is of {which} {sizes['draw']:,} draws made; Ctrl-C again "
+        "ends at once.",
+        file=sys.stderr,
+    )
+    usual = signal.signal(signal.SIGINT, signal.SIG_DFL)
+    try:
+        yield run.isel(draw=slice(None, None, every))
+    finally:
+        signal.signal(signal.SIGINT, usual)
 
 
 def run_inspect(arguments: argparse.Namespace) -> int:
@@ -518,6 +556,13 @@ def _warnings_printed() -> Iterator[list[warnings.WarningMessage]]:
                 _complain(f"luce: {message.advice}")
         else:
             _complain(f"luce: {message}")
+
+
+def _open_closed_streams() -> None:
+    """Send output nowhere that was closed when the process was started, as by `luce fit x >&-`."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115
 
 
 def _discard_output() -> None:

@@ -26,6 +26,8 @@ from luce import ConditionalCounts, Gamma, LuceError, Posterior
 from luce.cluster.execution import carry_out
 from luce.cluster.sharded import cut_into_pieces
 from luce.errors import DataError, MethodError
+from luce.runs.journal import read_plan
+from luce.runs.seal import plan_file, sealed
 from luce.sampling.plan import PosteriorPlan
 from luce.sampling.settings import Settings
 
@@ -219,16 +221,16 @@ def test_another_sampler_would_draw_something_else(tmp_path: Path, breaking: Any
     with pytest.raises(BrokenOff):
         sharded(True, folder)
     breaking(10**9)
-    file = folder / "journal" / "run.json"
-    stored = json.loads(file.read_text())
-    file.write_text(json.dumps({**stored, "kind": "posterior"}))
+    stored = read_plan(folder)
+    changed = json.dumps({**stored, "kind": "posterior"})
+    plan_file(folder).write_bytes(sealed(changed.encode()))
     assert not same_draws(luce.resume(folder, progress=False), memory)
 
 
 def killed(folder: Path, files: int, how: str) -> None:
     """Have a sharded run killed in a process of its own, in the middle of its blocks."""
     draw_and_die(f"sharded_runs.sharded({how == 'whole'}, folder)", "sharded_runs", folder, files)
-    assert (folder / "journal" / "run.json").exists()
+    assert plan_file(folder).exists()
 
 
 def test_a_sharded_run_that_was_killed_goes_on_bit_for_bit(tmp_path: Path) -> None:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+import sys
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
+from fractions import Fraction
 from functools import cached_property, lru_cache
 from numbers import Number
 from typing import Any
@@ -21,6 +23,9 @@ _JOINERS = "\u200c\u200d"  # invisible characters that are part of words and of 
 
 # Largest number of categories: a single array of numbers for them takes 8 GB.
 _MOST_CATEGORIES = 10**9
+
+# Whole numbers up to the first are floats exactly; floats go up to the second.
+_EXACT, _LARGEST = 2**53, Fraction(sys.float_info.max)
 
 
 class Categories:
@@ -115,6 +120,10 @@ def _read_labels(given: int | Labels) -> tuple[Label, ...] | range:
             raise DataError(f"{shown(label)} cannot be a label: labels must be hashable.")
         if not _equals_itself(label):
             raise DataError(f"{label!r} cannot be a label: it does not equal itself.")
+        if _is_time(label):
+            raise DataError(
+                f"{label!r} cannot be a label: runs do not keep it as it is. Turn it into text."
+            )
         if label in seen:
             raise DataError(
                 f"{label!r} appears twice in categories; every label must be different."
@@ -129,6 +138,12 @@ def _equals_itself(label: Label) -> bool:
         return bool(label == label)
     except TypeError:  # pandas' missing value has no truth value
         return False
+
+
+def _is_time(label: Label) -> bool:
+    """Tell times of NumPy and pandas, which xarray changes into others."""
+    of_numpy = isinstance(label, np.datetime64 | np.timedelta64)
+    return of_numpy or hasattr(label, "to_datetime64") or hasattr(label, "to_timedelta64")
 
 
 def read_count(value: object, what: object) -> float:
@@ -217,29 +232,61 @@ def canonical_name(label: Label) -> str:
     >>> canonical_name(1) == canonical_name(np.float64(1))
     True
     """
-    if isinstance(label, Number) and not isinstance(label, complex):
-        try:
-            real: object = float(label)  # type: ignore[arg-type]
-        except OverflowError:
-            return repr(label)
-        return repr(real if real == label else label)
+    if isinstance(label, np.generic):
+        label = label.item()
+    if isinstance(label, Number):
+        return _name_of_number(label)
     if isinstance(label, str):
-        return repr(str(label))
+        return repr(str.__str__(label))
+    if isinstance(label, bytes):
+        return repr(bytes(label))
     if isinstance(label, (tuple, frozenset)):
         names = [canonical_name(part) for part in label]
-        return f"{type(label).__name__}{names if isinstance(label, tuple) else sorted(names)}"
+        return f"tuple{names}" if isinstance(label, tuple) else f"frozenset{sorted(names)}"
     return repr(label)
+
+
+def _name_of_number(number: Any) -> str:
+    """Name a number by its value, whatever its type."""
+    if isinstance(number, complex):
+        if number.imag:
+            return repr(complex(number.real + 0.0, number.imag))
+        number = number.real
+    if type(number) is float or (type(number) is int and abs(number) <= _EXACT):
+        return repr(float(number) + 0.0)  # -0.0 equals 0.0
+    try:
+        exact = Fraction(*number.as_integer_ratio())
+    except (OverflowError, ValueError):  # infinite, or no number
+        return repr(float(number))
+    except (AttributeError, TypeError):  # a type of number that Python does not know
+        return repr(number)
+    if abs(exact) <= _LARGEST and Fraction(float(exact)) == exact:
+        return repr(float(exact) + 0.0)
+    return repr(exact.numerator) if exact.denominator == 1 else repr(exact)
 
 
 def hash_of_names(labels: tuple[Label, ...] | range) -> Any:
     """Return an open SHA-256 hash of the labels in their order."""
-    return _hash_of_names(labels).copy()
+    return _hash_of_names(_Same(labels)).copy()
+
+
+class _Same:
+    """Labels that equal themselves alone: equal labels may be of other types."""
+
+    def __init__(self, labels: tuple[Label, ...] | range) -> None:
+        self.labels = labels
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Same) and self.labels is other.labels
+
+    def __hash__(self) -> int:
+        return id(self.labels)
 
 
 @lru_cache(maxsize=4)  # hashing a million names takes two seconds
-def _hash_of_names(labels: tuple[Label, ...] | range) -> Any:
+def _hash_of_names(same: _Same) -> Any:
     """Hash the labels once."""
-    return hashlib.sha256("\n".join(map(canonical_name, labels)).encode())
+    return hashlib.sha256("\n".join(map(canonical_name, same.labels)).encode())
 
 
 def printable(label: object) -> str:

@@ -43,6 +43,11 @@ class Disk:
         for chain in self._chains:
             self._journals[chain.number].take_up(chain, self._moments[chain.number])
 
+    @property
+    def placed(self) -> int:
+        """Draws of each chain on the disk, from which all chains can go on."""
+        return min(own.placed for own in self._journals.values())
+
     def end_of(self, chain: Chain) -> ChainEnd:
         """Return the end of a chain that is finished."""
         number = chain.number
