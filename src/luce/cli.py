@@ -5,22 +5,25 @@ from __future__ import annotations
 import argparse
 import io
 import os
+import signal
 import sys
 import time
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from luce._types import Label
+from luce.answers.diagnostics import verdict
 from luce.answers.summaries import summary
+from luce.answers.view import DrawsView
 from luce.counts.counts import ConditionalCounts
-from luce.counts.labels import plural, some
+from luce.counts.labels import plural, printable, printable_lines, some
 from luce.errors import (
     BadRowsError,
-    ConvergenceWarning,
     DataError,
     LuceError,
     Problem,
@@ -28,19 +31,25 @@ from luce.errors import (
 )
 from luce.posterior import Posterior
 from luce.reading.accounts import IGNORED
-from luce.reading.files import ask_about, understand
+from luce.reading.files import ask_about, keep_only, understand
 from luce.reading.kind import Reading, near
 from luce.reading.kinds import KINDS
 from luce.reading.questions import Questions
-from luce.runs.saving import check_target, save
+from luce.runs.saving import check_target, load, save
 from luce.sampling.settings import check_whole
 from luce.version import __version__
+
+if TYPE_CHECKING:
+    from xarray import DataTree
 
 # Exit codes; 2, wrong usage, is argparse's.
 REFUSED = 1
 NOT_CONVERGED = 3  # done, but the draws should not be trusted yet
 INTERRUPTED = 130
 NO_READER = 141  # standard output was closed by its reader, as in `luce fit x | head`
+
+# Numbers drawn that are summarised within some seconds.
+_QUICK = 4_000_000
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -49,30 +58,38 @@ def main(argv: Sequence[str] | None = None) -> int:
     0 done, 1 refused by luce, 2 wrong usage, 3 done but the draws are not to be trusted yet,
     130 ended by Ctrl-C, 141 when nobody reads on.
     """
+    _open_closed_streams()
     if isinstance(sys.stdout, io.TextIOWrapper):
         # Letters that a terminal cannot show become question marks, not a late error.
         sys.stdout.reconfigure(errors="replace")
-    arguments = _parser().parse_args(argv)
     try:
+        arguments = _parsed(argv)
         code = arguments.run(arguments)
         sys.stdout.flush()
     except BadRowsError as error:
         _print_bad_rows(error)
         return REFUSED
     except LuceError as error:
-        print(f"luce: {error}", file=sys.stderr)
+        _complain(f"luce: {error}")
         return REFUSED
     except BrokenPipeError:
         _discard_output()
         return NO_READER
     except KeyboardInterrupt as error:
-        print(f"luce: interrupted{f'. {error}' if str(error) else ''}", file=sys.stderr)
+        _complain(f"luce: interrupted{f'. {error}' if str(error) else ''}")
         return INTERRUPTED
     except OSError as error:  # standard output on a full disk, a folder that was taken away
-        print(f"luce: {error.filename or 'output'}: {error.strerror or error}", file=sys.stderr)
+        _complain(f"luce: {error.filename or 'output'}: {error.strerror or error}")
         _discard_output()
         return REFUSED
     return int(code or 0)
+
+
+def _parsed(argv: Sequence[str] | None) -> argparse.Namespace:
+    try:
+        return _parser().parse_args(argv)
+    finally:
+        sys.stdout.flush()  # --help and --version end here
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -90,7 +107,7 @@ def _parser() -> argparse.ArgumentParser:
 
 # Options that a reader takes by name, and their help.
 _READER_OPTIONS = {
-    "ties": "what a tie means: entity, half or last",
+    "ties": "what a tie means: entity, half, last or drop",
     "home": "who has an advantage: first, second, or a column that names the item",
     "unranked": "who is not ranked: absent or below",
     "blank": "empty ranks, where they differ from 0: absent or below",
@@ -113,6 +130,11 @@ def _add_fit(commands: Any) -> None:
     prior = "the prior's parameter, for all categories (default %(default)s)"
     fit.add_argument("--concentration", type=float, default=1.0, metavar="A", help=prior)
     fit.add_argument("--draws", type=int, default=1000, help="draws a chain (default %(default)s)")
+    until = (
+        "draw on until the check of convergence is met, up to 16 times DRAWS: converged, a number "
+        "of effective draws, or none (default converged; none with --stream or --cluster)"
+    )
+    fit.add_argument("--until", type=_until, metavar="WHEN", help=until)
     fit.add_argument("--chains", type=int, default=4, help="chains (default %(default)s)")
     fit.add_argument("--seed", type=int, default=None, help="random seed; made up unless given")
     fit.add_argument("--method", default="auto", help="how to draw (default %(default)s)")
@@ -127,6 +149,7 @@ def _add_fit(commands: Any) -> None:
     fit.add_argument("--overwrite", action="store_true", help="replace RUN if it is there")
     most = "rows of the summary to print (default %(default)s)"
     fit.add_argument("--most", type=int, default=40, metavar="N", help=most)
+    _add_selection(fit)
     fit.set_defaults(run=run_fit)
 
 
@@ -134,6 +157,36 @@ def _add_inspect(commands: Any) -> None:
     parser = commands.add_parser("inspect", help="say what a file holds, and draw nothing")
     _add_reading(parser)
     parser.set_defaults(run=run_inspect)
+
+
+def _add_selection(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments that say which categories are ranked."""
+    among = "rank these categories only; again for more (default: all but ties and advantages)"
+    parser.add_argument("--among", action="append", metavar="CATEGORY", help=among)
+    exclude = "leave a category out of the ranks; again for more"
+    parser.add_argument("--exclude", action="append", default=[], metavar="CATEGORY", help=exclude)
+
+
+def _selected(
+    arguments: argparse.Namespace, categories: Iterable[Label], effects: Iterable[Label]
+) -> list[Label] | None:
+    """Find the categories to rank by their text; None where the arguments leave that open."""
+    if arguments.among is None and not arguments.exclude:
+        return None
+    known: dict[str, Label] = {str(label): label for label in categories}
+    for option in ("among", "exclude"):
+        for name in getattr(arguments, option) or []:
+            if name not in known:
+                raise DataError(
+                    f"--{option} {name}: there is no such category; the categories are "
+                    f"{some(known, quote=False)}."
+                )
+    usual = [str(label) for label in known.values() if label not in set(effects)]
+    wanted = usual if arguments.among is None else list(dict.fromkeys(arguments.among))
+    kept = [known[name] for name in wanted if name not in arguments.exclude]
+    if not kept:
+        raise DataError("--among and --exclude leave no category to rank; name one at least.")
+    return kept
 
 
 def _add_reading(parser: argparse.ArgumentParser) -> None:
@@ -149,8 +202,14 @@ def _add_reading(parser: argparse.ArgumentParser) -> None:
     )
     cells = "groups: a column that is part of the category; again for more"
     parser.add_argument("--cells", action="append", metavar="COLUMN", help=cells)
+    codes = "choices: labels of codes, as 1=train,2=car; again for more"
+    parser.add_argument("--codes", action="append", metavar="CODE=LABEL", help=codes)
+    only = "keep these categories and the outcomes among them, as ann,bo,cy; again for more"
+    parser.add_argument("--only", action="append", metavar="LABEL", help=only)
     parser.add_argument("--encoding", help="of text; UTF-8 unless given")
     parser.add_argument("--delimiter", help="between values; found unless given")
+    missing = "a text that stands for a missing value; again for more, '' for none (NA, NaN, ...)"
+    parser.add_argument("--missing", action="append", metavar="TEXT", help=missing)
     parser.add_argument("--skip-bad", action="store_true", help="leave bad lines out and list them")
 
 
@@ -172,41 +231,93 @@ def run_fit(arguments: argparse.Namespace) -> int:
         seeds = list(np.random.SeedSequence(arguments.seed).spawn(len(posteriors)))
     codes = [
         _fit_one(name, posterior, seed, arguments)
-        for (name, posterior), seed in zip(posteriors.items(), seeds, strict=True)
+        for (name, posterior), seed in zip(posteriors, seeds, strict=True)
     ]
     return max(codes)
 
 
+def _until(word: str) -> float | str:
+    """Read the value of --until."""
+    if word in ("converged", "none"):
+        return word
+    try:
+        return float(word)
+    except ValueError:
+        raise argparse.ArgumentTypeError(
+            f"{word!r}: converged, none, or a number of effective draws"
+        ) from None
+
+
 def _fit_one(name: str, posterior: Posterior, seed: Any, arguments: argparse.Namespace) -> int:
     """Draw one posterior, print its summary, save it, and return the exit code."""
+    among = _selected(arguments, posterior.counts.categories, posterior.counts.effects)
     automatic = arguments.method == "auto"  # only then are the choices of "auto" to the point
     structure = str(posterior.structure) if automatic else repr(posterior.structure)
     print(f"\n{name}{structure}\n", flush=True)
-    with _warnings_printed() as seen:
+    until = arguments.until
+    if until is None:
+        until = "none" if arguments.stream or arguments.cluster else "converged"
+    with _warnings_printed():
         run = posterior.sample(
             arguments.draws,
             chains=arguments.chains,
             seed=seed,
             method=arguments.method,
+            until=None if until == "none" else until,
             to=arguments.out if arguments.stream else None,
             cluster=arguments.cluster,
         )
-    print(summary(run, counts=posterior.counts, sort=True).to_text(arguments.most))
+    if arguments.out is not None and not arguments.stream:  # before anything can go wrong
+        save(run, arguments.out, overwrite=arguments.overwrite)
+    with _interrupted(run) as some_draws:
+        table = summary(some_draws, counts=posterior.counts, among=among, sort=True)
+        print(table.to_text(arguments.most))
+        trust = verdict(run)
     sizes = run.posterior.sizes
-    print(
-        f"\n{sizes['chain']} chains of {sizes['draw']:,} draws, method {run.attrs['method']}, "
-        f"seed {run.attrs['seed']}."
-    )
+    print(f"\n{_size(run)}, method {run.attrs['method']}, seed {run.attrs['seed']}.")
+    if sizes["draw"] > arguments.draws:
+        print(f"{arguments.draws:,} draws a chain were asked for; more followed, by --until.")
+    care = ": " + "; ".join(trust.care) if trust.kind == "mixed" else ""
+    print(f"{trust.headline}{care}.")
     if arguments.stream:
         print(f"Written: {Path(arguments.out)}")
     elif arguments.out is not None:
-        save(run, arguments.out, overwrite=arguments.overwrite)
         print(f"Saved: {Path(arguments.out)}")
     if run.attrs["interrupted"]:  # after the draws made so far were printed and saved
         sys.stdout.flush()
-        raise KeyboardInterrupt(f"{sizes['draw']:,} of {arguments.draws:,} draws were made.")
-    doubtful = any(issubclass(w.category, ConvergenceWarning) for w in seen)
-    return NOT_CONVERGED if doubtful else 0
+        asked = f" of {arguments.draws:,}" if sizes["draw"] <= arguments.draws else ""
+        raise KeyboardInterrupt(f"{sizes['draw']:,}{asked} draws were made.")
+    return NOT_CONVERGED if trust.kind == "bad" or run.attrs.get("until_met") == 0 else 0
+
+
+def _size(run: DataTree) -> str:
+    """Count chains and draws in words."""
+    sizes = run["posterior"].sizes
+    return f"{plural(sizes['chain'], 'chain')} of {plural(sizes['draw'], 'draw')}"
+
+
+@contextmanager
+def _interrupted(run: Any) -> Iterator[Any]:
+    """Return few enough draws of an interrupted run for a quick summary; all of other runs.
+
+    While the summary of an interrupted run is made, another Ctrl-C ends the process at once.
+    """
+    if not run.attrs["interrupted"]:
+        yield run
+        return
+    sizes = run.posterior.sizes
+    every = -(-run.posterior["probabilities"].size // _QUICK)
+    which = f"one in {every:,} of the" if every > 1 else "the"
+    print(
+        f"luce: interrupted. The summary is of {which} {sizes['draw']:,} draws made; Ctrl-C again "
+        "ends at once.",
+        file=sys.stderr,
+    )
+    usual = signal.signal(signal.SIGINT, signal.SIG_DFL)
+    try:
+        yield run.isel(draw=slice(None, None, every))
+    finally:
+        signal.signal(signal.SIGINT, usual)
 
 
 def run_inspect(arguments: argparse.Namespace) -> int:
@@ -217,7 +328,8 @@ def run_inspect(arguments: argparse.Namespace) -> int:
         _print_uses(reading.uses)
     counts = reading.counts
     for name, one in counts.items() if isinstance(counts, dict) else [("", counts)]:
-        print(f"\n{f'from {name}: ' if isinstance(counts, dict) else ''}{one.summary()}")
+        start = f"from {printable(name)}: " if isinstance(counts, dict) else ""
+        print(f"\n{start}{one.summary()}")
         print(Posterior(one).model.structure)
     return 0
 
@@ -226,17 +338,28 @@ def _read(arguments: argparse.Namespace) -> Reading:
     """Read the file with the options given, and print its kind and size."""
     options = {name: getattr(arguments, name) for name in (*_READER_OPTIONS, "ignore", "cells")}
     options = {name: value for name, value in options.items() if value is not None}
-    file = {"encoding": arguments.encoding, "delimiter": arguments.delimiter}
+    file = {
+        "encoding": arguments.encoding,
+        "delimiter": arguments.delimiter,
+        "missing": arguments.missing,
+    }
     with Questions() as questions:
         options |= _columns(arguments.column, questions)
+        if arguments.codes is not None:
+            with questions.gathered():
+                options["codes"] = dict(map(_code, _split(arguments.codes)))
         if questions:  # what else is to be asked about the columns is asked with it
             with questions.gathered():
                 ask_about(arguments.file, arguments.kind, **file, **options)
     kind, reading = understand(
         arguments.file, arguments.kind, skip_bad=arguments.skip_bad, **file, **options
     )
-    print(f"{Path(arguments.file).name}: {kind}: {reading}")
-    return reading
+    print(f"{printable(Path(arguments.file).name)}: {kind}: {reading}")
+    if arguments.only is None:
+        return reading
+    kept = keep_only(reading, _split(arguments.only))
+    print(f"kept with --only: {_extent(kept)} of {_extent(reading)}")
+    return kept
 
 
 def _columns(pairs: Sequence[str], questions: Questions) -> dict[str, str]:
@@ -261,7 +384,8 @@ def _print_uses(uses: Mapping[str, str]) -> None:
     columns: dict[str, list[str]] = {}
     for name, use in uses.items():
         columns.setdefault(use, []).append(name)
-    listed = {"column": "read as"} | {some(names, 4): use for use, names in columns.items()}
+    listed = {some(names, 4): printable(use) for use, names in columns.items()}
+    listed = {"column": "read as"} | listed
     width = max(map(len, listed))
     for names, use in listed.items():
         print(f"  {names:<{width}}  {use}")
@@ -274,12 +398,34 @@ def _print_ignored(uses: Mapping[str, str]) -> None:
         print(f"Ignored columns: {some(ignored, 12)}.")
 
 
-def _posteriors(reading: Reading, concentration: float) -> dict[str, Posterior]:
-    """Return one posterior, or one for each row of transitions, by the words printed before it."""
+def _split(given: list[str]) -> list[str]:
+    """Split the values of an option at commas."""
+    return [part.strip() for value in given for part in value.split(",") if part.strip()]
+
+
+def _code(given: str) -> tuple[str, str]:
+    code, equals, label = given.partition("=")
+    if not equals:
+        raise DataError(f"--codes {given}: CODE=LABEL is needed, as 1=train.")
+    return code.strip(), label.strip()
+
+
+def _extent(reading: Reading) -> str:
+    """Count the outcomes of a reading, and its categories or rows."""
+    counts = reading.counts
+    if isinstance(counts, dict):
+        outcomes = sum(row.n_outcomes for row in counts.values())
+        return f"{plural(outcomes, 'outcome')} from {plural(len(counts), 'state')}"
+    n = counts.n_categories
+    return f"{plural(counts.n_outcomes, 'outcome')} among {plural(n, 'category', 'categories')}"
+
+
+def _posteriors(reading: Reading, concentration: float) -> list[tuple[str, Posterior]]:
+    """Return one posterior, or one for each row of transitions, and the words printed before it."""
     counts = reading.counts
     if isinstance(counts, ConditionalCounts):
-        return {"": Posterior(counts, concentration)}
-    return {f"From {k}: ": Posterior(c, concentration) for k, c in counts.items()}
+        return [("", Posterior(counts, concentration))]
+    return [(f"From {printable(k)}: ", Posterior(c, concentration)) for k, c in counts.items()]
 
 
 def _roles() -> list[str]:
@@ -299,21 +445,30 @@ def _add_report(commands: Any) -> None:
     parser.add_argument("--title", help="heading of the page")
     interval = "probability of the intervals (default %(default)s)"
     parser.add_argument("--ci-prob", type=float, default=0.9, metavar="P", help=interval)
+    _add_selection(parser)
     parser.set_defaults(run=run_report)
 
 
 def run_report(arguments: argparse.Namespace) -> int:
     """Write a page about a saved run."""
-    from luce.reports.run_page import write_report
+    from luce.reports.run_page import check_page, write_report
 
-    run = Path(arguments.file)
-    out = run.with_suffix(".html") if arguments.out is None else Path(arguments.out)
+    file = Path(arguments.file)
+    out = file.with_suffix(".html") if arguments.out is None else Path(arguments.out)
     if not out.parent.is_dir():  # before any work is done
         raise DataError(f"{out} cannot be written: there is no folder {out.parent}.")
+    check_page(out)
+    run = load(file)
+    view = DrawsView.of(run)
     page, trust = write_report(
-        arguments.file, out, title=arguments.title, ci_prob=arguments.ci_prob
+        run,
+        out,
+        title=arguments.title,
+        ci_prob=arguments.ci_prob,
+        among=_selected(arguments, view.categories, view.effects),
+        source=arguments.file,
     )
-    print(f"{trust.headline}.\nThe page: {page.resolve()}")
+    print(printable_lines(f"{trust.headline}.\nThe page: {page.resolve()}"))
     return NOT_CONVERGED if trust.kind == "bad" else 0
 
 
@@ -330,11 +485,10 @@ def run_resume(arguments: argparse.Namespace) -> int:
     from luce.workflows.resuming import resume
 
     run = resume(arguments.run_folder, threads=arguments.threads)
-    sizes = run["posterior"].sizes
+    categories = plural(run["posterior"].sizes["category"], "category", "categories")
     print(
-        f"{Path(arguments.run_folder)} is complete: {sizes['chain']} chains of {sizes['draw']:,} "
-        f"draws of {sizes['category']:,} categories, method {run.attrs['method']}, "
-        f"seed {run.attrs['seed']}."
+        f"{Path(arguments.run_folder)} is complete: {_size(run)} of {categories}, "
+        f"method {run.attrs['method']}, seed {run.attrs['seed']}."
     )
     return 0
 
@@ -358,8 +512,8 @@ def run_demo(arguments: argparse.Namespace) -> int:
     draws = posterior.sample(arguments.draws, seed=arguments.seed)
     seconds = time.perf_counter() - began
     print(
-        f"{draws.posterior.sizes['chain']} chains of {arguments.draws:,} draws in {seconds:.2f} s, "
-        f"method {draws.attrs['method']}: {draws.attrs['reason']}.\n"
+        f"{_size(draws)} in {seconds:.2f} s, method {draws.attrs['method']}: "
+        f"{draws.attrs['reason']}.\n"
     )
     print(summary(draws))
     return 0
@@ -393,22 +547,30 @@ def run_paper(arguments: argparse.Namespace) -> int:
         for claim in listed:
             source = "our check: " if claim.ours else ""
             print(f"{claim.verdict:>14}  {source}{claim.statement}\n{'':16}{claim.measured}.")
+            print(f"{'':16}It holds if {claim.criterion}.")
     return 0
 
 
 # -- errors and warnings as sentences --------------------------------------------------------------
 
 
+def _complain(text: str) -> None:
+    """Print words on standard error; names from data cannot steer the terminal."""
+    print(printable_lines(text), file=sys.stderr)
+
+
 def _print_bad_rows(error: BadRowsError) -> None:
     """Print a line for each bad row, then a remedy."""
     for problem in error.problems:
-        print(_located(error.source, problem), file=sys.stderr)
+        _complain(_located(error.source, problem))
     them = "it" if len(error.problems) == 1 else "them"
     print(
         f"luce: {plural(len(error.problems), error.unit)} cannot be used; mend {them}, or leave "
         f"{them} out with --skip-bad",
         file=sys.stderr,
     )
+    if error.advice:
+        _complain(f"luce: {error.advice}")
 
 
 def _located(source: str, problem: Problem, also: str = "") -> str:
@@ -427,9 +589,18 @@ def _warnings_printed() -> Iterator[list[warnings.WarningMessage]]:
         message = warning.message
         if isinstance(message, SkippedRowsWarning):
             for problem in message.problems:
-                print(_located(message.source, problem, "left out: "), file=sys.stderr)
+                _complain(_located(message.source, problem, "left out: "))
+            if message.advice:
+                _complain(f"luce: {message.advice}")
         else:
-            print(f"luce: {message}", file=sys.stderr)
+            _complain(f"luce: {message}")
+
+
+def _open_closed_streams() -> None:
+    """Send output nowhere that was closed when the process was started, as by `luce fit x >&-`."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115
 
 
 def _discard_output() -> None:

@@ -34,23 +34,26 @@ class DiskFullError(LuceError):
 class BadRowsError(DataError):
     """Raised when rows or lines cannot be used.
 
-    `problems` lists all of them, `source` names the file.
+    `problems` lists all of them, `source` names the file, and `advice` may tell what to do.
     """
 
-    def __init__(self, problems: Sequence[Problem], unit: str = "row", source: str = "") -> None:
+    def __init__(
+        self, problems: Sequence[Problem], unit: str = "row", source: str = "", advice: str = ""
+    ) -> None:
         self.problems = list(problems)
         self.unit = unit
         self.source = source
+        self.advice = advice
         where = f"{source}: " if source else ""
         one = len(self.problems) == 1
         super().__init__(
             f"{where}{listed(self.problems, unit)}\n"
             f"Mend {'it' if one else 'them'}, or leave {'it' if one else 'them'} out with "
-            "skip_bad=True (--skip-bad)."
+            f"skip_bad=True (--skip-bad).{_line(advice)}"
         )
 
     def __reduce__(self) -> tuple[object, ...]:  # errors of workers are sent back pickled
-        return type(self), (self.problems, self.unit, self.source)
+        return type(self), (self.problems, self.unit, self.source, self.advice)
 
 
 class QuestionsError(DataError):
@@ -96,18 +99,26 @@ class HalfWinsWarning(UserWarning):
     """Issued when ties are counted as half wins, the likelihood of no model of ties."""
 
 
+class DroppedTiesWarning(UserWarning):
+    """Issued when ties are left out of the data, as asked; says how many."""
+
+
 class SkippedRowsWarning(UserWarning):
     """Issued when rows or lines are left out, as asked; `problems` lists all of them."""
 
-    def __init__(self, problems: Sequence[Problem], unit: str = "row", source: str = "") -> None:
+    def __init__(
+        self, problems: Sequence[Problem], unit: str = "row", source: str = "", advice: str = ""
+    ) -> None:
         self.problems = list(problems)
         self.unit = unit
         self.source = source
+        self.advice = advice
         where = f"{source}: " if source else ""
-        super().__init__(f"{where}left out {len(self.problems):,}: {listed(problems, unit)}")
+        left_out = f"{where}left out {len(self.problems):,}: {listed(problems, unit)}"
+        super().__init__(f"{left_out}{_line(advice)}")
 
     def __reduce__(self) -> tuple[object, ...]:
-        return type(self), (self.problems, self.unit, self.source)
+        return type(self), (self.problems, self.unit, self.source, self.advice)
 
 
 class IgnoredColumnsWarning(UserWarning):
@@ -127,7 +138,10 @@ class UncheckedDataWarning(UserWarning):
 
 
 class EvidenceWarning(UserWarning):
-    """Issued when the evidence is uncertain; `estimates` holds the `Estimate` of each method."""
+    """Issued when an evidence, or a mean of likelihoods or densities over draws, is uncertain.
+
+    `estimates` holds the `Estimate` of each method.
+    """
 
     def __init__(self, message: str, estimates: Mapping[str, Any] | None = None) -> None:
         super().__init__(message)
@@ -165,6 +179,10 @@ def listed(problems: Sequence[Problem], unit: str) -> str:
     if len(shown) == 1:
         return shown[0]
     return f"{len(problems):,} {unit}s cannot be used\n  " + "\n  ".join(shown)
+
+
+def _line(advice: str) -> str:
+    return f"\n{advice}" if advice else ""
 
 
 _gathered: ContextVar[list[Warning] | None] = ContextVar("_gathered", default=None)

@@ -37,10 +37,10 @@ class Posterior:
     counts
         The data: n_i and e_S.
     concentration
-        The prior's a_i: one positive number for all categories, one for each, or a mapping
-        from labels to numbers.  Or a `Gamma`, the prior of an unknown common a: then a is drawn
-        too, and only `structure` and `sample` are available.  Or a prior as an object: `Dirichlet`,
-        or `DirichletProcess` for categories of which most have never been seen.
+        The prior's a_i: one number from 1e-10 to 1e15 for all categories, one for each, or a
+        mapping from labels to numbers.  Or a `Gamma`, the prior of an unknown common a: then a is
+        drawn too, and only `structure` and `sample` are available.  Or a prior as an object:
+        `Dirichlet`, or `DirichletProcess` for categories of which most have never been seen.
 
     Examples
     --------
@@ -93,7 +93,8 @@ class Posterior:
         >>> posterior.without_data().mean().values
         array([0.5, 0.5])
         """
-        return Posterior(ConditionalCounts(self.counts.categories), self.prior)
+        empty = ConditionalCounts(self.counts.categories).with_effects(self.counts.effects)
+        return Posterior(empty, self.prior)
 
     @cached_property
     def structure(self) -> Structure:
@@ -126,6 +127,7 @@ class Posterior:
         proposal_concentration: float | None = None,
         thin: int = 1,
         keep: Labels | None = None,
+        until: float | str | None = None,
         to: str | os.PathLike[str] | None = None,
         quantiles: Sequence[float] | None = None,
         cluster: ClusterLike = None,
@@ -153,8 +155,9 @@ class Posterior:
             Simulate only the irreducible cores and split exactly around them; False runs the
             method on the raw categories.
         initial
-            "prior" starts every chain at a draw of the prior; or starting probabilities, shape
-            (n_categories,) or (chains, n_categories).
+            "prior" starts every chain at a draw of the prior, its parameters raised to 0.05 where
+            they are smaller; or starting probabilities, shape (n_categories,) or
+            (chains, n_categories).
         threads
             Chains run at the same time; as many as there are processors unless given.
         progress
@@ -168,6 +171,11 @@ class Posterior:
             Sweeps for each draw: only the last of them is kept.
         keep
             The labels whose draws are kept; all unless given.
+        until
+            "converged" draws on until the check of convergence is met, and a number until every
+            category has that many effective draws too.  The check is made after `draws` draws of
+            each chain and after each doubling, up to 16 times `draws`; where it is not met by then,
+            a warning says so.  The same seed gives the same draws.  Not with `to` or `cluster`.
         to
             A folder, ending in .zarr, that draws go to as they are made, so that memory does not
             grow with them; a run that was broken off goes on with `luce.resume`.
@@ -203,6 +211,7 @@ class Posterior:
             proposal_concentration=proposal_concentration,
             thin=thin,
             keep=keep,
+            until=until,
             quantiles=quantiles,
         )
         check_destination(settings, to, cluster)

@@ -10,11 +10,13 @@ import numpy as np
 import pytest
 from lib.answer_cases import NAMES, SEED, dirichlet, draws_of
 from lib.bounds import FALSE_ALARM
-from scipy.stats import norm
+from scipy.stats import chi2, norm
 
 import luce
+from luce.errors import EvidenceWarning
 
 
+@pytest.mark.filterwarnings("ignore::luce.errors.EvidenceWarning")  # few draws
 def test_reliability_is_that_of_loops() -> None:
     x = dirichlet([0.7, 1.0, 2.0, 3.0])
     outcomes: list[tuple[str, Any, float]] = [
@@ -92,3 +94,31 @@ def test_true_predictions_are_calibrated_and_wrong_ones_not() -> None:
     assert z["right"] < bound < z["wrong"]
     assert score[0] > float(found["log_score"])
     assert score[1] < float(found["brier_score"])
+
+
+def test_the_error_of_a_log_score_is_as_large_as_it_says() -> None:
+    """Posterior means of shares of a Dirichlet are known; the control takes a third of the errors."""
+    a, runs = [0.4, 3.0, 1.5], 40
+    held_out = [("a", "ab", 3), ("b", "ab", 1), ("c", None, 2)]
+    truth = (3 * np.log(0.4 / 3.4) + np.log(3.0 / 3.4) + 2 * np.log(1.5 / 4.9)) / 6
+    squares = 0.0
+    for seed in range(runs):
+        draws = draws_of(dirichlet(a, draws=500, chains=2, seed=300 + seed))
+        found = luce.answers.reliability(draws, held_out)
+        squares += float((found["log_score"] - truth) / found["log_score_error"]) ** 2
+    low, high = chi2.ppf(FALSE_ALARM / 2, runs), chi2.isf(FALSE_ALARM / 2, runs)
+    assert low < squares < high
+    assert not low < 9 * squares < high
+
+
+def test_a_log_score_that_rests_on_few_draws_is_told() -> None:
+    odds = np.exp(-9 + 3 * np.random.default_rng(SEED + 9).normal(size=(4, 500)))
+    draws = draws_of(np.stack([odds, np.ones_like(odds)], axis=2) / (1 + odds)[..., None])
+    with pytest.warns(EvidenceWarning, match=r"the log score rests on \d+ of the draws alone"):
+        found = luce.answers.reliability(draws, [("a", "ab", 4), ("b", "ab", 1)])
+    assert np.isnan(found["log_score_error"])
+    usual = luce.answers.reliability(draws, [("b", "ab", 5)])
+    assert 0 < usual["log_score_error"] < 0.01
+    never = luce.answers.reliability([[[1.0, 0.0]]], [(1, [0, 1], 1)])
+    assert np.isneginf(never["log_score"])
+    assert np.isnan(never["log_score_error"])

@@ -5,10 +5,11 @@ import numpy as np
 import pytest
 from lib.bounds import SEED
 from lib.size import draws as size
+from scipy.special import gammaln
 
 import luce
 from luce import ConditionalCounts, Posterior
-from luce.errors import DataError
+from luce.errors import DataError, EvidenceWarning, MethodError
 
 LABELS = ["a", "b", "c", "d"]
 GAMES = [("a", "b"), ("a", "b"), ("b", "a"), ("b", "c"), ("c", "d"), ("a", "d"), ("d", "c")]
@@ -120,6 +121,61 @@ def test_a_better_description_is_preferred() -> None:
     table = arviz_stats.compare(models)
     assert table.index[0] == "home"
     assert models["home"].elpd - models["plain"].elpd > 5
+
+
+def far_pieces() -> list[ConditionalCounts]:
+    """Plain counts in pieces, of which number 2 is larger than all others together."""
+    tables = [[3, 1, 0, 2], [1, 2, 2, 0], [2, 40, 1, 90], [0, 1, 3, 1], [2, 0, 1, 1]]
+    none = ConditionalCounts(LABELS)
+    return [none.observe(dict(zip(LABELS, row, strict=True))) for row in tables]
+
+
+def left_out_in_closed_form(given: list[ConditionalCounts], a: np.ndarray) -> np.ndarray:
+    """Ratios of Beta functions."""
+    rows = np.array([piece.category_counts for piece in given])
+    whole = a + rows.sum(axis=0)
+
+    def log_beta(c: np.ndarray) -> np.ndarray:
+        return np.asarray(gammaln(c).sum(axis=-1) - gammaln(c.sum(axis=-1)))
+
+    return log_beta(whole) - log_beta(whole - rows)
+
+
+def test_a_piece_that_importance_sampling_cannot_leave_out_is_drawn_without() -> None:
+    given, a = far_pieces(), np.array([0.8, 1.5, 2.0, 1.1])
+    truth = left_out_in_closed_form(given, a)
+    run = Posterior(sum(given), a).sample(size(1000, 300), seed=SEED + 4, progress=False)
+    with pytest.warns(EvidenceWarning, match=r"cannot leave out 1 of 5 pieces: 2, .*refit = 0"):
+        never = luce.loo(run, given, refit=0)
+    assert (never.warning, never.elpd_i.attrs["refitted"]) == (True, [])
+    assert never.pareto_k.values[2] > never.good_k
+    found = luce.loo(run, given)
+    assert (found.warning, found.elpd_i.attrs["refitted"]) == (False, [2])
+    assert found.pareto_k.values[2] == 0
+    # Its prediction is too far for a mean over draws, so it is in closed form.
+    assert found.elpd_i.values[2] == pytest.approx(truth[2], rel=1e-12)
+    assert abs(never.elpd_i.values[2] - truth[2]) > 1
+    others = [0, 1, 3, 4]
+    np.testing.assert_array_equal(found.elpd_i.values[others], never.elpd_i.values[others])
+    assert found.elpd == pytest.approx(found.elpd_i.values.sum())
+    assert found.se == pytest.approx(np.sqrt(5 * found.elpd_i.values.var()))
+    assert found.elpd + found.p == pytest.approx(never.elpd + never.p)
+    again = luce.loo(run, given)
+    np.testing.assert_array_equal(again.elpd_i.values, found.elpd_i.values)
+
+
+def test_pieces_that_cannot_be_left_out_are_told() -> None:
+    given = far_pieces()
+    run = Posterior(sum(given)).sample(size(1000, 300), seed=SEED + 5, progress=False)
+    bare = run["posterior"]["probabilities"]
+    for draws, pieces, why in (
+        (bare, given, "Do not trust elpd: .* DataArray was given"),
+        (run, given[1:], "the pieces together are not the data of the run"),
+    ):
+        with pytest.warns(EvidenceWarning, match=why):
+            assert luce.loo(draws, pieces).warning
+    with pytest.raises(MethodError, match="refit = -1; a whole number of at least 0"):
+        luce.loo(run, given, refit=-1)
 
 
 def test_no_pieces_are_refused() -> None:

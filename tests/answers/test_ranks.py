@@ -17,6 +17,7 @@ from lib.answer_cases import (
     deep_logs,
     dirichlet,
     draws_of,
+    larger_by_loops,
     ranks_by_loops,
     tree_of,
 )
@@ -94,17 +95,31 @@ def test_expected_order_is_that_of_loops(x: Floats) -> None:
 @cases
 @pytest.mark.parametrize("probability", [0.51, 0.7, 0.95, 1.0])
 def test_tie_groups_are_those_of_loops(x: Floats, probability: float) -> None:
-    flat = {name: x[:, :, i].ravel().tolist() for i, name in enumerate(NAMES[: x.shape[2]])}
-    truth: list[list[str]] = []
-    for name in luce.answers.expected_order(draws_of(x)):
-        assert isinstance(name, str)
-        if truth:
-            pairs = list(zip(flat[truth[-1][0]], flat[name], strict=True))
-            larger = sum(p > q for p, q in pairs) + sum(p == q for p, q in pairs) / 2
-        if not truth or larger / len(pairs) >= probability:
-            truth.append([])
-        truth[-1].append(name)
+    order = luce.answers.expected_order(draws_of(x))
+    above = larger_by_loops(x)
+    places = [NAMES.index(str(name)) for name in order]
+    cuts = [
+        all(above[i][j] >= probability for i in places[:k] for j in places[k:])
+        for k in range(1, len(order))
+    ]
+    truth = [[order[0]]]
+    for name, cut in zip(order[1:], cuts, strict=True):
+        truth = [*truth, [name]] if cut else [*truth[:-1], [*truth[-1], name]]
     assert luce.tie_groups(draws_of(x), probability) == truth
+
+
+@cases
+def test_the_larger_of_two_is_that_of_loops(x: Floats) -> None:
+    found = luce.answers.probability_larger(draws_of(x))
+    assert found.dims == ("category", "opponent")
+    np.testing.assert_allclose(found, larger_by_loops(x), rtol=1e-13)
+    few = DrawsView.of(x, block=1)  # one draw at a time
+    np.testing.assert_array_equal(luce.answers.probability_larger(few), found)
+    for probability in (0.6, 0.95):
+        assert luce.tie_groups(few, probability) == [
+            [NAMES.index(str(name)) for name in group]
+            for group in luce.tie_groups(draws_of(x), probability)
+        ]
 
 
 def test_ranks_of_logs_tell_apart_what_underflows() -> None:
@@ -177,7 +192,7 @@ def test_mirrored_draws_give_mirrored_answers() -> None:
     assert all(float(ranks[name][0]) == float(ranks[name][1]) for name in ("mean", "sd", "upper"))
 
 
-def test_who_cannot_be_told_from_the_first_is_in_one_group() -> None:
+def test_groups_are_cut_where_all_above_are_told_from_all_below() -> None:
     draws = [[[0.5, 0.1, 0.4], [0.4, 0.1, 0.5], [0.5, 0.1, 0.4], [0.5, 0.2, 0.3]]]
     assert luce.tie_groups(draws) == [[0, 2], [1]]
     assert luce.tie_groups(draws, probability=0.7) == [[0], [2], [1]]

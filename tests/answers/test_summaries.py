@@ -74,7 +74,10 @@ def test_summary_columns_are_those_of_arviz(draws: xr.DataTree) -> None:
 @pytest.mark.parametrize("n_draws", [3, 4, 5, 7, 8, 9, 200, 201])
 @pytest.mark.parametrize("chains", [1, 4])
 def test_summary_diagnostics_are_those_of_arviz(ci_prob: float, n_draws: int, chains: int) -> None:
-    """Bit for bit, with ties, two values only, a chain and a category that never move."""
+    """Bit for bit, with ties, two values only, and a chain that never moves.
+
+    A category that never moves is worth nothing, where arviz-stats counts all its draws.
+    """
     rng = np.random.default_rng(SEED + n_draws)
     x = rng.dirichlet([1.0, 2.0, 3.0, 1.0, 1.0], size=(chains, n_draws))
     x[:, :, 1] = x[:, :, 1].round(1)
@@ -87,10 +90,30 @@ def test_summary_diagnostics_are_those_of_arviz(ci_prob: float, n_draws: int, ch
         bulk, mean = array_stats.ess(x, **AXES), array_stats.mcse(x, **AXES)
         rest = array_stats.ess(x, method="tail", prob=(tail, 1 - tail), **AXES)
         rhat = array_stats.rhat(x, **AXES)
+    still = np.ptp(x, axis=(0, 1)) == 0
+    assert n_draws < 4 or (bulk[still] == chains * (n_draws // 2) * 2).all()
+    bulk[still] = rest[still] = mean[still] = np.nan
     np.testing.assert_array_equal(table["ess_bulk"], bulk)
     np.testing.assert_array_equal(table["ess_tail"], rest)
     np.testing.assert_array_equal(table["r_hat"], rhat)
     np.testing.assert_array_equal(table["mcse_mean"], mean)
+
+
+def test_figures_of_probabilities_too_small_for_doubles() -> None:
+    """Ranks are those of the logarithms; the error of a mean does not vanish with its size."""
+    rng = np.random.default_rng(SEED)
+    logs = np.stack([rng.normal(-900, 9, (4, 200)), rng.normal(-60, 1, (4, 200))], axis=2)
+    dims = ("chain", "draw", "category")
+    variables = {"probabilities": (dims, np.exp(logs)), "log_probabilities": (dims, logs)}
+    run = xr.DataTree.from_dict({"/posterior": xr.Dataset(variables)})
+    table = luce.summary(run)
+    assert (table["mean"][0], np.isnan(table["mcse_mean"][0])) == (0, True)
+    np.testing.assert_allclose(table["ess_bulk"], array_stats.ess(logs, **AXES))
+    np.testing.assert_allclose(table["r_hat"], array_stats.rhat(logs, **AXES))
+    units = array_stats.mcse(1e20 * np.exp(logs), **AXES)[1]
+    assert table["mcse_mean"][1] == pytest.approx(1e-20 * units)
+    alone = luce.summary(np.exp(logs))  # the control: without logarithms there is nothing to rank
+    assert np.isnan(alone["ess_bulk"][0])
 
 
 def test_columns_are_named_as_in_arviz(draws: xr.DataTree) -> None:
@@ -394,3 +417,13 @@ def test_frames_are_not_loaded_before_they_are_asked_for() -> None:
     code = "import sys, luce; print([m for m in ('pandas', 'polars') if m in sys.modules])"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert run.stdout == "[]\n"
+
+
+def test_printed_numbers_are_those_a_person_would_write() -> None:
+    x = np.full((1, 5000, 3), [0.6, 0.3, 0.1])
+    x[0, 0] = [0.3, 0.6, 0.1]
+    text = luce.summary(x).to_text(most=2)
+    assert [line.split()[5] for line in text.splitlines()[1:3]] == [">0.999", "<0.001"]
+    assert text.endswith("\n... and 1 more category")
+    assert luce.summary(x).to_text(most=1).endswith("\n... and 2 more categories")
+    assert luce.summary(x[:, 1:]).to_text().splitlines()[1].split()[5] == "1"  # in every draw

@@ -17,6 +17,7 @@ from luce.counts.labels import label_array
 from luce.errors import DataError
 
 
+@pytest.mark.filterwarnings("ignore::luce.errors.EvidenceWarning")
 @pytest.mark.parametrize("labels", LABELS.values(), ids=list(LABELS))
 def test_labels_in_labels_out(labels: list[Any]) -> None:
     x = dirichlet([0.7, 1.0, 2.0, 3.0, 1.5])
@@ -73,6 +74,7 @@ def test_any_form_of_draws() -> None:
     assert odds["chain"].values.tolist() == [3, 5]
 
 
+@pytest.mark.filterwarnings("ignore::luce.errors.EvidenceWarning")
 def test_input_is_left_alone() -> None:
     logs = deep_logs()
     tree = tree_of(logs)
@@ -99,6 +101,7 @@ def test_without_logs_what_underflowed_is_refused() -> None:
     np.testing.assert_array_equal(luce.beats(bare, "a", "b"), 1)
 
 
+@pytest.mark.filterwarnings("ignore::luce.errors.EvidenceWarning")
 @pytest.mark.parametrize("kept", [True, False], ids=["logs", "no logs"])
 def test_blocks_do_not_show(kept: bool) -> None:
     logs = np.log(dirichlet([0.7, 1.0, 2.0, 3.0, 1.5]))

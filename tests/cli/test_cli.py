@@ -62,8 +62,9 @@ def test_fit_saves_what_it_draws(
     code, out, err = run(capsys, *common, "--out", target, "--most", 2)
     assert (code, err) == (0, "")
     assert out.splitlines()[0] == "apart.csv: pairs: 3 comparisons among 4 categories"
-    assert out.splitlines()[-2:] == [
+    assert out.splitlines()[-3:] == [
         "2 chains of 30 draws, method exact, seed 3.",
+        "Trust the draws with care: 60 draws in all; at least 400 are wanted.",
         f"Saved: {target}",
     ]
     fresh = luce.Posterior(luce.read(apart), 2.0).sample(30, chains=2, seed=3, progress=False)
@@ -89,6 +90,44 @@ def test_draws_that_are_not_to_be_trusted_have_an_exit_code(
     assert code == 3
     assert "method waiting-times" in out
     assert re.match(r"luce: .*do not trust these draws yet", err, re.DOTALL)
+
+
+@pytest.mark.compiled
+@pytest.mark.parametrize("draws", [10, 60, 120, 250, 1000])
+def test_fit_and_report_are_of_one_mind(
+    draws: int, games: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """On either side of the bound, with the same words and the same exit code."""
+    target = tmp_path / "run.nc"
+    fit = ("fit", games, "--method", "waiting-times", "--seed", 1, "--until", "none")
+    code, out, _ = run(capsys, *fit, "--draws", draws, "--out", target)
+    assert draws not in (10, 1000) or code == (3 if draws == 10 else 0)
+    told, page, _ = run(capsys, "report", target, "--out", tmp_path / "run.html")
+    assert told == code
+    headline = page.splitlines()[0].rstrip(".")
+    assert any(line.startswith(headline) for line in out.splitlines())
+
+
+@pytest.mark.compiled
+def test_fit_draws_on_until_its_check_is_met(
+    games: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    fit = ("fit", games, "--method", "waiting-times", "--seed", 1, "--draws", 40)
+    assert run(capsys, *fit, "--until", "none")[0] == 3  # the control: 40 are too few
+    code, out, err = run(capsys, *fit)
+    assert (code, err) == (0, "")
+    assert "40 draws a chain were asked for; more followed, by --until." in out
+    code, out, err = run(capsys, *fit, "--until", 1e6)
+    assert code == 3
+    assert "4 chains of 640 draws" in out
+    assert "until=1e+06 was not met after 640 draws of each chain, 16 times those asked for" in err
+    stream = ("--stream", "--out", tmp_path / "run.zarr")
+    assert "4 chains of 40 draws" in run(capsys, *fit, *stream)[1]
+    code, _, err = run(capsys, *fit, "--overwrite", *stream, "--until", 400)
+    assert code == 1
+    with pytest.raises(SystemExit):
+        main([*map(str, fit), "--until", "soon"])
+    assert "converged, none, or a number of effective draws" in capsys.readouterr().err
 
 
 def test_rows_of_a_transition_matrix_have_seeds_of_their_own(
@@ -156,6 +195,7 @@ def test_ctrl_c_saves_the_draws_so_far(
     monkeypatch.setattr(Posterior, "sample", interrupted)
     target = tmp_path / "run.nc"
     fit = ("--method", "waiting-times", "--draws", 200, "--chains", 1, "--seed", 1)
+    fit = (*fit, "--until", "none")
     code, out, err = run(capsys, "fit", games, *fit, "--out", target)
     assert code == 130
     assert luce.load(target).posterior.sizes["draw"] == 50
@@ -261,3 +301,42 @@ def test_a_figure_of_the_paper_is_written_and_judged(
     code, _, err = run(capsys, *paper, "--figure", "nothing")
     assert code == 1
     assert "there is no figure 'nothing'" in err
+
+
+# -- what is ranked --------------------------------------------------------------------------------
+
+TIES = "item1,item2,outcome\n" + "a,b,tie\nb,c,tie\nc,a,c\nb,a,b\nc,b,tie\na,c,tie\n" * 2
+READ = ["--ties", "entity", "--home", "first", "--draws", 40, "--chains", 2, "--seed", 1]
+
+
+def rows_of(printed: str, head: str) -> list[str]:
+    """Read the labels of a printed table."""
+    lines = printed.splitlines()
+    first = next(i for i, line in enumerate(lines) if line.startswith(f"{head} "))
+    labels = [line.split("  ")[0] for line in lines[first + 1 :]]
+    return labels[: labels.index("")] if "" in labels else labels
+
+
+def test_ties_and_advantages_are_ranked_only_where_asked(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file, saved = tmp_path / "ties.csv", tmp_path / "ties.nc"
+    file.write_text(TIES)
+    _, out, _ = run(capsys, "fit", file, *READ, "--out", saved)
+    assert sorted(rows_of(out, "category")) == ["a", "b", "c"]
+    assert rows_of(out, "effect")[:2] == ["tie", "home"]
+    assert "\ntie: two competitors of median strength tie, nobody having an advantage, with" in out
+    _, out, _ = run(capsys, "fit", file, *READ, "--among", "tie", "--among", "a")
+    assert sorted(rows_of(out, "category")) == ["a", "tie"]
+    _, out, _ = run(capsys, "fit", file, *READ, "--exclude", "b")
+    assert sorted(rows_of(out, "category")) == ["a", "c"]
+    page = tmp_path / "ties.html"
+    run(capsys, "report", saved, "--exclude", "b", "--out", page)
+    assert "The 2 competitors asked for, the largest mean first." in page.read_text()
+    code, _, err = run(capsys, "report", saved, "--among", "z", "--out", page)
+    assert (code, err) == (
+        1,
+        "luce: --among z: there is no such category; the categories are a, b, c, tie, home.\n",
+    )
+    code, _, err = run(capsys, "report", saved, "--among", "a", "--exclude", "a", "--out", page)
+    assert (code, "leave no category to rank" in err) == (1, True)

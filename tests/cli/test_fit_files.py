@@ -1,5 +1,6 @@
 """`luce fit` and `luce inspect` of files: what is said, saved and refused, and exit codes."""
 
+import json
 import os
 import re
 import subprocess
@@ -41,7 +42,8 @@ def test_fit_says_what_it_understood_and_saves_the_run(
     assert lines[0] == "duels.csv: pairs: 7 comparisons among 3 categories"
     assert "sets overlap" in out
     assert re.search(r"^ann +0\.\d+", out, re.MULTILINE)
-    assert lines[-2].startswith("4 chains of 400 draws, method ")
+    assert lines[-3].startswith("4 chains of 400 draws, method ")
+    assert lines[-2] == "The draws can be trusted."
     assert lines[-1] == f"Saved: {target}"
     saved = luce.load(target)
     fresh = luce.Posterior(EXPECTED).sample(400, seed=3)
@@ -132,7 +134,8 @@ def test_draws_that_cannot_be_trusted_are_exit_code_3(
 ) -> None:
     rows = "".join(f"p{i},p{i + 1},1\np{i + 1},p{i},1\n" for i in range(20))
     path = write("chain.csv", "winner,loser,count\n" + rows)
-    code, out, err = run(capsys, "fit", path, "--method", "metropolis", "--draws", 20, "--seed", 1)
+    fit = ("fit", path, "--method", "metropolis", "--draws", 20, "--seed", 1)
+    code, out, err = run(capsys, *fit, "--until", "none")
     assert code == 3
     assert "4 chains of 20 draws" in out
     assert "do not trust these draws" in err
@@ -242,3 +245,77 @@ def test_open_questions_are_asked_at_once(write: Any, capsys: pytest.CaptureFixt
     assert "loser = 'Loser': there is no such column" in err
     assert "Did you mean 'Losser'?" in err
     assert "--column count: ROLE=NAME is needed" in err
+
+
+STEERING = ["\x1b[31mred", "bell\x07", "\u202eback", "x\x9b2J", "\x1b]0;title\x07"]
+
+
+@pytest.mark.parametrize("name", STEERING)
+def test_names_from_data_cannot_steer_the_terminal(
+    write: Any, capsys: pytest.CaptureFixture[str], name: str
+) -> None:
+    """In summaries, descriptions of sets and states, errors, warnings and names of columns."""
+    duels = write("duels.csv", table().replace("ann", name))
+    moves = write("moves.csv", f"from,to\n{name},b\nb,c\nc,{name}\n")
+    bad = write("bad.csv", f"winner,loser\n{name},b\n{name},{name}\nb,c\n")
+    columns = write("columns.csv", f"b,{name}\n1,2\n3,y\n")
+    shown = []
+    for arguments in (
+        ("inspect", duels),
+        ("fit", duels, "--draws", 100, "--seed", 1),
+        ("inspect", moves, "--rows", "separate"),
+        ("fit", moves, "--rows", "separate", "--draws", 100, "--seed", 1),
+        ("inspect", bad),
+        ("inspect", bad, "--skip-bad"),
+        ("inspect", columns, "--kind", "table"),
+        ("inspect", columns),
+        ("inspect", duels.with_name(f"{name}.csv")),
+    ):
+        _, out, err = run(capsys, *arguments)
+        shown.append(repr(name)[1:-1] in out + err)
+        assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202e]", out + err)
+    assert all(shown)
+
+
+def test_a_carriage_return_in_a_name_cannot_hide_a_line(
+    write: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = [{"winner": "ann\rwinner: bo", "loser": "bo"}, {"winner": "bo", "loser": "cy"}]
+    path = write("duels.jsonl", "\n".join(map(json.dumps, rows)))
+    _, out, err = run(capsys, "fit", path, "--draws", 100, "--seed", 1)
+    assert "\r" not in out + err
+    assert r"ann\rwinner: bo" in out
+
+
+def test_only_some_categories(write: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    path = write("duels.csv", table())
+    code, out, _ = run(capsys, "fit", path, "--only", "ann, bo", "--draws", 100, "--seed", 1)
+    assert code == 0
+    lines = out.splitlines()
+    assert lines[0] == "duels.csv: pairs: 7 comparisons among 3 categories"
+    assert lines[1] == (
+        "kept with --only: 6 outcomes among 2 categories of 7 outcomes among 3 categories"
+    )
+    assert re.search("^ann ", out, re.MULTILINE)
+    assert not re.search("^cy ", out, re.MULTILINE)
+    code, _, err = run(capsys, "inspect", path, "--only", "zoe")
+    assert (code, "'zoe' in labels is not a category" in err) == (1, True)
+    moves = write("m.csv", "from,to\na,b\nb,c\nc,a\na,c\n")
+    _, out, _ = run(capsys, "inspect", moves, "--rows", "separate", "--only", "a", "--only", "c")
+    assert "kept with --only: 2 outcomes from 2 states of 4 outcomes from 3 states" in out
+
+
+def test_codes_of_choices(write: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    path = write("trips.csv", "choice,train_av,car_av\n1,1,1\n2,1,1\n")
+    assert "(--codes 1=car,...)" in run(capsys, "inspect", path)[2]
+    code, out, _ = run(capsys, "inspect", path, "--codes", "1=train, 2=car")
+    assert (code, "2 choices among 2 categories" in out) == (0, True)
+    assert "CODE=LABEL is needed" in run(capsys, "inspect", path, "--codes", "1")[2]
+
+
+def test_dropped_ties_are_told(write: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    path = write("games.csv", "white,black,result\na,b,1-0\nb,c,1/2-1/2\nc,a,0-1\n")
+    code, out, err = run(capsys, "inspect", path, "--ties", "drop")
+    assert code == 0
+    assert "2 comparisons among 3 categories" in out
+    assert err == "luce: 1 tie is left out: ties='drop'.\n"

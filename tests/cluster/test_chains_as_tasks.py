@@ -20,6 +20,7 @@ from lib.workers import DASK_WARNINGS, killing
 import luce
 from luce import ConditionalCounts, Gamma, Posterior
 from luce.cluster.execution import carry_out
+from luce.cluster.tasks import Reporter, map_tasks
 from luce.errors import DataError
 
 pytestmark = [pytest.mark.cluster, *DASK_WARNINGS]
@@ -133,6 +134,28 @@ def test_ctrl_c_stops_the_chains(to: str | None, threads_client: Client, tmp_pat
     if folder is not None:
         with pytest.raises(DataError, match="is not complete"):
             luce.runs.open_run(folder)
+
+
+STOPPED: list[int] = []
+
+
+def fail_or_wait(_: object, number: int, name: str) -> None:
+    """Fail as the first task; as another, wait to be stopped."""
+    if number == 0:
+        raise ZeroDivisionError("the first task")
+    report = Reporter(name, number, seconds=0.05)
+    for _ in range(300):
+        if report(1):
+            STOPPED.append(number)
+            raise InterruptedError("stopped")
+        time.sleep(0.1)
+
+
+def test_a_task_that_fails_stops_the_others(threads_client: Client) -> None:
+    STOPPED.clear()
+    with pytest.raises(ZeroDivisionError, match="the first task"):
+        map_tasks(threads_client, fail_or_wait, None, range(2), total=2, progress=False)
+    assert STOPPED == [1]
 
 
 @pytest.mark.slow

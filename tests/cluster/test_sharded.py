@@ -26,6 +26,8 @@ from luce import ConditionalCounts, Gamma, LuceError, Posterior
 from luce.cluster.execution import carry_out
 from luce.cluster.sharded import cut_into_pieces
 from luce.errors import DataError, MethodError
+from luce.runs.journal import read_plan
+from luce.runs.seal import plan_file, sealed
 from luce.sampling.plan import PosteriorPlan
 from luce.sampling.settings import Settings
 
@@ -219,16 +221,16 @@ def test_another_sampler_would_draw_something_else(tmp_path: Path, breaking: Any
     with pytest.raises(BrokenOff):
         sharded(True, folder)
     breaking(10**9)
-    file = folder / "journal" / "run.json"
-    stored = json.loads(file.read_text())
-    file.write_text(json.dumps({**stored, "kind": "posterior"}))
+    stored = read_plan(folder)
+    changed = json.dumps({**stored, "kind": "posterior"})
+    plan_file(folder).write_bytes(sealed(changed.encode()))
     assert not same_draws(luce.resume(folder, progress=False), memory)
 
 
 def killed(folder: Path, files: int, how: str) -> None:
     """Have a sharded run killed in a process of its own, in the middle of its blocks."""
     draw_and_die(f"sharded_runs.sharded({how == 'whole'}, folder)", "sharded_runs", folder, files)
-    assert (folder / "journal" / "run.json").exists()
+    assert plan_file(folder).exists()
 
 
 def test_a_sharded_run_that_was_killed_goes_on_bit_for_bit(tmp_path: Path) -> None:
@@ -281,6 +283,9 @@ def test_what_cannot_be_sharded_is_refused(tmp_path: Path) -> None:
         luce.sample_sharded([piece, lambda: 3], cluster=None)  # type: ignore[list-item,return-value]
     with pytest.raises(MethodError, match=r"at least 0\.05"):
         luce.sample_sharded([piece], 0.001, cluster=None)
+    seen = ConditionalCounts(3).observe({0: 3, 1: 1}, within=[0, 1]).observe({2: 2}, within=[1, 2])
+    with pytest.raises(MethodError, match=r"at least 0\.05, and 0\.01 was given"):
+        luce.sample_sharded(seen, 0.01, cluster=None)  # p of both sets may underflow, seen or not
     with pytest.raises(LuceError, match="cluster = 5"):
         luce.sample_sharded([piece], cluster=5)  # type: ignore[arg-type]
     with pytest.raises(MethodError, match="goes to a disk"):
@@ -326,3 +331,12 @@ def test_refusals_come_before_workers_are_started(
 def test_pieces_of_different_workers_are_compared_too(threads_client: Client) -> None:
     with pytest.raises(DataError, match="piece 1 has other categories than piece 0"):
         luce.sample_sharded([small_piece(0), ConditionalCounts(6)], cluster=threads_client, **QUICK)
+
+
+def test_pieces_tell_which_categories_are_effects() -> None:
+    none = ConditionalCounts(["a", "b", "draw"])
+    first = none.observe({"a": 2, "b": 1}, within=["a", "b"])
+    second = none.observe({"a": 1, "draw": 2}).with_effects({"draw": "tie"})
+    options = {"chains": 1, "warmup": 5, "seed": 1, "cluster": None, "progress": False}
+    run = luce.sample_sharded([first, second], 1.0, 10, **options)
+    assert luce.summary(run).categories == ["a", "b"]

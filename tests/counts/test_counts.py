@@ -454,6 +454,44 @@ def test_a_labelled_series_is_read_by_label() -> None:
     assert Posterior(counts, prior).concentration.tolist() == [3.0, 2.0, 1.0]
 
 
+def test_counts_of_a_label_that_an_index_repeats_add_up() -> None:
+    pandas = pytest.importorskip("pandas")
+    repeated = pandas.Series([1, 2, 4], index=["a", "a", "b"])
+    counts = ConditionalCounts("ab").observe(repeated)
+    assert counts == ConditionalCounts("ab").observe({"a": 3, "b": 4})
+    assert counts.n_outcomes == 7
+    with pytest.raises(DataError, match="1e308 together"):
+        ConditionalCounts("ab").observe(pandas.Series([1e308, 1e308], index=["a", "a"]))
+
+
+def test_a_prior_or_a_truth_names_each_label_once() -> None:
+    pandas = pytest.importorskip("pandas")
+    repeated = pandas.Series([0.1, 0.2, 0.4], index=["a", "a", "b"])
+    counts = ConditionalCounts("ab")
+    with pytest.raises(DataError, match="'a' appears twice in concentration"):
+        Posterior(counts, repeated)
+    with pytest.raises(DataError, match="'a' appears twice in base"):
+        luce.DirichletProcess(1.0, base=repeated)
+    with pytest.raises(DataError, match="'a' appears twice in probabilities"):
+        luce.simulate.rankings(1, repeated, 5)
+    draws = Posterior(ConditionalCounts("abc"), 1.0).sample(10, chains=1, seed=1)
+    groups = pandas.Series([["a"], ["b"]], index=["g", "g"])
+    with pytest.raises(DataError, match="'g' appears twice in groups"):
+        luce.shares(draws, groups=groups)
+
+
+def test_a_label_that_is_not_hashable_is_refused_in_words() -> None:
+    class Labelled:
+        def keys(self) -> list[object]:
+            return [["a"]]
+
+        def items(self) -> list[tuple[object, int]]:
+            return [(["a"], 1)]
+
+    with pytest.raises(DataError, match="labels must be hashable"):
+        ConditionalCounts("ab").observe(Labelled())  # type: ignore[arg-type]
+
+
 def test_sum_starts_from_nothing() -> None:
     counts = some_counts()
     assert sum([counts, counts]) == counts + counts

@@ -8,12 +8,7 @@ from lib.hypothesis_cases import COUNTS, PRIOR_OF_THREE, TEAMS
 from scipy.stats import dirichlet
 
 from luce import ConditionalCounts, Posterior
-from luce.estimates.densities import (
-    effective_number,
-    log_heights,
-    log_scaled_dirichlet,
-    next_gammas,
-)
+from luce.estimates.densities import log_heights, log_scaled_dirichlet, next_gammas
 from luce.model.shapes import raw_problem
 
 A = np.array(PRIOR_OF_THREE)
@@ -25,11 +20,6 @@ def test_gammas_of_one_rate_are_a_dirichlet() -> None:
         found = log_scaled_dirichlet(np.log(p), shape, np.full(shape.shape, log(rate)))
         expected = [dirichlet.logpdf(p, row) for row in shape]
         np.testing.assert_allclose(found, expected, rtol=1e-12)
-
-
-def test_an_average_rests_on_as_many_draws_as_have_weight() -> None:
-    assert effective_number(np.ones(7)) == pytest.approx(7)
-    assert effective_number(np.array([1.0, 1.0, 0.0, 0.0])) == pytest.approx(2)
 
 
 @pytest.mark.parametrize("counts", [COUNTS, TEAMS.counts], ids=["pairs", "teams"])

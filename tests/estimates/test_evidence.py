@@ -19,7 +19,7 @@ from lib.maximum_cases import along_a_path, drivers
 from lib.published_data import BY_NAME, DATA, SETS, brackets_of, from_brackets, load
 from lib.sampling_oracles import Moments, z_scores
 from lib.size import PLAIN_PYTHON, draws
-from scipy.special import gammaln
+from scipy.special import expit, gammaln
 from scipy.stats import binom, chi2
 
 import luce
@@ -28,6 +28,7 @@ from luce.errors import DataError, EvidenceWarning, MethodError
 from luce.estimates import Estimate
 from luce.estimates.densities import log_heights
 from luce.estimates.evidence import (
+    FEWEST_DRAWS,
     LogHeights,
     bridge_estimate,
     bridge_ratio,
@@ -38,6 +39,7 @@ from luce.estimates.evidence import (
 )
 from luce.kernels.problem import Problem
 from luce.model.shapes import raw_problem
+from luce.sampling.convergence import ess_of_mean
 
 BOTH = ("bridge", "chib")
 DRAWS = draws(compiled=1000, plain=60)
@@ -93,7 +95,25 @@ def test_a_bridge_between_proportional_densities_is_their_ratio() -> None:
     found = bridge_ratio(np.full((2, 30), -4.25), np.full(60, -4.25))
     assert float(found) == pytest.approx(-4.25, abs=1e-12)
     assert found.standard_error == pytest.approx(0, abs=1e-12)
-    assert effective_draws(found) == pytest.approx(60)
+    assert effective_draws(found) == 2  # draws that never vary count once for each chain
+    assert list(found.details) == ["effective_draws"]
+
+
+def test_a_bridge_over_a_wide_gap_is_solved_and_told() -> None:
+    """Two normals 12 standard deviations apart: the root is one, and it rests on few draws."""
+    rng = np.random.default_rng([SEED, 9])
+    ours, theirs = rng.normal(12, 1, (4, 500)), rng.normal(0, 1, 2000)
+    log_ratios = [12 * x - 72 for x in (ours, theirs)]  # log f - log g, both normalised
+    found = bridge_ratio(*log_ratios)
+    share = ess_of_mean(log_ratios[0]) / (ess_of_mean(log_ratios[0]) + 2000)
+    a, b = log_ratios[0] - float(found), log_ratios[1] - float(found)
+    above = expit(b + log(share / (1 - share))).mean() / share
+    below = expit(-a - log(share / (1 - share))).mean() / (1 - share)
+    assert above == pytest.approx(below, rel=1e-9)
+    assert effective_draws(found) < FEWEST_DRAWS
+    near = bridge_ratio(*(x - 0.5 for x in (rng.normal(1, 1, (4, 500)), rng.normal(0, 1, 2000))))
+    assert errors_off(near, 0.0) < z_limit()
+    assert effective_draws(near) > FEWEST_DRAWS
 
 
 # -- negative controls ------------------------------------------------------------------

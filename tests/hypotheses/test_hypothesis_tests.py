@@ -269,8 +269,12 @@ def test_a_point_far_out_is_warned_about() -> None:
         found = ask(posterior, share={"a": 0.999})
     assert float(found.bayes_factor.log) < -5
     assert found.probability < 0.01
-    near = ask(posterior, share={"a": 0.35}).bayes_factor.log
+    log_factor = found.bayes_factor.log
+    assert np.isnan(log_factor.standard_error)
+    assert log_factor.details["effective_draws"] < 50
+    near = ask(posterior, share={"a": 0.35}, draws=number_of_draws(1000, 400)).bayes_factor.log
     assert near.standard_error < number_of_draws(compiled=2, plain=10) / 10
+    assert near.details["pareto_k"] < 0.5
     far = of_point("far", BayesFactor.of_log(Estimate(-800.0, 0.1)), None, "no reason")
     assert far.probability == 0.0
 
@@ -281,6 +285,22 @@ def test_where_all_draws_are_on_one_side() -> None:
         found = of_inequality("a > b", holds, fails, 0.25, None, "")
         assert (found.probability, float(found.bayes_factor.log)) == (holds.mean(), odds)
         assert np.isnan(found.bayes_factor.log.standard_error)
+        assert found.standard_error == 1 / 100  # one draw might have been on the other
+
+
+def test_a_rare_side_has_the_error_of_its_own_mean() -> None:
+    """Log-normal probabilities around e^-50 or e^-20, of which 1 keeps no digit."""
+    x = np.random.default_rng([SEED, 7]).normal(size=(4, 1000))
+    rare = np.exp(-50 + 0.5 * x)
+    found = of_inequality("a > b", 1 - rare, rare, 0.5, None, "").bayes_factor.log
+    truth = 50 - 0.5**2 / 2
+    error = np.sqrt(np.expm1(0.5**2) / x.size)
+    assert found.standard_error == pytest.approx(error, rel=0.2)
+    assert abs(float(found) - truth) < z_limit() * found.standard_error
+    assert abs(float(found) - 50) > z_limit() * found.standard_error
+    with pytest.warns(EvidenceWarning, match=r"the rarer side rests on \d+ of the draws alone"):
+        heavy = of_inequality("b > a", np.exp(-20 + 3.5 * x), 1 - rare, 0.5, None, "")
+    assert np.isnan(heavy.bayes_factor.log.standard_error)
 
 
 # -- what cannot be asked ---------------------------------------------------------------
@@ -337,3 +357,19 @@ def test_only_posteriors_with_a_number_can_be_asked() -> None:
     ):
         with pytest.raises(DataError, match=said):
             luce.hypothesis(bad, best="a")  # type: ignore[arg-type]
+
+
+def test_effects_are_no_rivals_of_competitors() -> None:
+    games = {"item1": ["a", "b", "c"], "item2": ["b", "c", "a"], "outcome": ["tie", "tie", "c"]}
+    posterior = Posterior(luce.from_pairs(games, ties="entity"), [1.0, 2.0, 1.5, 3.0])
+    run = posterior.sample(number_of_draws(200, 20), chains=2, seed=1, progress=False)
+    found = luce.hypothesis(posterior, best="a", draws=run)
+    assert found.probability == pytest.approx(float(luce.probability_best(run).sel(category="a")))
+    other = luce.hypothesis(Posterior(ConditionalCounts("abc"), [1.0, 2.0, 1.5]), best="a", draws=9)
+    assert found.prior_probability == pytest.approx(other.prior_probability)
+    # An effect that is asked about is compared with all.
+    tie = luce.hypothesis(posterior, best="tie", draws=run).probability
+    everybody = luce.probability_best(run, among=["a", "b", "c", "tie"])
+    assert tie == pytest.approx(float(everybody.sel(category="tie")))
+    with pytest.raises(DataError, match="a whole number from 1 to 2"):
+        luce.hypothesis(posterior, best="a", k=3, draws=run)

@@ -87,6 +87,16 @@ def ranks_by_loops(x: Floats) -> list[list[list[float]]]:
     return found
 
 
+def larger_by_loops(x: Floats) -> list[list[float]]:
+    """For each pair of categories, the share of draws in which the first is larger; ties half."""
+    rows = x.reshape(-1, x.shape[2]).tolist()
+    n = x.shape[2]
+    return [
+        [sum((p[i] > p[j]) + (p[i] == p[j]) / 2 for p in rows) / len(rows) for j in range(n)]
+        for i in range(n)
+    ]
+
+
 def worst_error(found: Floats, truth: Floats, errors: Floats) -> float:
     """Largest error in standard errors."""
     return float((np.abs(np.asarray(found) - truth) / errors).max())

@@ -91,6 +91,13 @@ TEXTS: list[tuple[str, str, dict[str, Any]]] = [
      {"ties": "half", "unranked": "below"}),
     ("old.wmd", f"3,2\n{OLD_NAMES}0,1,3\n1,2,1\n", {"kind": "pairs"}),
     ("games.pgn", PGN, {"home": "first", "ties": "entity"}),
+    ("spaced.txt", 'winner  loser count\n"ann b" bo 2\n bo\t\'cy\' 1\n', {}),
+    ("wins.txt", "   a b c\na  0 2 1\nb  1 0 4\nc  3 1 0\n", {"kind": "pairs"}),
+    ("numbered.csv", '"winner","loser"\n"1","a","b"\n"2","b","NA"\n', {"missing": ["-"]}),
+    ("scores.csv", "a,b,c\n-1.5,2,0\n3,NA,1e3\n",
+     {"kind": "rankings", "best": "largest", "blank": "absent"}),
+    ("coded.csv", "choice,bus_av,car_av\n1,1,1\n2,0,1\n",
+     {"kind": "choices", "codes": {1: "bus", 2: "car"}}),
 ]  # fmt: skip
 FILES = [
     *(Sample(name, text.encode(), options) for name, text, options in TEXTS),

@@ -60,6 +60,9 @@ class GivenDraws(Plan):
     def draws(self) -> int:
         return self.arrays["posterior/x"].shape[1]
 
+    def read(self, path: str, chain: int, rows: slice) -> Floats:
+        return self.arrays[path][chain, rows]
+
     def columns(self, path: str, numbers: npt.NDArray[np.int64], every: int) -> Floats:
         return self.arrays[path][:, ::every][:, :, numbers]
 
@@ -69,5 +72,5 @@ def check_draws(x: Floats, accepted: Floats | None = None) -> Verdict:
     arrays = {"posterior/x": x}
     if accepted is not None:
         arrays["sample_stats/accepted"] = accepted
-    plan = GivenDraws(arrays)
+    plan = GivenDraws(arrays, Settings(chains=len(x)))
     return check(plan, plan)

@@ -315,6 +315,7 @@ def test_the_command(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None
     first, *others = capsys.readouterr().out.splitlines()
     assert str(where / "index.html") in first
     assert any(line.strip().startswith("holds  Summed over") for line in others)
+    assert f"{'':16}It holds if the error is below 1e-9." in others
     page = (where / "index.html").read_text(encoding="utf-8")
     assert "1 claim of the paper holds." in page
     assert page.count("--figure graphical-models") == 1

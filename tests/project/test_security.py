@@ -6,6 +6,7 @@ runs are in test_storage.
 
 import ast
 import gzip
+import io
 import json
 import os
 import shutil
@@ -20,8 +21,8 @@ import pytest
 from lib.planned import plan_of
 
 import luce
-from luce.runs.journal import _read as read_place
-from luce.runs.seal import seal_file, seal_folder
+from luce.runs.journal import read_place, write_plan
+from luce.runs.seal import seal_file, seal_folder, sealed
 
 SOURCE = Path(luce.__file__).parent
 FORBIDDEN_MODULES = {"pickle", "cPickle", "dill", "cloudpickle", "shelve", "marshal", "joblib"}
@@ -97,9 +98,9 @@ def begun(run: Path) -> None:
     metadata = json.loads(root.read_text())
     metadata["attributes"]["complete"] = 0
     root.write_text(json.dumps(metadata))
-    (run / "journal").mkdir()
     plan = plan_of(luce.Posterior(COUNTS), draws=6, chains=1, seed=1)
-    (run / "journal" / "run.json").write_text(json.dumps({**plan.to_json(), "block": plan.block}))
+    write_plan(run, {**plan.to_json(), "block": plan.block})
+    (run / "journal" / "lock").touch()
 
 
 @pytest.mark.parametrize("link", ["lock", "journal", "block", "array", "group"])
@@ -170,9 +171,11 @@ def test_labels_are_no_paths(tmp_path: Path) -> None:
 
 
 def test_a_place_that_unpacks_to_much_more_is_no_place(tmp_path: Path) -> None:
-    with zipfile.ZipFile(tmp_path / "0-0.npz", "w", zipfile.ZIP_DEFLATED) as packed:
+    content = io.BytesIO()
+    with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED) as packed:
         packed.writestr("states.npy", bytes(50_000_000))
-    assert read_place(tmp_path / "0-0.npz") is None
+    (tmp_path / "0").write_bytes(sealed(content.getvalue()))
+    assert read_place(tmp_path / "0", "") is None
 
 
 def test_a_wide_table_takes_time_in_proportion(tmp_path: Path) -> None:

@@ -76,3 +76,40 @@ def test_a_missing_choice_beside_losers_is_refused() -> None:
     rows = [{"chosen": pandas.NA, "losers": ["a", "c"]}, {"chosen": "b", "losers": ["a"]}]
     with pytest.raises(luce.errors.BadRowsError, match="the chosen one is missing"):
         luce.from_choices(rows)
+
+
+CODES = {1: "train", 2: "sm", 0: "car"}
+CODED: dict[str, dict[str, Any]] = {
+    "wide": {"choice": [2, 0], "train_av": [1, 1], "sm_av": [1, 0], "car_av": [1, 1]},
+    "picks": {"chosen": [2, 0], "offered": ["0|1|2", "0|1"]},
+    "losers": {"chosen": [2, 0], "losers": ["1|0", "1"]},
+    "long": {"case": [1, 1, 1, 2, 2], "alt": [1, 2, 0, 1, 0], "choice": [0, 1, 0, 0, 1]},
+    "long by label": {"case": [1, 1, 1, 2, 2], "alt": [1, 2, 5, 1, 5], "choice": [2, 2, 2, 5, 5]},
+}
+
+
+@pytest.mark.parametrize("layout", CODED)
+@pytest.mark.parametrize("written", [int, str, float])
+def test_coded_choices(layout: str, written: type) -> None:
+    """A code is found as a number or as its text; what is no code stays as it is."""
+    columns = {
+        name: [x if isinstance(x, str) or name in ("case", "train_av") else written(x) for x in xs]
+        for name, xs in CODED[layout].items()
+    }
+    codes = {**CODES, 5: "car"} if layout == "long by label" else CODES
+    modes = ["train", "sm", "car"]
+    expected = ConditionalCounts(modes).observe({"sm": 1}).observe({"car": 1}, without=["sm"])
+    assert from_choices(columns, codes=codes, categories=modes) == expected
+    texts = {str(code): label for code, label in codes.items()}
+    assert from_choices(columns, codes=texts, categories=modes) == expected
+
+
+def test_a_code_that_is_not_explained_names_the_option() -> None:
+    hint = r"If 2 is a code, .*codes={2: 'car', ...} \(--codes 2=car,...\)"
+    with pytest.raises(luce.errors.BadRowsError, match=hint):
+        luce.from_choices(CODED["wide"])
+    with pytest.raises(luce.errors.BadRowsError, match="'3' was chosen but not on offer") as caught:
+        luce.from_choices([("3", ["1", "2"])])
+    assert "code" not in str(caught.value)
+    with pytest.raises(luce.errors.DataError, match="a mapping from codes to labels is needed"):
+        luce.from_choices(CODED["wide"], codes=["train"])  # type: ignore[arg-type]

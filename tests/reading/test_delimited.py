@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from lib.data_files import EXPECTED, places, preflib, problems, refusal, skipping, table
+from lib.data_files import DUELS, EXPECTED, places, preflib, problems, refusal, skipping, table
 
 import luce
 
@@ -84,3 +84,91 @@ def test_columns_need_names_of_their_own(write: Any) -> None:
     assert text.startswith("d.csv: line 2: the column 'winner' appears twice")
     found = problems(write("d.jsonl", '{"winner": 1, "loser": 2}\n{"winner": 1, "winner": 2}\n'))
     assert found == [(2, "this is not JSON: a key appears twice in one object.")]
+
+
+SPACED = "winner  loser\tcount\n ann bo 2\nbo  cy\t1 \n\nann cy 3\n  cy ann 1\n"
+
+
+@pytest.mark.parametrize("name", ["duels.txt", "duels.dat", "duels.csv"])
+def test_tables_with_white_space_between_values(write: Any, name: str) -> None:
+    text = SPACED.replace("\t", "   ")
+    assert luce.read(write(name, text)) == EXPECTED
+    assert luce.read(write(name, SPACED), delimiter=" ") == EXPECTED
+    quoted = write(name, '"winner" "loser"\n"Smith, \\"J\\"" \'de Boer\'\n"de Boer" O\'Brien\n')
+    counts = luce.read(quoted)
+    assert counts == luce.from_pairs([('Smith, "J"', "de Boer"), ("de Boer", "O'Brien")])
+
+
+def test_a_header_without_a_name_for_the_rows(write: Any) -> None:
+    """R's write.table leaves the names of rows out of the header."""
+    numbered = "winner loser count\n" + "".join(
+        f'"{i}" {a} {b} {n}\n' for i, (a, b, n) in enumerate(DUELS, 1)
+    )
+    assert luce.read(write("duels.txt", numbered)) == EXPECTED
+    assert luce.read(write("duels.csv", numbered.replace(" ", ","))) == EXPECTED
+    assert luce.read(write("duels.tsv", numbered.replace(" ", "\t"))) == EXPECTED
+    wins = " ann bo cy\nann 0 2 3\nbo 0 0 1\ncy 1 0 0\n"
+    assert luce.read(write("wins.txt", wins), "pairs") == EXPECTED
+    assert luce.read(write("wins.csv", wins.strip().replace(" ", ";")), "pairs") == EXPECTED
+    races = write("races.txt", "  Spa Monza\nann 1 2\nbo 2 1\ncy 3 DNF\n")
+    assert luce.read(races, "rankings") == luce.from_rankings(
+        {"driver": ["ann", "bo", "cy"], "Spa": [1, 2, 3], "Monza": [2, 1, "DNF"]}
+    )
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "winner loser\nann bo 3\nbo cy 2\n",  # the last name may be missing as well
+        "winner,loser\nann,bo,3\nbo,cy,2\n",
+        "winner,loser\n1,2,\n2,3,\n",  # a delimiter at the end of each row
+        "winner,loser\n1,ann,bo\n",  # one row only
+        "driver,place\nann,1,2\nbo,2,1\n",
+    ],
+)
+def test_other_headers_that_are_too_short_are_refused(write: Any, text: str) -> None:
+    found = problems(write("d.csv", text), kind="pairs", winner=text[:6], loser=text[7:12])
+    assert {what for _, what in found} == {"3 values stand here; the header has 2."}
+
+
+def test_lines_between_spaces_that_cannot_be_read(write: Any) -> None:
+    path = write("d.txt", 'winner loser\nann bo\nbo "cy\nbo\n"bo"x cy\ncy ann\n')
+    assert places(path) == [3, 4, 5]
+    counts, left_out = skipping(path)
+    assert (counts, left_out) == (luce.from_pairs([("ann", "bo"), ("cy", "ann")]), [3, 4, 5])
+
+
+def test_texts_with_spaces_in_one_column_stay_whole(write: Any) -> None:
+    path = write("d.csv", "order\nann bo cy\nbo ann cy\n")
+    assert luce.read(path) == luce.from_rankings([["ann", "bo", "cy"], ["bo", "ann", "cy"]])
+    path = write("e.csv", "my order\nann > bo > cy\nbo > ann > cy\n")
+    assert luce.read(path, "rankings", order="my order") == luce.read(
+        write("d.csv", path.read_text().replace("my ", ""))
+    )
+    plain = write("heats.txt", "ann bo cy\nbo ann cy\n")  # no header: nothing in it is a number
+    assert luce.read(plain, "rankings") == luce.read(
+        write("d.csv", "order\nann bo cy\nbo ann cy\n")
+    )
+
+
+@pytest.mark.parametrize("unnamed", ['""', "Unnamed: 0", "rownames", "row.names"])
+def test_a_column_of_row_numbers(write: Any, unnamed: str) -> None:
+    def numbered(text: str, first: int = 1) -> Any:
+        header, *rows = text.strip().split("\n")
+        lines = [f"{unnamed},{header}", *(f"{i},{row}" for i, row in enumerate(rows, first))]
+        return write("numbered.csv", "\n".join(lines) + "\n")
+
+    for text, options in {
+        table(): {},
+        "1st,2nd,3rd\nann,bo,cy\nbo,ann,cy\n": {},
+        "driver,Spa,Monza\nann,1,2\nbo,2,1\n": {"kind": "rankings"},
+        "ann,bo,cy\n1,2,3\n2,1,3\n3,1,2\n": {"kind": "rankings"},
+        "choice,avail_ann,avail_bo\nann,1,1\nbo,1,1\n": {},
+        "winners,losers\nann+bo,cy\ncy,bo\n": {},
+        "ann,bo,cy\n1,0,\n0,1,1\n": {"kind": "teams"},
+        "ann,bo,cy\n5,4,\n2,1,1\n": {"kind": "table"},
+        "from,to\nann,bo\nbo,cy\n": {},
+    }.items():
+        expected = luce.read(write("d.csv", text), **options)
+        for first in (0, 1):
+            assert luce.read(numbered(text, first), **options) == expected

@@ -5,7 +5,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from lib.data_files import refusal, table
+from lib.data_files import EXPECTED, refusal, table
+
+import luce
 
 
 @pytest.mark.parametrize("content", [b"", b"\n\r\n \t \n", b"\xef\xbb\xbf", b"\xff\xfe"])
@@ -31,3 +33,22 @@ def test_a_file_that_must_not_be_read(write: Any, monkeypatch: pytest.MonkeyPatc
 
         monkeypatch.setattr(Path, "open", forbidden)
     assert refusal(path) == f"{path}: cannot be read: Permission denied."
+
+
+def test_only_some_categories(write: Any) -> None:
+    path = write("d.csv", table())
+    assert luce.read(path, only=["bo", "ann"]) == EXPECTED.restrict(["ann", "bo"])
+    numbers = write("d.jsonl", '{"winner": 1, "loser": 2}\n{"winner": 2, "loser": 3}\n')
+    assert luce.read(numbers, only=["1", 2]).categories == (1, 2)
+    assert "'zoe' in labels is not a category" in refusal_of(path, only=["zoe"])
+    assert "a list of labels is needed: ['ann']" in refusal_of(path, only="ann")
+    moves = write("m.csv", "from,to\na,b\nb,c\nc,a\na,c\n")
+    rows = luce.read(moves, rows="separate", only=["a", "c"])
+    assert {state: row.categories for state, row in rows.items()} == {"a": ("c",), "c": ("a",)}
+    assert "'z' in only is not a category" in refusal_of(moves, rows="separate", only=["z"])
+
+
+def refusal_of(path: Any, **options: Any) -> str:
+    with pytest.raises(luce.LuceError) as caught:
+        luce.read(path, **options)
+    return str(caught.value)

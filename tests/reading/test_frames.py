@@ -5,6 +5,7 @@ from collections.abc import Callable
 from itertools import permutations
 from typing import Any
 
+import dask.dataframe as dd
 import duckdb
 import numpy as np
 import pandas as pd
@@ -316,3 +317,76 @@ def test_what_is_no_data_is_refused(read: Callable[..., Any], nothing: Any) -> N
         return  # two groups of one each
     with pytest.raises(DataError):
         read(nothing)
+
+
+WINS = [("Ann", "Bo", 2), ("Bo", "Ann", 1), ("Bo", "Cy", 1), ("Cy", "Bo", 3)]
+
+
+def duels() -> Any:
+    return pd.DataFrame(WINS, columns=["winner", "loser", "count"])
+
+
+@pytest.mark.parametrize("by", ["winner", ["loser"], ["winner", "loser"]])
+def test_an_index_with_a_name_is_a_column(by: Any) -> None:
+    frame = duels().set_index(by)
+    assert luce.from_pairs(frame) == luce.from_pairs(WINS)
+    if len(frame.index.names) == 1:  # dask has no index of several levels
+        lazy = dd.from_pandas(frame, npartitions=2, sort=False)
+        assert luce.from_pairs(lazy) == luce.from_pairs(WINS)
+
+
+def test_sums_of_groups_are_read_as_they_are() -> None:
+    twice = pd.concat([duels(), duels()])
+    assert luce.from_pairs(twice.groupby(["winner", "loser"]).sum()) == luce.from_pairs(twice)
+
+
+def test_an_index_of_numbers_without_a_name_only_counts_rows() -> None:
+    frame = pd.DataFrame({"ann": [1, 2], "bo": [2, 1]}, index=[7, 3])
+    assert luce.from_rankings(frame).categories == ("ann", "bo")
+    assert luce.from_table(frame).categories == ("ann", "bo")
+    dates = frame.set_axis(pd.to_datetime(["2020-01-01", "2020-01-02"]))
+    assert luce.from_table(dates) == luce.from_table(frame)
+
+
+def test_an_index_never_is_a_category() -> None:
+    """An index of numbers, such as years, names the rows of a table and no item."""
+    frame = pd.DataFrame({"ann": [1, 2], "bo": [2, 1]})
+    for name in ("year", "respondent", "voter"):
+        years = frame.set_axis(pd.Index([2001, 2002], name=name))
+        assert luce.from_table(years) == luce.from_table(frame)
+        assert luce.from_rankings(years) == luce.from_rankings(frame)
+        flags = (years == 2).astype(int)
+        assert luce.from_teams(flags) == luce.from_teams(flags.reset_index(drop=True))
+    cells = luce.from_table(years, given="table").categories
+    assert cells == ((2001, "ann"), (2001, "bo"), (2002, "ann"), (2002, "bo"))
+    levels = frame.set_axis(pd.MultiIndex.from_tuples([("x", 1), ("y", 2)], names=["k", None]))
+    assert luce.from_table(levels) == luce.from_table(frame)
+
+
+def test_an_index_of_texts_names_the_rows() -> None:
+    names = ["Ann", "Bo", "Cy"]
+    square = pd.DataFrame([[0, 2, 0], [1, 0, 1], [0, 3, 0]], index=names, columns=names)
+    for frame in (square, square.rename_axis("player"), square.reset_index()):
+        assert luce.from_pairs(frame) == luce.from_pairs(WINS)
+        assert luce.from_transitions(frame) == luce.from_transitions(square.reset_index())
+        assert luce.from_table(frame).categories == ("Ann", "Bo", "Cy")
+    mixed = square.set_axis(["Ann", "Bo", 3]).set_axis(["Ann", "Bo", "3"], axis=1)
+    assert luce.from_pairs(mixed).n_outcomes == 7
+    ranks = pd.DataFrame({"Spa": [1, 2, 3], "Monza": [2, 1, 3]}, index=names)
+    with pytest.raises(DataError, match="the rows of this frame have names"):
+        luce.from_rankings(ranks)
+    by_item = luce.from_rankings(ranks, layout="items-in-rows")
+    assert by_item == luce.from_rankings([["Ann", "Bo", "Cy"], ["Bo", "Ann", "Cy"]])
+    assert luce.from_rankings(ranks.rename_axis("driver")) == by_item
+    judged = ranks.iloc[:2].rename_axis("driver")
+    counts = luce.from_rankings(judged, layout="items-in-columns")
+    assert counts == luce.from_rankings([["Spa", "Monza"], ["Monza", "Spa"]])
+
+
+def test_an_index_that_is_also_a_column() -> None:
+    frame = duels()
+    same = frame.set_index("winner", drop=False)
+    assert luce.from_pairs(same) == luce.from_pairs(WINS)
+    other = frame.set_axis(pd.Index(list("wxyz"), name="winner"))
+    with pytest.raises(DataError, match="the index and a column are both called 'winner'"):
+        luce.from_pairs(other)

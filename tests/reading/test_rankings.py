@@ -170,3 +170,31 @@ def test_a_column_is_an_item_or_a_count_and_never_both() -> None:
     same(papers, from_rankings([["Times", "Post", "Herald"], ["Post", "Herald", "Times"]]))
     ignored = from_rankings({"a": [1, 2], "b": [2, 1], "n": [5, 3]}, ignore=["n"])
     same(ignored, from_rankings([["a", "b"], ["b", "a"]]))
+
+
+def test_scores_of_any_sign() -> None:
+    """With the largest as the best, numbers are scores: negative, fractional, 0 among them."""
+    scores = {"a": [-1.5, 2.5], "b": [0, -3], "c": [-2, 0]}
+    by_hand = ABC.observe_ranking("bac").observe_ranking("acb")
+    same(from_rankings(scores, best="largest"), by_hand)
+    with pytest.raises(BadRowsError, match=r"the rank of 'a' is '-1.5'.*best='largest'"):
+        from_rankings(scores)
+    with pytest.raises(BadRowsError, match="the rank of 'a' is 'inf'; a number is needed"):
+        from_rankings({"a": [float("inf")], "b": [1]}, best="largest")
+    races = {"driver": ["a", "b", "c"], "one": [-1.5, 0, -2], "two": [2.5, -3, 0]}
+    same(from_rankings(races, best="largest"), by_hand)
+    long = {"race": [1, 1, 1], "item": list("abc"), "rank": ["-1", "0.5", "DNF"]}
+    below = ABC.observe({"b": 1}).observe({"a": 1}, without=["b"])
+    same(from_rankings(long, best="largest"), below)
+
+
+def test_zero_among_scores_is_asked_about_where_it_would_be_no_rank() -> None:
+    rated = {"a": [3, None], "b": [0, 2], "c": [-1, 1]}
+    with pytest.raises(DataError, match="negative scores, and 0 beside them"):
+        from_rankings(rated, best="largest", unranked="absent")
+    found = from_rankings(rated, best="largest", blank="absent")
+    same(found, ABC.observe_ranking("abc").observe_ranking("bc"))
+    points = {"a": [12, 10], "b": [10, 0], "c": [0, 12]}  # 0 points is a score, or no rank
+    same(from_rankings(points, best="largest"), ABC.observe_ranking("abc").observe_ranking("cab"))
+    absent = ABC.observe_ranking("ab").observe_ranking("ca")
+    same(from_rankings(points, best="largest", unranked="absent"), absent)

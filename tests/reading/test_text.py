@@ -1,11 +1,13 @@
 """Text files: encodings, line ends, compression, and lines that cannot be read."""
 
 import gzip
+import zlib
 from typing import Any
 
 import numpy as np
 import pytest
-from lib.data_files import EXPECTED, places, problems, refusal, skipping, table
+from lib.bounds import SEED
+from lib.data_files import EXPECTED, places, preflib, problems, refusal, skipping, table
 
 import luce
 
@@ -67,6 +69,52 @@ def test_packed_files_that_break_off(write: Any) -> None:
     rubbed = bytearray(packed)
     rubbed[-6] ^= 1  # the sum of the content
     assert "cannot be read" in refusal(write("d.csv.gz", bytes(rubbed)))
+
+
+@pytest.mark.parametrize(
+    ("name", "head", "line"),
+    [
+        ("d.csv.gz", "winner,loser\n", "ann,bo\n"),
+        ("d.csv.gz", "winner,loser\n", "ann\n"),
+        ("d.txt.gz", "winner loser\n", "ann bo\n"),
+        ("d.jsonl.gz", "", '{"winner": "a", "loser": "b"}\n'),
+        ("d.pgn.gz", "", '[White "a"]\n[Black "b"]\n[Result "1-0"]\n\n1-0\n\n'),
+        ("d.soc.gz", preflib("soc", ""), "1: 1,2,3\n"),
+    ],
+)
+def test_compressed_text_far_larger_than_its_file(
+    write: Any, name: str, head: str, line: str
+) -> None:
+    """200 MB in 200 KB: refused after a look, not after all of it was read line by line."""
+    million = zlib.compressobj(9, wbits=31)
+    packed = million.compress(head.encode())
+    block = line.encode() * (1_000_000 // len(line))
+    packed += b"".join(million.compress(block) for _ in range(30)) + million.flush()
+    text = refusal(write(name, packed))
+    assert "more than 200 times as large as the compressed file" in text
+    assert "gunzip" in text
+
+
+def test_compressed_text_of_many_equal_lines(write: Any) -> None:
+    """Below 5 MB any text is read; above, one that is as random as three players' games."""
+    few = "winner,loser\n" + "ann,bo\n" * 500_000
+    assert luce.read(write("d.csv.gz", gzip.compress(few.encode(), 1))).n_outcomes == 500_000
+    games = np.random.default_rng(SEED).choice(["ann,bo", "bo,cy", "cy,ann"], 800_000)
+    text = "winner,loser\n" + "\n".join(games.tolist()) + "\n"
+    assert len(text) > 5_000_000
+    assert luce.read(write("d.csv.gz", gzip.compress(text.encode(), 1))).n_outcomes == 800_000
+
+
+def test_equal_lines_are_counted_as_often_as_they_stand(write: Any) -> None:
+    """Many equal lines are split once; a line like the header below it is data."""
+    text = "\nwinner,loser\n" + "ann,bo\n\nbo,cy\n" * 300 + "winner,loser\n" * 100
+    found = luce.read(write("d.csv", text))
+    assert found == luce.from_pairs(
+        [("ann", "bo", 300), ("bo", "cy", 300), ("winner", "loser", 100)]
+    )
+    assert luce.read(write("e.csv", text.replace(",", ", "))) == found
+    with pytest.raises(luce.errors.BadRowsError, match="line 903: 1 values stand here"):
+        luce.read(write("f.csv", text.replace("winner,loser\n" * 100, "ann\n")))
 
 
 def test_one_line_of_twenty_million_characters(write: Any) -> None:

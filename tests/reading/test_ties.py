@@ -1,10 +1,13 @@
 """Meanings of ties: asked for, refused by name, or counted."""
 
+from pathlib import Path
+
 import pytest
 from lib.reading_cases import same
 
 from luce import ConditionalCounts, from_pairs, from_rankings, from_teams
-from luce.errors import BadRowsError, DataError, HalfWinsWarning
+from luce.errors import BadRowsError, DataError, DroppedTiesWarning, HalfWinsWarning
+from luce.reading.files import understand
 
 TIED = {
     "pairs": (from_pairs, {"item1": ["a", "b"], "item2": ["b", "c"], "outcome": ["tie", "item1"]}),
@@ -22,6 +25,34 @@ def test_ties_are_asked_for_where_there_are_some(kind: str) -> None:
     assert read(untied).n_outcomes > 0
     with pytest.warns(HalfWinsWarning):
         read(columns, ties="half")
+
+
+@pytest.mark.parametrize("kind", TIED)
+def test_ties_can_be_dropped_and_are_counted(kind: str) -> None:
+    read, columns = TIED[kind]
+    untied = {name: values[1:] for name, values in columns.items()}
+    with pytest.warns(DroppedTiesWarning, match=r"^1 (tie|ranking with a tie) is left out"):
+        found = read(columns, ties="drop", categories="abc")
+    same(found, read(untied, categories="abc"))
+    same(read(untied, ties="drop"), read(untied))  # nothing is said where nothing is dropped
+
+
+def test_dropped_ties_are_no_observations(tmp_path: Path) -> None:
+    scores = {"item1": ["a", "a"], "item2": ["b", "c"], "wins1": [2, 0], "wins2": [1, 0],
+              "ties": [4, 3]}  # fmt: skip
+    with pytest.warns(DroppedTiesWarning, match="7 ties are left out"):
+        found = from_pairs(scores, ties="drop")
+    same(found, ConditionalCounts("abc").observe({"a": 2, "b": 1}, within="ab"))
+    path = tmp_path / "ballots.csv"
+    path.write_text("order,count\na > b > c,2\na = b > c,5\n")
+    with pytest.warns(DroppedTiesWarning, match="5 rankings with ties are left out"):
+        kind, reading = understand(path, ties="drop")
+    assert (kind, reading.n_records) == ("rankings", 2)
+    with (
+        pytest.raises(DataError, match="every ranking has a tie"),
+        pytest.warns(DroppedTiesWarning),
+    ):
+        from_rankings(["a = b > c"], ties="drop")
 
 
 def test_half_a_win_of_several_is_refused() -> None:

@@ -10,6 +10,7 @@ import xarray as xr
 from lib.report_runs import duels, sampled, table_of, text_of
 
 import luce
+from luce.answers.diagnostics import verdict
 from luce.page.document import Page
 from luce.reports import answer
 from luce.reports.findings import ChoiceFindings, Findings, find
@@ -57,8 +58,8 @@ def test_shown_numbers_are_rounded(exact: xr.DataTree, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("wins", "words"),
     [
-        ({"a": 90, "b": 1, "c": 1}, "is the best with probability"),
-        ({"a": 5, "b": 3, "c": 2}, "is probably the best, with probability"),
+        ({"a": 9, "b": 1, "c": 2}, "is the best with probability"),
+        ({"a": 6, "b": 3, "c": 2}, "is probably the best, with probability"),
         ({"a": 2, "b": 2, "c": 2}, "No category is likely to be the best"),
     ],
 )
@@ -68,11 +69,18 @@ def test_the_lead_says_how_sure_the_best_is(wins: dict[str, int], words: str) ->
     assert f"{probability(float(found.table['p_best'].max()))}; next comes" in lead
 
 
+def test_the_best_of_every_draw_has_no_second() -> None:
+    lead, _ = lead_of({"a": 900, "b": 1, "c": 1})
+    assert lead.startswith("a is the best in every draw. ")
+    assert "next comes" not in lead
+
+
 def test_the_lead_counts_who_can_be_told_apart() -> None:
     for wins, words in [
-        ({"a": 900, "b": 90}, "All 3 can be told apart, each from the next, at 95 %"),
-        ({"a": 1}, "The draws tell none of the 3 from the first, at 95 %"),
-        ({"a": 900, "b": 5, "c": 5}, "fall into 2 groups that can be told apart"),
+        ({"a": 900, "b": 90}, "All 3 categories can be told apart: of any two, one is better"),
+        ({"a": 1}, "None of the 3 pairs can be told apart at 95 %"),
+        ({"a": 900, "b": 5, "c": 5}, "The 3 categories fall into 2 groups that can be told apart"),
+        ({"a": 15, "b": 9, "c": 5}, "Of all 3 pairs 1 can be told apart at 95 %, but no cut"),
     ]:
         lead, found = lead_of(wins)
         assert words in lead
@@ -147,6 +155,7 @@ def test_drawn_parameters_have_a_table_of_their_own(tmp_path: Path) -> None:
 def test_the_role_of_a_variable_decides(chains: xr.DataTree) -> None:
     sample, n = ("chain", "draw"), chains.posterior.sizes["draw"]
     values = np.random.default_rng(1).normal(size=(2, n, 2))
+    values[0] += 9  # chains that have not met
     home = xr.DataArray(values, {"venue": ["day", "night"]}, (*sample, "venue"))
     hidden = xr.DataArray(np.ones((2, n)), dims=sample)
 
@@ -158,7 +167,6 @@ def test_the_role_of_a_variable_decides(chains: xr.DataTree) -> None:
     found = findings(home=home, hidden=hidden)
     assert found.parameters is not None
     assert found.parameters.categories == ["hidden"]
-    assert len(found.judged) == found.n  # the hidden one never moves
     roles = {
         "home": home.assign_attrs(role="parameter"),
         "hidden": hidden.assign_attrs(role="latent"),
@@ -167,4 +175,25 @@ def test_the_role_of_a_variable_decides(chains: xr.DataTree) -> None:
     assert found.parameters is not None
     assert found.parameters.categories == ["home[day]", "home[night]"]
     np.testing.assert_allclose(found.parameters["mean"], values.mean(axis=(0, 1)))
-    assert found.judged.names[-2:] == ["the home[day]", "the home[night]"]
+    assert verdict(found.run).largest_rhat.entry in ("the home[day]", "the home[night]")
+
+
+def test_effects_stand_below_the_competitors(tmp_path: Path) -> None:
+    games = {"item1": ["a", "b", "c"], "item2": ["b", "c", "a"], "outcome": ["tie", "tie", "c"]}
+    run = sampled(luce.from_pairs(games, ties="entity", home="first"), 40, warmup=10)
+    page = luce.report(run, tmp_path / "a.html")
+    assert sorted(table_of(page)["Competitor"]) == ["a", "b", "c"]
+    said = text_of(page)
+    assert "3 competitors, 3 outcomes" in said
+    assert "Effects, which are no competitors: ranks, Elo and groups are without them." in said
+    assert "Two competitors of median strength tie, nobody having an advantage, with" in said
+    assert "Categories 5, 2 of them no competitors: tie (tie) and home (home)" in said
+    assert "All competitors, the largest mean first." in said
+    # What is not ranked is still judged and replicated.
+    found = find(run, 0.9)
+    assert isinstance(found, ChoiceFindings)
+    assert set(found.effective) == {"a", "b", "c", "tie", "home"}
+    elo = luce.elo(run).mean(("chain", "draw")).sel(category=found.table.categories)
+    np.testing.assert_allclose([float(x) for x in table_of(page)["Elo"]], elo)
+    chosen = luce.report(run, tmp_path / "b.html", among=["a", "tie"], pictures=False)
+    assert sorted(table_of(chosen)["Competitor"]) == ["a", "tie"]

@@ -18,4 +18,3 @@ def test_findings_are_of_the_run(chains: xr.DataTree) -> None:
     np.testing.assert_allclose(found.log_odds, odds.mean(axis=(0, 1))[order])
     assert [label for group in found.comparable for label in group].count("unseen") == 1
     assert found.parameters is None
-    assert len(found.judged) == 5

@@ -41,8 +41,7 @@ def test_a_predictive_check_finds_what_the_model_cannot_make() -> None:
     assert check.replicated.sum(axis=1).tolist() == [wrong.n_outcomes] * 80
     low, high = check.ends(0.9)
     out = (check.recorded < low) | (check.recorded > high)
-    first = list(found.table.categories).index("a")
-    assert check.surprise[check.rows.index(first)] == 0  # 20 of 40 were recorded
+    assert check.surprise[check.names.index("a")] == 0  # 20 of 40 were recorded
     page = Page("check")
     predictive_check.write_check(page, found, check)
     pictures.write_check_picture(page, found, check)

@@ -1,5 +1,6 @@
 """Provenance: the lines on a page give the same draws, bit for bit."""
 
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ from lib.report_runs import duels, printouts, sampled, text_of
 
 import luce
 from luce.reports.findings import find
-from luce.reports.provenance import python_lines, shell_lines
+from luce.reports.provenance import page_options, python_lines, shell_lines
 
 pytestmark = pytest.mark.filterwarnings("ignore::luce.ConvergenceWarning")
 
@@ -72,3 +73,11 @@ def test_a_run_in_memory_is_to_be_saved_first(chains: xr.DataTree, tmp_path: Pat
     assert 'run = luce.load("run.nc")  # written by luce.save(run, "run.nc")' in code
     assert "if `initial` was given, give it again" in text_of(page)
     assert "<h1>Mine</h1>" in page.read_text()
+
+
+def test_the_page_can_be_written_again_with_its_options(exact: xr.DataTree) -> None:
+    assert page_options(find(exact, 0.9), None) == []
+    given = page_options(find(exact, 0.8, among=["Zoë", "Bo"]), "Two of them")
+    assert given == ["--title=Two of them", "--ci-prob=0.8", "--among=Bo", "--among=Zoë"]
+    shell = shell_lines(["pass"], "a.nc", given)[-1]
+    assert shlex.split(shell) == ["luce", "report", "a.nc", "--out", "a.html", *given]

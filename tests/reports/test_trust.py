@@ -1,24 +1,19 @@
 """The verdict on the draws: bounds, checks, and reasons."""
 
+import warnings
 from pathlib import Path
 
 import numpy as np
 import pytest
 import xarray as xr
 from lib.report_runs import checks_of, duels, sampled, text_of
+from lib.toy_plans import check_draws
 
 import luce
 from luce.reports import trust
 from luce.reports.findings import find
-from luce.sampling import convergence
 
 pytestmark = pytest.mark.filterwarnings("ignore::luce.ConvergenceWarning")
-
-
-def test_the_thresholds_are_those_of_the_warning() -> None:
-    """A run that was not warned about cannot be called bad for another bound."""
-    for name in ("ENOUGH_ESS", "LARGEST_RHAT", "LEAST_ACCEPTANCE"):
-        assert getattr(trust, name) is getattr(convergence, name)
 
 
 def made_up(p: np.ndarray, independent: int = 0) -> xr.DataTree:
@@ -53,11 +48,11 @@ def test_verdicts_on_chains() -> None:
     assert found["R-hat"].kind == "mixed"
     assert found["R-hat"].found[0] == f"{worst:.3f} ("
     assert trust.judge(find(made_up(apart), 0.9)).kind == "bad"
-    alone = checks_of(made_up(white[:1]))["R-hat"]
-    assert (alone.kind, alone.found) == ("mixed", "cannot be computed from 1 chain of 500 draws")
+    alone = checks_of(made_up(white[:1]))["Draws"]
+    assert (alone.kind, alone.wanted) == ("mixed", "one chain has no other to agree with")
     short = checks_of(made_up(white[:, :3]))
     assert [short[w].kind for w in ("R-hat", "Effective sample size")] == ["bad", "bad"]
-    assert short["R-hat"].found == "cannot be computed from 4 chains of 3 draws"
+    assert short["R-hat"].found == "cannot be computed from 3 draws a chain"
     assert short["Monte Carlo error of the mean"].kind == "bad"
     assert short["Effective sample size"].found == "cannot be computed from 3 draws a chain"
 
@@ -65,13 +60,33 @@ def test_verdicts_on_chains() -> None:
 def test_verdicts_on_independent_draws() -> None:
     white = np.random.default_rng(1).dirichlet(np.ones(3), (4, 120))
     found = checks_of(made_up(white, 1))
-    assert {found[w].kind for w in ("Draws", "Effective sample size")} == {"good"}
-    assert found["R-hat"].kind == "neutral"
+    assert {what: check.kind for what, check in found.items()} == {"Draws": "good"}
     few = trust.judge(find(made_up(white[:, :10], 1), 0.9))
     assert (few.kind, few.headline) == ("mixed", "Trust the draws with care")
-    three = checks_of(made_up(white[:, :3], 1))
-    assert three["R-hat"].found == "not computed"
-    assert three["Effective sample size"].kind == "mixed"
+
+
+def test_categories_that_never_moved_are_named() -> None:
+    stuck = WHITE.copy()
+    stuck[1, :, 2] = 0.25
+    found = checks_of(made_up(stuck))
+    assert found["Movement"].kind == "bad"
+    assert found["Movement"].found[0].text == "c"
+    assert found["R-hat"].found[0] == "inf ("
+    assert "Movement" not in checks_of(made_up(WHITE))  # the control
+
+
+@pytest.mark.parametrize("correlation", [0.0, 0.8, 0.85, 0.99])
+def test_the_report_is_of_one_mind_with_the_warning(correlation: float) -> None:
+    """On either side of the bound: bad on the page where sampling would warn, and nowhere else."""
+    p = WHITE.copy()
+    for t in range(1, 500):
+        p[:, t] = correlation * p[:, t - 1] + (1 - correlation) * p[:, t]
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        check_draws(p)
+    warned = any(issubclass(w.category, luce.ConvergenceWarning) for w in caught)
+    assert (trust.judge(find(made_up(p), 0.9)).kind == "bad") == warned
+    assert warned == (correlation > 0.5)
 
 
 def test_the_reason_of_a_verdict_is_given(tmp_path: Path) -> None:

@@ -42,3 +42,15 @@ def test_columns_are_read_across_blocks(every: int, tmp_path: Path) -> None:
     assert stored.draws == DRAWS
     assert len(found) == CHAINS
     np.testing.assert_array_equal(found, values[:, ::every, [4, 1]])
+
+
+@pytest.mark.filterwarnings("ignore::luce.ConvergenceWarning")
+@pytest.mark.parametrize("rows", [slice(0, 1), slice(3, 17, 4), slice(None, None, 7), slice(5, -1)])
+def test_rows_are_read_across_blocks(rows: slice, tmp_path: Path) -> None:
+    values = draw("waiting-times", tmp_path / "run.zarr").posterior["probabilities"].values
+    small = plan("waiting-times")
+    stored = StoredDraws(tmp_path / "run.zarr", small)
+    assert small.block < DRAWS
+    for chain in range(CHAINS):
+        found = stored.read("posterior/probabilities", chain, rows)
+        np.testing.assert_array_equal(found, values[chain, rows])

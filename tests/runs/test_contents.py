@@ -56,10 +56,10 @@ def remove_group(tree: xr.DataTree) -> None:
 
 WRONG: list[tuple[Callable[[xr.DataTree], Any], str]] = [
     (attribute("/", "format", "other"), "not written by luce.save"),
-    (attribute("/", "format_version", 3), "Install a newer luce"),
+    (attribute("/", "format_version", 4), "Install a newer luce"),
     (attribute("/", "format_version", "1"), "a number from 1 on"),
     (attribute("/", "format_version", 0), "a number from 1 on"),
-    (attribute("/", "format_version", 1), "from before luce was released"),
+    (attribute("/", "format_version", 2), "from before luce was released"),
     (attribute("/", "data_digest", "0"), "not the data that this run was drawn from"),
     (attribute("/", "json_attributes", "{"), "not typed JSON"),
     (attribute("/", "json_attributes", '["seed_"]'), "should be typed JSON"),

@@ -129,6 +129,33 @@ def test_output_that_cannot_be_written(games: Path) -> None:
     assert errors == "luce: output: No space left on device\n"
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full here")
+def test_help_that_cannot_be_written() -> None:
+    with open("/dev/full", "w") as nowhere:
+        # Where output is not buffered, argparse itself ignores that it cannot be written.
+        buffered = {k: v for k, v in os.environ.items() if k != "PYTHONUNBUFFERED"}
+        process = luce_process("--version", stdout=nowhere, env=buffered)
+        _, errors = process.communicate(timeout=120)
+    assert (process.returncode, errors) == (1, "luce: output: No space left on device\n")
+
+
+def in_a_shell(command: str, folder: Path) -> tuple[int, str, str]:
+    """Run a command of which "luce" is this luce; return its exit code, output and errors."""
+    words = f'luce() {{ "{sys.executable}" -m luce "$@"; }}\nset -o pipefail\n{command}'
+    done = subprocess.run(["bash", "-c", words], capture_output=True, text=True, cwd=folder)
+    return done.returncode, done.stdout, done.stderr
+
+
+def test_output_that_is_closed_or_not_read_to_its_end(games: Path) -> None:
+    """No traceback: closed output is left out, and a reader that is gone ends the command."""
+    fit, folder = "luce fit games.csv --seed 1 --draws 100", games.parent
+    assert in_a_shell(f"{fit} --out closed.nc >&-", folder) == (0, "", "")
+    assert in_a_shell("luce fit none.csv 2>&-", folder) == (1, "", "")
+    line = "games.csv: pairs: 4 comparisons among 3 categories\n"
+    assert luce.load(folder / "closed.nc").posterior.sizes["draw"] == 100
+    assert in_a_shell(f"{fit} | head -1", folder) == (141, line, "")
+
+
 @pytest.mark.slow
 def test_no_control_codes_where_there_is_no_terminal(tmp_path: Path) -> None:
     """Neither in a table nor in a bar, which appears at once here."""
@@ -158,19 +185,30 @@ def interrupted_after(seconds: float, folder: Path, *more: str) -> tuple[int, st
     return process.returncode, out, errors
 
 
-def test_ctrl_c_saves_what_there_is(games: Path, tmp_path: Path) -> None:
-    target = tmp_path / "run.nc"
-    fit = ("--seed", "1", "--chains", "2", "--out", str(target))
-    process = luce_process("fit", games, "--draws", 2_000_000, "--method", "waiting-times", *fit)
+def interrupted_while_drawing(wait: float, *command: object) -> str:
+    """Interrupt a command some seconds after it has begun to draw; return what it says."""
+    process = luce_process(*command)
     assert process.stdout is not None
     while "simulated together" not in process.stdout.readline():  # from here on it draws
         assert process.poll() is None
-    time.sleep(0.1)
+    time.sleep(wait)
     process.send_signal(signal.SIGINT)
     _, errors = process.communicate(timeout=120)
     assert process.returncode == 130, errors
+    return errors
+
+
+def test_ctrl_c_saves_what_there_is(games: Path, tmp_path: Path) -> None:
+    target = tmp_path / "run.nc"
+    fit = ("fit", games, "--draws", 2_000_000, "--method", "waiting-times", "--seed", "1",
+           "--chains", "2", "--out", target)  # fmt: skip
+    for wait in (0.1, 0.4, 1.6, 6.4):  # a machine with much to do has drawn nothing at first
+        errors = interrupted_while_drawing(wait, *fit)
+        if target.exists():
+            break
     told = re.search(r"luce: interrupted\. ([\d,]+) of 2,000,000 draws were made\.\n\Z", errors)
     assert told, errors
+    assert "Ctrl-C again ends at once" in errors
     assert "Traceback" not in errors
     run = luce.load(target)
     made = int(told[1].replace(",", ""))
@@ -183,6 +221,31 @@ def test_ctrl_c_saves_what_there_is(games: Path, tmp_path: Path) -> None:
     np.testing.assert_array_equal(
         run.posterior["probabilities"].values[:, :few], fresh.posterior["probabilities"].values
     )
+
+
+@pytest.mark.slow
+def test_a_second_ctrl_c_ends_at_once(games: Path) -> None:
+    """Of 12 million numbers a third is summarised, unless Ctrl-C comes again."""
+    names = [f"p{k}" for k in range(60)]
+    pairs = zip(names, names[1:] + names[:1], strict=True)
+    games.write_text("winner,loser\n" + "".join(f"{a},{b}\n" for a, b in pairs))
+    fit = ("fit", games, "--draws", 500_000, "--method", "waiting-times", "--seed", 1)
+    for wait in (4, 8, 16, 32):
+        process = luce_process(*fit)
+        assert process.stdout is not None
+        assert process.stderr is not None
+        while "simulated together" not in process.stdout.readline():
+            assert process.poll() is None
+        time.sleep(wait)
+        process.send_signal(signal.SIGINT)
+        line = next((line for line in process.stderr if "interrupted" in line), "")
+        process.send_signal(signal.SIGINT)
+        out, _ = process.communicate(timeout=120)
+        if "one in" in line:
+            break
+    assert re.search(r"The summary is of one in \d+ of the [\d,]+ draws made; Ctrl-C again", line)
+    assert process.returncode == -signal.SIGINT
+    assert "chains of" not in out
 
 
 @pytest.mark.slow

@@ -88,5 +88,7 @@ def test_the_journal_is_not_shown(tmp_path: Path) -> None:
 
     assert asyncio.run(names(ZarrFolder(tmp_path))) == ["posterior", "running"]
     assert asyncio.run(names(ZarrFolder(tmp_path), "posterior")) == ["journal"]
-    both = ZarrFolder(tmp_path, hidden=["journal", "running"])
-    assert asyncio.run(names(both.with_read_only(True))) == ["posterior"]
+    (tmp_path / "posterior" / "block").touch()
+    one = ZarrFolder(tmp_path, checksums={"posterior/block": ""})
+    assert asyncio.run(names(one.with_read_only(True))) == ["posterior"]
+    assert asyncio.run(names(one, "posterior")) == ["block"]

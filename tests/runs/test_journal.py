@@ -1,6 +1,7 @@
 """Places that chains go on from: what does not fit is not used, and large ones are few."""
 
 import fcntl
+import io
 import json
 import shutil
 from pathlib import Path
@@ -21,7 +22,9 @@ from lib.streaming_runs import (
 import luce
 from luce import LuceError
 from luce.errors import DataError
-from luce.runs import journal
+from luce.runs import files, journal, seal
+from luce.runs.journal import read_place
+from luce.runs.seal import sealed
 
 pytestmark = pytest.mark.filterwarnings("ignore::luce.ConvergenceWarning")
 
@@ -37,15 +40,18 @@ def test_places_that_cannot_be_right_are_not_used(unfinished: Path) -> None:
     """A block of one chain is changed; places of the other are torn, or of another run."""
     flip_a_bit(a_block(unfinished))
     places = unfinished / "journal" / "1"
-    good = max(places.glob("*.npz"))
-    with np.load(good) as packed:
-        arrays = dict(packed)
-    done, steps = int(arrays["chain.done"]), int(good.stem)
+    good = max(places.glob("*"))
+    arrays = read_place(good, context(unfinished, 1, good.name))
+    assert arrays is not None
+    done, steps = int(arrays["chain.done"]), int(good.name)
     assert done > 0
 
-    def place(number: int, **changes: Any) -> None:
+    def place(number: int, save: Any = np.savez, **changes: Any) -> None:
         renamed = {name.replace("__", "."): array for name, array in changes.items()}
-        np.savez(places / f"{steps + number:015d}.npz", **{**arrays, **renamed})
+        content, name = io.BytesIO(), f"{steps + number:015d}"
+        save(content, **{**arrays, **renamed})
+        whole = sealed(content.getvalue(), context(unfinished, 1, name))
+        (places / name).write_bytes(whole)
 
     place(1, chain__state_0=arrays["chain.state_0"][1:])
     place(2, chain__done=np.int64(DRAWS))
@@ -55,25 +61,44 @@ def test_places_that_cannot_be_right_are_not_used(unfinished: Path) -> None:
     place(6, more=np.zeros(3))
     place(7, digests=arrays["digests"][:-1])
     place(8, probabilities__running_mean=np.zeros(1))
-    np.savez_compressed(places / f"{steps + 9:015d}.npz", **arrays, more=np.zeros(10**4))
-    (places / f"{steps + 10:015d}.npz").write_bytes(good.read_bytes()[:100])
+    place(9, np.savez_compressed, more=np.zeros(10**4))
+    (places / f"{steps + 10:015d}").write_bytes(good.read_bytes()[:100])
+    (places / f"{steps + 11:015d}").write_bytes(good.read_bytes())
+    for other in sorted((unfinished / "journal" / "2").glob("*")):
+        (places / f"{steps + 12:015d}").write_bytes(other.read_bytes())
     assert same_numbers(luce.resume(unfinished, progress=False), draw("waiting-times"))
 
 
-def test_large_places_are_written_seldom_and_two_are_kept(tmp_path: Path, breaking: Any) -> None:
+def context(run: Path, chain: int, steps: str) -> str:
+    """What the seal of a place says that it belongs to."""
+    plan = files.digest_of(seal.plan_file(run))
+    assert plan is not None
+    return f"{plan.hex()} {chain} {steps}"
+
+
+def test_large_places_are_written_seldom(tmp_path: Path, breaking: Any) -> None:
     broken_off(tmp_path / "seldom.zarr", breaking, k=9, threads=1, place_bytes=0)
-    assert not list((tmp_path / "seldom.zarr" / "journal").rglob("*.npz"))
+    assert not list((tmp_path / "seldom.zarr" / "journal").glob("*/*"))
     often: dict[str, Any] = {"threads": 1, "place_bytes": 0, "place_seconds": 0.0}
     broken_off(tmp_path / "often.zarr", breaking, k=20, **often)
-    kept = list((tmp_path / "often.zarr" / "journal" / "0").glob("*.npz"))
-    assert len(kept) == 2
+    assert list((tmp_path / "often.zarr" / "journal").glob("*/*"))
     assert same_numbers(luce.resume(tmp_path / "often.zarr", progress=False), draw("waiting-times"))
 
 
-def test_small_places_are_all_kept(tmp_path: Path, breaking: Any) -> None:
-    """The control of the test above."""
-    broken_off(tmp_path / "run.zarr", breaking, k=20, threads=1)
-    assert len(list((tmp_path / "run.zarr" / "journal" / "0").glob("*.npz"))) > 2
+def test_two_places_of_a_chain_are_kept(tmp_path: Path, breaking: Any) -> None:
+    """Each place holds the digests of all blocks so far: all of them would fill a disk."""
+    broken_off(tmp_path / "run.zarr", breaking, threads=1)
+    assert len(list((tmp_path / "run.zarr" / "posterior/probabilities/c/0").iterdir())) > 2
+    assert len(list((tmp_path / "run.zarr" / "journal" / "0").glob("*"))) == 2
+
+
+def test_files_that_were_being_written_are_removed(unfinished: Path) -> None:
+    parts = [unfinished / name for name in (".checksums.part", "posterior/.zarr.json.part")]
+    for part in parts:
+        part.write_text("half")
+    assert same_numbers(luce.resume(unfinished, progress=False), draw("waiting-times"))
+    assert same_numbers(luce.load(unfinished), draw("waiting-times"))
+    assert not any(part.exists() for part in parts)
 
 
 def test_two_processes_do_not_write_one_run(unfinished: Path) -> None:
@@ -99,11 +124,11 @@ def changed(stored: dict[str, Any], **settings: Any) -> str:
 
 
 def test_plans_that_cannot_be_right_are_refused(unfinished: Path) -> None:
-    file = unfinished / "journal" / "run.json"
-    text = file.read_text()
-    stored = json.loads(text)
+    file = unfinished / "journal" / "plan"
+    whole, stored = file.read_bytes(), journal.read_plan(unfinished)
     seedless = {k: v for k, v in stored["settings"].items() if k != "seed_entropy"}
     shape, other = f"{plan('waiting-times').settings.chains}, {DRAWS}, 6", f"5, {DRAWS}, 6"
+    (unfinished / "journal" / "lock").touch()
     before = sorted(path for path in unfinished.rglob("*"))
     for wrong, words in (
         ("{", "is damaged"),
@@ -122,13 +147,13 @@ def test_plans_that_cannot_be_right_are_refused(unfinished: Path) -> None:
             rf"has the shape \[{shape}\], and the run's settings \[{other}\]",
         ),
     ):
-        file.write_text(wrong)
+        file.write_bytes(seal.sealed(wrong.encode()))
         with pytest.raises(DataError, match=words):
             luce.resume(unfinished, progress=False)
     file.unlink()
     with pytest.raises(DataError, match="is not a run that was broken off"):
         luce.resume(unfinished, progress=False)
-    file.write_text(text)
+    file.write_bytes(whole)
     assert sorted(path for path in unfinished.rglob("*")) == before  # nothing was begun
     assert same_numbers(luce.resume(unfinished, progress=False), draw("waiting-times"))
 
@@ -138,20 +163,16 @@ def test_another_version_does_not_go_on(unfinished: Path, monkeypatch: pytest.Mo
     with pytest.raises(DataError, match="this is luce 99"):
         luce.resume(unfinished)
     monkeypatch.undo()
-    root = unfinished / "zarr.json"
-    metadata = json.loads(root.read_text())
-    metadata["attributes"]["inference_library_version"] = "0.0.1"
-    root.write_text(json.dumps(metadata))
-    with pytest.raises(DataError, match=r"was begun with luce 0\.0\.1"):
-        luce.resume(unfinished, progress=False)
+    assert same_numbers(luce.resume(unfinished, progress=False), draw("waiting-times"))
 
 
 def test_runs_of_the_format_before_are_refused_in_words(unfinished: Path) -> None:
     root = unfinished / "zarr.json"
     metadata = json.loads(root.read_text())
-    metadata["attributes"]["format_version"] = 1
+    metadata["attributes"]["format_version"] = 2
     root.write_text(json.dumps(metadata))
-    with pytest.raises(DataError, match="format_version 1, from before luce was released"):
+    (unfinished / "journal" / "plan").rename(unfinished / "journal" / "run.json")
+    with pytest.raises(DataError, match="format_version 2, from before luce was released"):
         luce.resume(unfinished, progress=False)
 
 

@@ -6,6 +6,7 @@ from lib.bounds import SEED
 from lib.maximum_cases import MIXED, counts_of
 from lib.maximum_oracles import never_lost, random_data
 
+import luce
 from luce import Posterior
 from luce.errors import NoMaximumError
 from luce.sampling.laplace import ClimbLimits
@@ -40,3 +41,17 @@ def test_a_maximum_that_is_not_reached_is_refused() -> None:
     core = shapes.structure.cores[0]
     with pytest.raises(NoMaximumError, match="the maximum was not reached"):
         core_shares(shapes.core_problem(0), core, limits=ClimbLimits(most_looks=1))
+
+
+def test_the_maximum_of_a_symmetric_ring_is_found() -> None:
+    n = 100
+    pairs = [(i, (i + step) % n) for i in range(n) for step in (1, 31)]
+    mode = Posterior(luce.from_pairs([*pairs, *pairs, *((b, a) for a, b in pairs)])).mode()
+    np.testing.assert_allclose(mode, np.full(n, 1 / n), rtol=1e-7)
+
+
+def test_the_mode_in_log_odds_of_huge_counts() -> None:
+    counts = luce.ConditionalCounts("abc").observe({"a": 3e15, "b": 1e15}, within="ab")
+    counts = counts.observe({"b": 2e15, "c": 1e15}, within="bc")
+    mode = Posterior(counts).mode("log-odds")
+    np.testing.assert_allclose(mode, np.array([6, 2, 1]) / 9, rtol=1e-9)

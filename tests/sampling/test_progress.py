@@ -1,14 +1,15 @@
 """Progress bars, and the announcement that kernels are being compiled."""
 
+import os
+import subprocess
+import sys
 from contextlib import suppress
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any
 
 import pytest
 
 from luce.sampling import progress
-from luce.sampling.progress import ProgressBar
+from luce.sampling.progress import Announcement, ProgressBar
 
 
 def test_a_bar_appears_only_where_one_waits(
@@ -50,27 +51,43 @@ def test_the_bar_is_full_when_all_is_done(monkeypatch: pytest.MonkeyPatch) -> No
     assert bar.completed == 0
 
 
-def test_compilation_is_announced_once_and_only_where_there_is_any(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def kernel(folder: Path | None) -> Any:
-        stats = SimpleNamespace(cache_path=None if folder is None else str(folder))
-        return SimpleNamespace(stats=stats, __module__="luce.kernels.a", __name__="advance")
+def test_each_part_that_is_compiled_is_announced(capsys: pytest.CaptureFixture[str]) -> None:
+    tell = Announcement(kept=True)
+    for module in ("structure.overlap", "structure.partition", "waiting_times", "hamiltonian"):
+        tell(module)
+    first, *later = capsys.readouterr().err.splitlines()
+    assert first.startswith("luce: compiling structure; this happens once for each kind of problem")
+    assert later == [
+        "luce: compiling waiting times (some seconds)",
+        "luce: compiling hamiltonian (some seconds)",
+    ]
+    tell("waiting_times")  # for another kind of problem
+    assert capsys.readouterr().err == "luce: compiling waiting times (some seconds)\n"
+    Announcement(kept=False)("rejection")
+    assert "in every process" in capsys.readouterr().err
 
-    def said(folder: Path | None) -> str:
-        monkeypatch.setattr(progress, "announced", False)
-        progress.announce_compilation(kernel(folder))
-        progress.announce_compilation(kernel(None))  # once is enough
-        return capsys.readouterr().err
 
-    assert "set NUMBA_CACHE_DIR" in said(None)
-    assert "this happens once" in said(tmp_path)
-    (tmp_path / "a.advance-12.py311.nbi").touch()
-    assert said(tmp_path) == ""
-    monkeypatch.setattr(progress, "announced", False)
-    progress.announce_compilation(len)  # nothing that numba compiles
-    assert capsys.readouterr().err == ""
-    monkeypatch.setattr(progress, "announced", False)
-    progress.announce_compilation()
-    assert progress.announced
-    assert "NUMBA_CACHE_DIR" not in capsys.readouterr().err
+TWO_KINDS = """
+import numpy as np
+from luce.kernels.running_moments import add_moments
+from luce.sampling.progress import announce_compilation
+
+announce_compilation()
+announce_compilation()  # once is enough
+for order in "CF":  # numba compiles a kernel for each layout of its arrays
+    add_moments(np.ones((4, 3), order=order), 0, np.zeros(3), np.zeros(3))
+"""
+
+
+@pytest.mark.compiled
+def test_a_kernel_is_announced_when_it_is_compiled_and_only_then(tmp_path: Path) -> None:
+    """Compiled in the first process, loaded from the cache in the second."""
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
+    command = [sys.executable, "-c", TWO_KINDS]
+
+    def said() -> str:
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+        return done.stderr
+
+    assert said().startswith("luce: compiling running moments; this happens once")
+    assert said() == ""

@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from luce.answers import diagnostics as diagnostics
     from luce.answers.comparisons import beats as beats
     from luce.answers.comparisons import win_matrix as win_matrix
+    from luce.answers.effects import effect_probabilities as effect_probabilities
     from luce.answers.held_out import reliability as reliability
     from luce.answers.leave_one_out import attach_log_likelihood as attach_log_likelihood
     from luce.answers.leave_one_out import log_likelihood as log_likelihood
@@ -21,7 +22,9 @@ if TYPE_CHECKING:
     from luce.answers.prediction import posterior_predictive as posterior_predictive
     from luce.answers.ranks import expected_order as expected_order
     from luce.answers.ranks import expected_ranks as expected_ranks
+    from luce.answers.ranks import not_told_from as not_told_from
     from luce.answers.ranks import probability_best as probability_best
+    from luce.answers.ranks import probability_larger as probability_larger
     from luce.answers.ranks import rank_probabilities as rank_probabilities
     from luce.answers.ranks import tie_groups as tie_groups
     from luce.answers.scales import elo as elo
@@ -38,6 +41,7 @@ _HOMES = {
     "attach_posterior_predictive": "prediction",
     "beats": "comparisons",
     "draw_new_atoms": "new_categories",
+    "effect_probabilities": "effects",
     "elo": "scales",
     "expected_new": "new_categories",
     "expected_order": "ranks",
@@ -47,8 +51,10 @@ _HOMES = {
     "log_odds": "scales",
     "log_predictive": "prediction",
     "loo": "leave_one_out",
+    "not_told_from": "ranks",
     "posterior_predictive": "prediction",
     "probability_best": "ranks",
+    "probability_larger": "ranks",
     "rank_probabilities": "ranks",
     "reliability": "held_out",
     "shares": "scales",

@@ -61,7 +61,8 @@ def win_matrix(draws: DrawsLike, among: Labels | None = None) -> DataArray:
     draws
         As for `beats`.
     among
-        Compare these only, each with each.
+        Compare these only, each with each; all but effects unless given, as for
+        `rank_probabilities`.
 
     Examples
     --------
@@ -71,7 +72,7 @@ def win_matrix(draws: DrawsLike, among: Labels | None = None) -> DataArray:
            [0.375, 0.5  , 0.583],
            [0.292, 0.417, 0.5  ]])
     """
-    x = DrawsView.of(draws, among)
+    x = DrawsView.ranked(draws, among)
     n = x.n_categories
     sums = np.zeros((n, n))
     # Each block is read n times: small ones stay in a processor's cache.

@@ -5,7 +5,8 @@ or a `DrawsView`.  Below, x_jt is the t-th of T draws of the j-th of M chains: a
 probabilities.
 
 R-hat, effective sample size and Monte Carlo standard error come from arviz-stats (Vehtari, Gelman,
-Simpson, Carpenter, Bürkner 2021).
+Simpson, Carpenter, Bürkner 2021).  `verdict` says whether a run can be trusted, by the check that
+`Posterior.sample` warns by.
 
 Moments over many windows come from one scan of the draws, which are cut into pieces wherever a
 window starts or ends.  Each piece gives its mean and its scatter about that mean; a window adds
@@ -22,11 +23,13 @@ import numpy.typing as npt
 from numpy.typing import ArrayLike
 
 from luce._types import FloatArray, IntArray
-from luce.answers.view import DrawsView, tail_of
+from luce.answers.view import DrawsView, roles_of, tail_of
 from luce.errors import DataError, MethodError
+from luce.sampling.convergence import Verdict, judge_draws, judge_independent
+from luce.sampling.screen import Quantity
 
 if TYPE_CHECKING:
-    from xarray import DataArray, Dataset
+    from xarray import DataArray, Dataset, DataTree
 
     from luce.answers.view import DrawsLike
 
@@ -34,6 +37,8 @@ if TYPE_CHECKING:
 _SUM_TOLERANCE = 1e-6
 # Variances below this fraction of the largest are treated as rounding error.
 _ROUNDING = 1e-12
+# Draws of a smaller range are rescaled before their effective sample size is computed.
+_SMALL_RANGE = 1e-9
 
 
 class Mixing(NamedTuple):
@@ -43,6 +48,83 @@ class Mixing(NamedTuple):
     ess_tail: FloatArray
     r_hat: FloatArray
     mcse_mean: FloatArray
+
+
+def verdict(run: DataTree) -> Verdict:
+    """Judge whether the draws of a run can be trusted, as `Posterior.sample` does.
+
+    Parameters
+    ----------
+    run
+        A run of `Posterior.sample` or `HDPTransitions.fit`, in memory or on a disk.
+
+    Returns
+    -------
+    Verdict
+        `kind` is "good", "mixed" or "bad"; `rhat` and `ess` are the worst figures of all entries,
+        `still` names entries that never moved.  It prints as a sentence.
+
+    Examples
+    --------
+    >>> import luce
+    >>> run = luce.Posterior(luce.ConditionalCounts("ab").observe({"a": 3})).sample(100, seed=1)
+    >>> print(luce.answers.diagnostics.verdict(run))
+    The draws can be trusted.
+    """
+    sizes = run["posterior"].sizes
+    if run.attrs.get("independent_draws") == 1:
+        return judge_independent(sizes["chain"] * sizes["draw"])
+    proposals = "sample_stats" in run.children and "accepted" in run["sample_stats"].data_vars
+    return judge_draws(_RunDraws(run), sizes["chain"], _quantities(run), proposals)
+
+
+def _quantities(run: DataTree) -> list[Quantity]:
+    """List the parameters of a run that are judged: competitors, and what declares its role."""
+    posterior = run["posterior"].to_dataset()
+    found = []
+    for name, role in roles_of(run).items():
+        variable, competitor = posterior[name], role == "competitor"
+        if role == "latent" or not (competitor or "role" in variable.attrs):
+            continue
+        support = variable.attrs.get("support", "simplex" if competitor else "real")
+        rest = [dim for dim in variable.dims if dim not in ("chain", "draw")]
+        found.append(
+            Quantity(
+                name=name,
+                labels=[posterior[dim].to_numpy() for dim in rest],
+                competitor=competitor,
+                logs=f"log_{name}" in posterior,
+                simplex=support == "simplex" and "kept_categories" not in run.attrs,
+            )
+        )
+    return found
+
+
+class _RunDraws:
+    """Draws of a run, to be read by row and by column."""
+
+    def __init__(self, run: DataTree) -> None:
+        self._run = run
+
+    @property
+    def draws(self) -> int:
+        """Draws of each chain."""
+        return int(self._run["posterior"].sizes["draw"])
+
+    def read(self, path: str, chain: int, rows: slice) -> FloatArray:
+        """Read some draws of a chain, shape (draw, entry)."""
+        values = self._variable(path)[chain, rows].to_numpy()
+        return values.reshape(len(values), -1)
+
+    def columns(self, path: str, numbers: IntArray, every: int) -> FloatArray:
+        """Read some entries of every `every`-th draw, shape (chain, draw, entry)."""
+        variable = self._variable(path)
+        rows = slice(None, None, every)
+        return np.stack([self.read(path, c, rows)[:, numbers] for c in range(variable.shape[0])])
+
+    def _variable(self, path: str) -> DataArray:
+        group, name = path.split("/")
+        return self._run[group][name].transpose("chain", "draw", ...)
 
 
 def autocorrelation(draws: DrawsLike, lags: int = 100) -> DataArray:
@@ -229,7 +311,7 @@ def rhat(draws: DrawsLike) -> DataArray:
 
 
 def ess(draws: DrawsLike, method: str = "bulk", ci_prob: float = 0.9) -> DataArray:
-    """Compute the effective sample size of each category; nan below 4 draws.
+    """Compute the effective sample size of each category; nan below 4 draws, or of equal draws.
 
     Parameters
     ----------
@@ -257,7 +339,7 @@ def ess(draws: DrawsLike, method: str = "bulk", ci_prob: float = 0.9) -> DataArr
 
 
 def mcse(draws: DrawsLike) -> DataArray:
-    """Compute the Monte Carlo standard error of the mean of each category; nan below 4 draws.
+    """Compute the Monte Carlo standard error of each mean; nan below 4 draws, or of equal draws.
 
     Examples
     --------
@@ -269,16 +351,22 @@ def mcse(draws: DrawsLike) -> DataArray:
     return _by_category("mcse", draws)
 
 
-def mixing_of(x: FloatArray, ends: FloatArray) -> Mixing:
+def mixing_of(values: FloatArray, ends: FloatArray, logs: FloatArray | None = None) -> Mixing:
     """Compute ESS, R-hat and standard error of variables, ranking their draws once for all.
+
+    All are nan where a variable never varies.
 
     Parameters
     ----------
-    x
+    values
         Shape (variable, chain, draw).
+    logs
+        Their logarithms where these are known.  Ranks are of logarithms then, which differ where
+        the values themselves are too small or too close to 1 for doubles.
     ends
-        Ends of a central interval of each variable, shape (2, variable), for `ess_tail`.
+        Ends of a central interval of what is ranked, shape (2, variable), for `ess_tail`.
     """
+    x = values if logs is None else logs
     half = x.shape[2] // 2
     # arviz-stats splits chains in halves and ignores the middle one of an odd number of draws.
     even = x if x.shape[2] == 2 * half else np.delete(x, half, axis=2)
@@ -287,11 +375,20 @@ def mixing_of(x: FloatArray, ends: FloatArray) -> Mixing:
     bulk, spread = (_arviz("rhat", z, method="split") for z in (scores, folded))
     low, high = (_arviz("ess", even <= end[:, None, None], method="mean") for end in ends)
     return Mixing(
-        ess_bulk=_arviz("ess", scores, method="mean"),
-        ess_tail=np.where(high < low, high, low),
+        ess_bulk=_where_varying(x, _arviz("ess", scores, method="mean")),
+        ess_tail=_where_varying(x, np.where(high < low, high, low)),
         r_hat=np.where(spread > bulk, spread, bulk),
-        mcse_mean=_arviz("mcse", x, method="mean"),
+        mcse_mean=mcse_of(values),
     )
+
+
+def mcse_of(x: FloatArray) -> FloatArray:
+    """Compute standard errors of the means of (variable, chain, draw), nan where nothing varies."""
+    spread = np.ptp(x, axis=(1, 2))
+    # Small numbers in units of their range: arviz-stats takes a range below 1e-15 for none.
+    unit = np.where((spread > 0) & (spread < _SMALL_RANGE), spread, 1.0)
+    errors = _arviz("mcse", x / unit[:, None, None], method="mean") * unit
+    return _where_varying(x, errors)
 
 
 def _normal_scores(x: FloatArray) -> FloatArray:
@@ -305,9 +402,10 @@ def _normal_scores(x: FloatArray) -> FloatArray:
 
 
 def _by_category(name: str, draws: DrawsLike, **options: Any) -> DataArray:
-    x = DrawsView.of(draws)
-    values = _arviz(name, np.moveaxis(x.probabilities, 2, 0), **options)
-    return x.labelled(values, ("category",), name)
+    view = DrawsView.of(draws)
+    x = np.moveaxis(view.probabilities, 2, 0)
+    values = mcse_of(x) if name == "mcse" else _where_varying(x, _arviz(name, x, **options))
+    return view.labelled(values, ("category",), name)
 
 
 def _arviz(name: str, x: npt.NDArray[Any], **options: Any) -> FloatArray:
@@ -317,6 +415,15 @@ def _arviz(name: str, x: npt.NDArray[Any], **options: Any) -> FloatArray:
     # Variables or chains that never move divide by 0: nan or inf says so.
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.asarray(getattr(array_stats, name)(x, **options))
+
+
+def _where_varying(x: FloatArray, figures: FloatArray) -> FloatArray:
+    """Keep the figures of variables that vary; nan for the others.
+
+    arviz-stats counts all draws of a variable that never varies as effective; but such draws say
+    nothing of how well a chain moves.
+    """
+    return np.where((x == x[:, :1, :1]).all(axis=(1, 2)), np.nan, figures)
 
 
 def _one_for_zero(x: FloatArray) -> FloatArray:

@@ -10,7 +10,8 @@ import numpy as np
 from luce._types import FloatArray, IntArray, Label, Labels
 from luce.answers.view import DrawsView
 from luce.counts.labels import describe, read_count, some
-from luce.errors import DataError
+from luce.errors import DataError, EvidenceWarning, warn_user
+from luce.estimates.weights import basis, is_trusted, log_mean
 
 if TYPE_CHECKING:
     from xarray import Dataset
@@ -48,7 +49,13 @@ def reliability(
         - `bin_error`: standard deviation of `bin_observed` were all predictions right, outcomes
           being independent of each other;
         - `log_score`: mean of log q over outcomes, and `brier_score`: mean of
-          Σ_i (q_Si - [i is the outcome])².
+          Σ_i (q_Si - [i is the outcome])²;
+        - `log_score_error`: Monte Carlo standard error of `log_score`, to first order.
+
+    Warns
+    -----
+    EvidenceWarning
+        Where the log score rests on so few draws that its error is not known; it is nan then.
 
     Examples
     --------
@@ -81,6 +88,7 @@ def reliability(
         "number": ("cell", number),
         **_binned(q, k, number, cell_set, totals, int(bins)),
         **_scores(q, k, number, totals.sum()),
+        "log_score_error": _error_of_log_score(x, sets, predicted),
     }
     labels = x.index["category"][np.concatenate([members for members, _ in sets])]
     edges = np.arange(bins + 1) / bins
@@ -124,6 +132,33 @@ def _scores(q: FloatArray, k: FloatArray, number: FloatArray, total: float) -> d
     # Over the outcomes of a set: Σ_i m q_i² - 2 Σ_i k_i q_i + m.
     brier = ((number * q**2).sum() - 2 * (k * q).sum() + total) / total
     return {"log_score": log_score, "brier_score": float(brier)}
+
+
+def _error_of_log_score(
+    x: DrawsView, sets: list[tuple[IntArray, FloatArray]], predicted: list[FloatArray]
+) -> float:
+    """Compute the standard error of Σ k log q / Σ k, with q the means of shares over draws.
+
+    To first order it is that of the mean over draws of Σ k (share / q) / Σ k, which is 1.
+    """
+    weights = np.zeros(x.values.shape[:2])
+    for (members, counted), q in zip(sets, predicted, strict=True):
+        seen = np.flatnonzero(counted)
+        if (q[seen] == 0).any():  # a log score of -inf
+            return float("nan")
+        for chain, rows in x.blocks(len(members)):
+            shares = x.shares(chain, rows, members)[:, seen]
+            weights[chain, rows] += shares @ (counted[seen] / q[seen])
+    with np.errstate(divide="ignore"):
+        mean = log_mean(np.log(weights / weights.mean()), "draws")
+    if is_trusted(mean, x.n_draws):
+        return float(mean.standard_error)
+    message = (
+        f"the log score {basis(mean)}, so its error is not known: some outcomes had next to no "
+        "probability in most draws. Take more draws."
+    )
+    warn_user(EvidenceWarning(message, {"draws": mean}))
+    return float("nan")
 
 
 def _mean_shares(x: DrawsView, members: IntArray) -> FloatArray:

@@ -2,25 +2,39 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from luce._types import FloatArray, IntArray, SeedLike
 from luce.answers.view import DrawsView
+from luce.cluster.execution import carry_out
 from luce.counts.comparability import unconditional
 from luce.counts.counts import ConditionalCounts
 from luce.counts.family import SetFamily, describe_set
 from luce.counts.labels import plural, some
 from luce.counts.likelihood import set_probabilities
-from luce.errors import DataError
+from luce.errors import DataError, EvidenceWarning, MethodError, warn_user
 from luce.estimates.estimate import Estimate
+from luce.estimates.evidence import effective_draws, log_evidence
+from luce.estimates.weights import basis, effective_number, is_trusted, log_mean
 from luce.model.contents import model_of, require_run
+from luce.model.model import Model
+from luce.sampling.laplace import MOST_DENSE
+from luce.sampling.plan import PosteriorPlan
+from luce.sampling.settings import Settings
 
 if TYPE_CHECKING:
     from xarray import DataArray, DataTree
 
     from luce.answers.view import DrawsLike
+
+_METHODS = ("auto", "draws", "evidences", "steps")
+
+# Largest number of steps from the old to the new posterior, and halvings that find one.
+_MOST_STEPS = 200
+_HALVINGS = 40
 
 # Smallest probability of a set that a sum of doubles has with all its digits.
 _SMALLEST = 1e-290
@@ -30,12 +44,27 @@ _SUM_TOLERANCE = 1e-6
 _LARGEST = 2.0**53
 
 
-def log_predictive(draws: DrawsLike, new_counts: ConditionalCounts) -> Estimate:
+def log_predictive(
+    draws: DrawsLike,
+    new_counts: ConditionalCounts,
+    *,
+    method: str = "auto",
+    seed: SeedLike = 0,
+    progress: bool = True,
+) -> Estimate:
     """Compute the log posterior predictive density of new data, taken as a whole.
 
-        log 1/D Σ_d Π_i p_di^(n_i) Π_S p_d(S)^(e_S),        d = 1..D all draws,
+        log E[L(p)],        L(p) = Π_i p_i^(n_i) Π_S p(S)^(e_S),
 
-    without multinomial coefficients.
+    over the posterior that was drawn from, without multinomial coefficients.  Three methods:
+
+    - "draws": the log of the mean of L over the draws;
+    - "evidences": the log evidence of old and new data together minus that of the old data;
+    - "steps": the power of L is raised from 0 to 1 in steps that leave half of the draws effective,
+      with draws of the posterior after each.
+
+    A mean of likelihoods rests on the draws that happen to lie where the new data puts them.  It
+    is trusted with 200 effective draws at least and a Pareto k of at most 0.5.
 
     Parameters
     ----------
@@ -43,14 +72,27 @@ def log_predictive(draws: DrawsLike, new_counts: ConditionalCounts) -> Estimate:
         A run of `Posterior.sample`, or an array of shape (chain, draw, category).
     new_counts
         Counts over the same categories, in any order.
+    method
+        "auto" takes the mean over draws where it can be trusted, then evidences, and steps where
+        there is no evidence: with a prior on the concentration, or a core of more than 2,000 atoms.
+        Or one of the three.  All but "draws" need a run, which holds its data and its prior.
+    seed, progress
+        For the draws of evidences and steps, as in `Posterior.log_evidence`.
 
     Returns
     -------
     Estimate
-        The number, with its Monte Carlo standard error by the delta method: nan for fewer than 4
-        draws a chain.  ``details["effective_draws"]`` is (Σ w)² / Σ w² of the likelihoods w of the
-        draws, the number of draws that the estimate rests on.  Do not trust the error where these
-        are few.
+        The number with its Monte Carlo standard error and the `method`; "exact" where both
+        evidences have a closed form.  In `details`, `effective_draws` is the number of independent
+        draws of equal weight that the estimate rests on, and `pareto_k` the Pareto k of the
+        likelihoods of the draws given; with evidences, `before` and `after` are those without and
+        with the new data; with steps, `shares` are the powers after each.
+
+    Warns
+    -----
+    EvidenceWarning
+        Where the mean cannot be trusted and nothing else can be had.  The standard error is nan
+        then.
 
     Examples
     --------
@@ -63,22 +105,132 @@ def log_predictive(draws: DrawsLike, new_counts: ConditionalCounts) -> Estimate:
     >>> round(float(np.exp(found.value)), 2), found.standard_error < 0.01
     (0.67, True)
     """
+    if method not in _METHODS:
+        raise MethodError(f"method = {method!r}; choose one of {', '.join(_METHODS)}.")
     x = DrawsView.of(draws)
-    counts, family = aligned(x, new_counts, "new_counts")
-    logs = np.empty(x.values.shape[:2])
-    for chain, rows in x.blocks(x.n_categories + len(family.members) + family.n_sets):
-        logs[chain, rows] = _log_likelihoods(x, x.logs(chain, rows), counts, family)
-    top = logs.max()
-    if top == -np.inf:
-        return Estimate(-np.inf, float("nan"), "draws", {"effective_draws": 0.0})
-    weights = np.exp(logs - top)
-    effective = float(weights.sum() ** 2 / (weights**2).sum())
-    return Estimate(
-        value=float(top + np.log(weights.mean())),
-        standard_error=_relative_error(weights),
-        method="draws",
-        details={"effective_draws": effective},
+    mean = log_mean(_log_likelihoods(x, new_counts), "draws")
+    if method != "evidences" and is_trusted(mean, x.n_draws):
+        return mean
+    if method == "draws":
+        return _doubted(mean, "")
+    settings = Settings(seed=seed, progress=progress)
+    try:
+        update = _Update(model_of(draws), new_counts, settings)  # type: ignore[arg-type]
+        by_evidences = method == "evidences" or (method == "auto" and update.has_evidences)
+        return update.by_evidences(mean) if by_evidences else update.by_steps(x, mean)
+    except (DataError, MethodError) as error:
+        if method != "auto":
+            raise
+        return _doubted(mean, f" It could be had otherwise, but {error}")
+
+
+@dataclass(frozen=True)
+class _Update:
+    """A model, the new data, and the settings of draws that lead from one to the other."""
+
+    model: Model
+    new_counts: ConditionalCounts
+    settings: Settings
+
+    def with_share(self, share: float) -> Model:
+        """Return the model of the old data and the likelihood of the new data to this power."""
+        new = self.new_counts
+        if share < 1:
+            sets = replace(new.sets, exponent=share * new.sets.exponent)
+            counts = share * new.category_counts
+            new = ConditionalCounts.from_nests(new.categories, counts, sets, merged=True)
+        return Model(self.model.counts + new, self.model.prior)
+
+    @property
+    def has_evidences(self) -> bool:
+        """Do both models have an evidence within reach?"""
+        return self.model.hyperprior is None and all(
+            core.n_atoms <= MOST_DENSE
+            for model in (self.model, self.with_share(1))
+            for core in model.structure.cores
+        )
+
+    def by_evidences(self, mean: Estimate) -> Estimate:
+        """Subtract the log evidence of the old data from that of old and new data together."""
+        self.model.require_number("the evidence")
+        models = self.model, self.with_share(1)
+        seeds = self.settings.seed_sequence().spawn(2)
+        before, after = (
+            log_evidence(model, self.settings.reseeded(own), "bridge")
+            for model, own in zip(models, seeds, strict=True)
+        )
+        bridged = [each.details["bridge"] for each in (before, after) if each.method == "bridge"]
+        return Estimate(
+            value=float(after) - float(before),
+            standard_error=float(np.hypot(before.standard_error, after.standard_error)),
+            method="evidences" if bridged else "exact",
+            details={
+                "effective_draws": min(map(effective_draws, bridged), default=np.inf),
+                "pareto_k": mean.details["pareto_k"],
+                "before": before,
+                "after": after,
+            },
+        )
+
+    def by_steps(self, x: DrawsView, mean: Estimate) -> Estimate:
+        """Raise the power of the likelihood from 0 to 1 in steps, with draws of each posterior."""
+        shares, means = [0.0], list[Estimate]()
+        seeds = self.settings.seed_sequence().spawn(_MOST_STEPS)
+        logs = _log_likelihoods(x, self.new_counts)
+        while True:
+            step = _largest_step(logs, 1 - shares[-1])
+            means.append(log_mean(step * logs, "steps"))
+            shares.append(shares[-1] + step if step < 1 - shares[-1] else 1.0)
+            if not is_trusted(means[-1], logs.size) or len(means) == _MOST_STEPS:
+                raise MethodError(
+                    f"after {plural(len(means), 'step')} with {shares[-1]:.2g} of the new data "
+                    f"the mean of likelihoods {basis(means[-1])}."
+                )
+            if shares[-1] == 1:
+                break
+            settings = self.settings.reseeded(seeds[len(means)])
+            run = carry_out(PosteriorPlan.of(self.with_share(shares[-1]), settings))
+            logs = _log_likelihoods(DrawsView.of(run), self.new_counts)
+        return Estimate(
+            value=sum(float(each) for each in means),
+            standard_error=float(np.sqrt(sum(each.standard_error**2 for each in means))),
+            method="steps",
+            details={
+                "effective_draws": min(map(effective_draws, means)),
+                "pareto_k": mean.details["pareto_k"],
+                "shares": shares[1:],
+            },
+        )
+
+
+def _largest_step(logs: FloatArray, rest: float) -> float:
+    """Find the largest power of weights, up to `rest`, that leaves half of the draws effective."""
+    if np.isneginf(logs.max()):
+        raise MethodError("the new data has probability 0 in all draws.")
+    wanted = logs.size / 2
+
+    def effective(power: float) -> float:
+        return effective_number(np.exp(power * (logs - logs.max())))
+
+    if effective(rest) >= wanted:
+        return rest
+    low, high = 0.0, rest
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        low, high = (middle, high) if effective(middle) >= wanted else (low, middle)
+    return low
+
+
+def _doubted(mean: Estimate, why: str) -> Estimate:
+    """Warn of a mean of likelihoods that cannot be trusted, and drop its standard error."""
+    found = replace(mean, standard_error=float("nan"))
+    message = (
+        f"the log predictive density {basis(mean)}, so its error is not known.{why} Give the run "
+        "that Posterior.sample returned, take more draws, or predict the new data piece by piece, "
+        "each from the posterior of all data before it."
     )
+    warn_user(EvidenceWarning(message, {"draws": found}))
+    return found
 
 
 def posterior_predictive(
@@ -198,9 +350,16 @@ def aligned(x: DrawsView, counts: ConditionalCounts, what: str) -> tuple[FloatAr
     return ordered, counts.sets.renumbered(where, x.n_categories)
 
 
-def _log_likelihoods(
-    x: DrawsView, logs: FloatArray, counts: FloatArray, family: SetFamily
-) -> FloatArray:
+def _log_likelihoods(x: DrawsView, new_counts: ConditionalCounts) -> FloatArray:
+    """Compute the log likelihood of each draw, shape (chain, draw)."""
+    counts, family = aligned(x, new_counts, "new_counts")
+    out = np.empty(x.values.shape[:2])
+    for chain, rows in x.blocks(x.n_categories + len(family.members) + family.n_sets):
+        out[chain, rows] = _of_rows(x, x.logs(chain, rows), counts, family)
+    return out
+
+
+def _of_rows(x: DrawsView, logs: FloatArray, counts: FloatArray, family: SetFamily) -> FloatArray:
     """Compute log likelihoods, shape (draw,), from log probabilities of shape (draw, category)."""
     p = np.exp(logs)
     off = np.abs(p.sum(axis=1) - 1)
@@ -228,18 +387,6 @@ def set_logarithms(x: DrawsView, logs: FloatArray, family: SetFamily) -> FloatAr
         if family.exponent[t] < 0:
             x.refuse_zeros(np.isneginf(log_sums[rows, t]), members, "the likelihood")
     return np.asarray(log_sums)
-
-
-def _relative_error(weights: FloatArray) -> float:
-    """Compute the standard error of the mean of correlated weights, relative to that mean."""
-    from arviz_stats.base import array_stats  # type: ignore[attr-defined]
-
-    if weights.shape[1] < 4:
-        return float("nan")
-    if (weights == weights.flat[0]).all():
-        return 0.0
-    error = array_stats.mcse(weights, chain_axis=0, draw_axis=1)
-    return float(error / weights.mean())
 
 
 def _planned(

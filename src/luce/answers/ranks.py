@@ -44,7 +44,8 @@ def rank_probabilities(draws: DrawsLike, among: Labels | None = None) -> DataArr
     draws
         A run of `Posterior.sample`, or an array of shape (chain, draw, category).
     among
-        Rank these only, as if the others did not take part: without ties and home advantage, say.
+        Rank these only, as if the others did not take part.  Unless given, all are ranked but the
+        effects of the data (`ConditionalCounts.effects`: a tie, a home advantage).
 
     Examples
     --------
@@ -54,7 +55,7 @@ def rank_probabilities(draws: DrawsLike, among: Labels | None = None) -> DataArr
            [0.  , 0.75, 0.25],
            [0.  , 0.25, 0.75]])
     """
-    x = DrawsView.of(draws, among)
+    x = DrawsView.ranked(draws, among)
     n = x.n_categories
     alone = np.zeros(n * n, np.int64)
     # A tie over ranks s+1..e is stored as a step of 1/(e-s) at s and of -1/(e-s) at e: cumulative
@@ -100,7 +101,7 @@ def probability_best(draws: DrawsLike, k: int = 1, among: Labels | None = None) 
     >>> luce.probability_best([[[0.5, 0.3, 0.2], [0.6, 0.2, 0.2]]], k=2).values
     array([1.  , 0.75, 0.25])
     """
-    x = DrawsView.of(draws, among)
+    x = DrawsView.ranked(draws, among)
     n = x.n_categories
     if not isinstance(k, (int, np.integer)) or isinstance(k, bool) or not 1 <= k <= n:
         raise DataError(f"k = {k!r} was given; a whole number from 1 to {n} is needed.")
@@ -137,7 +138,7 @@ def expected_ranks(draws: DrawsLike, ci_prob: float = 0.9, among: Labels | None 
     import xarray as xr
 
     tail = tail_of(ci_prob)
-    x = DrawsView.of(draws, among)
+    x = DrawsView.ranked(draws, among)
     found = rank_moments(x, tail)
     columns = {
         name: x.labelled(getattr(found, name), ("category",), name)
@@ -165,30 +166,60 @@ def expected_order(draws: DrawsLike, among: Labels | None = None) -> list[Label]
     >>> luce.answers.expected_order([[[0.2, 0.3, 0.5], [0.2, 0.2, 0.6]]], among=[0, 1])
     [1, 0]
     """
-    x = DrawsView.of(draws, among)
+    x = DrawsView.ranked(draws, among)
     return [x.categories[int(i)] for i in _order(x)]
+
+
+def probability_larger(draws: DrawsLike, among: Labels | None = None) -> DataArray:
+    """Compute P(p_i > p_j) + P(p_i = p_j) / 2 for all pairs, dimensions (category, opponent).
+
+    Opposite entries add up to 1; the diagonal is 1/2.  Compare `luce.answers.win_matrix`, the
+    probability that i is *chosen* over j: it stays near 1/2 where i is surely the larger, but a
+    little only.
+
+    Parameters
+    ----------
+    draws
+        As for `rank_probabilities`.
+    among
+        As for `rank_probabilities`.
+
+    Examples
+    --------
+    >>> import luce
+    >>> luce.answers.probability_larger([[[0.5, 0.3, 0.2], [0.6, 0.2, 0.2]]]).values
+    array([[0.5 , 1.  , 1.  ],
+           [0.  , 0.5 , 0.75],
+           [0.  , 0.25, 0.5 ]])
+    """
+    x = DrawsView.ranked(draws, among)
+    labels = x.index["category"]
+    return x.labelled(larger(x), ("category", "opponent"), "probability_larger", opponent=labels)
 
 
 def tie_groups(
     draws: DrawsLike, probability: float = 0.95, among: Labels | None = None
 ) -> list[list[Label]]:
-    """Group neighbours in the expected order that cannot be told from their group's leader.
+    """Cut the expected order into groups, so that any two of different groups are told apart.
 
-    Walk down `expected_order`.  The first category leads the first group.  Each next category c
-    is compared with the leader l of the current group: where
+    The order is that of `expected_order`.  It is cut between two neighbours where every category
+    i above is told from every category j below:
 
-        P(p_l > p_c) + P(p_l = p_c) / 2  >=  probability,
+        P(p_i > p_j) + P(p_i = p_j) / 2  >=  probability,
 
-    c is told apart, and leads a new group; otherwise c joins.  Within a group nobody is told apart
-    from its leader, and each leader is told apart from the leader before; other members of
-    neighbouring groups need not be.
+    and nowhere else.  So any category of an earlier group is told from any of a later one.  Within
+    a group some pairs may be told apart, too, but no line between two of its members separates all
+    above from all below; `not_told_from` goes through the single pairs.
+
+    The probability is that of each pair by itself.  That all pairs of different groups are in this
+    order *at once* has a smaller one, which reports tell.
 
     Parameters
     ----------
     draws
         As for `rank_probabilities`.
     probability
-        Probability required that the leader is the larger, above 1/2 and at most 1.
+        Probability required of each pair, above 1/2 and at most 1.
     among
         As for `rank_probabilities`.
 
@@ -201,21 +232,120 @@ def tie_groups(
     >>> luce.tie_groups(draws, probability=0.7)
     [[0], [2], [1]]
     """
+    _check_level(probability)
+    x = DrawsView.ranked(draws, among)
+    order = _order(x)
+    low, high = _surely_between(x, float(probability))
+    groups: list[list[Label]] = [[]]
+    reach = 0  # the last place that is not told from some place up to here
+    for place, i in enumerate(order):
+        groups[-1].append(x.categories[int(i)])
+        # Categories whose draws lie below those of i, but for a few, are told from it unseen.
+        doubtful = reach + 1 + np.flatnonzero(high[order[reach + 1 :]] >= low[i])
+        reach = _last_not_told(x, int(i), order, doubtful, float(probability), reach)
+        if reach == place < len(order) - 1:
+            groups.append([])
+            reach += 1
+    return groups
+
+
+def not_told_from(
+    draws: DrawsLike, probability: float = 0.95, among: Labels | None = None
+) -> dict[Label, list[Label]]:
+    """List for each category the others that it cannot be told from, by expected rank.
+
+    Two are told apart where one of them is the larger with at least the probability, as in
+    `probability_larger`: each pair by itself.
+
+    Parameters
+    ----------
+    draws
+        As for `rank_probabilities`.
+    probability
+        Probability from which on two are told apart, above 1/2 and at most 1.
+    among
+        As for `rank_probabilities`.
+
+    Examples
+    --------
+    >>> import luce
+    >>> draws = [[[0.5, 0.1, 0.4], [0.4, 0.1, 0.5], [0.5, 0.1, 0.4], [0.5, 0.2, 0.3]]]
+    >>> luce.answers.not_told_from(draws)
+    {0: [2], 2: [0], 1: []}
+    """
+    _check_level(probability)
+    x = DrawsView.ranked(draws, among)
+    above = larger(x)
+    told = np.maximum(above, above.T) >= probability
+    np.fill_diagonal(told, val=True)
+    order = _order(x)
+    labels = [x.categories[int(i)] for i in order]
+    told = told[np.ix_(order, order)]
+    return {label: [labels[j] for j in np.flatnonzero(~told[k])] for k, label in enumerate(labels)}
+
+
+def larger(x: DrawsView) -> FloatArray:
+    """Compute P(p_i > p_j) + P(p_i = p_j) / 2 for all pairs of categories."""
+    n = x.n_categories
+    halves = np.zeros((n, n), np.int64)  # draws in which i is larger count 2, ties 1
+    for chain, rows in x.blocks(4 * n):
+        values = np.ascontiguousarray(x.values[chain, rows].T)
+        for i, own in enumerate(values[:-1]):
+            rest = values[i + 1 :]
+            above, below = (rest < own).sum(axis=1), (rest > own).sum(axis=1)
+            halves[i, i + 1 :] += values.shape[1] + above - below
+    upper = halves / (2 * x.n_draws)
+    return np.triu(upper, 1) + np.tril(1 - upper.T, -1) + np.diag(np.full(n, 0.5))
+
+
+def in_order(x: DrawsView, groups: list[list[Label]]) -> float:
+    """Compute the share of draws in which every category is larger than all of later groups."""
+    numbers = [x.numbers(group, "a group") for group in groups]
+    held = 0
+    for chain, rows in x.blocks(x.n_categories):
+        values = x.values[chain, rows]
+        least = np.stack([values[:, own].min(axis=1) for own in numbers], axis=1)
+        most = np.stack([values[:, own].max(axis=1) for own in numbers], axis=1)
+        held += int((least[:, :-1] > most[:, 1:]).all(axis=1).sum())
+    return held / x.n_draws
+
+
+def _check_level(probability: float) -> None:
+    """Refuse a level at which two cannot be told apart, or both ways."""
     if not isinstance(probability, (int, float, np.number)) or not 0.5 < probability <= 1:
         raise DataError(
             f"probability = {probability!r} was given; a number above 0.5 and at most 1 is needed."
         )
-    x = DrawsView.of(draws, among)
-    groups: list[list[Label]] = []
-    leading = np.empty(0)
-    for i in _order(x):
-        column = np.ascontiguousarray(x.values[:, :, i])
-        larger = np.mean(leading > column) + np.mean(leading == column) / 2 if groups else 1.0
-        if larger >= probability:
-            groups.append([])
-            leading = column
-        groups[-1].append(x.categories[int(i)])
-    return groups
+
+
+def _surely_between(x: DrawsView, probability: float) -> tuple[FloatArray, FloatArray]:
+    """Find bounds with so few draws beyond each that two pairs of bounds apart tell two apart."""
+    total = x.n_draws
+    beyond = int((1 - probability) * total / 2)
+    while beyond and (total - 2 * beyond) / total < probability:
+        beyond -= 1
+    low, high = np.empty((2, x.n_categories))
+    for some_categories in x.category_blocks(2):
+        columns = x.values[:, :, some_categories].reshape(total, -1)
+        ends = np.partition(columns, [beyond, total - 1 - beyond], axis=0)
+        low[some_categories], high[some_categories] = ends[beyond], ends[total - 1 - beyond]
+    return low, high
+
+
+def _last_not_told(
+    x: DrawsView, i: int, order: IntArray, places: IntArray, probability: float, otherwise: int
+) -> int:
+    """Find the last of some places whose category is not told from category i."""
+    own = np.ascontiguousarray(x.values[:, :, i])[:, :, None]
+    width = max(1, x.block // (4 * x.n_draws))
+    for stop in range(len(places), 0, -width):
+        some_places = places[max(0, stop - width) : stop]
+        rest = x.values[:, :, order[some_places]]
+        score = (own > rest).sum(axis=(0, 1)) + (own == rest).sum(axis=(0, 1)) / 2
+        missed = np.flatnonzero(score / x.n_draws < probability)
+        if len(missed):
+            return int(some_places[missed[-1]])
+    return otherwise
 
 
 def best(x: DrawsView, k: int) -> FloatArray:

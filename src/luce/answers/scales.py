@@ -38,7 +38,7 @@ def shares(
     draws
         A run of `Posterior.sample`, or an array of shape (chain, draw, category).
     among
-        The labels on offer; all unless given.
+        The labels on offer; all but effects unless given, as for `luce.rank_probabilities`.
     groups
         Maps names of groups to labels on offer: the shares within each group are then added up.
 
@@ -58,7 +58,7 @@ def shares(
     array([[[0.7, 0.3],
             [0.4, 0.6]]])
     """
-    x = DrawsView.of(draws)
+    x = DrawsView.ranked(draws) if among is None else DrawsView.of(draws)
     offered = x.numbers(among, "among")
     values = np.empty((*x.values.shape[:2], len(offered)))
     for chain, rows in x.blocks(len(offered)):
@@ -80,9 +80,10 @@ def log_odds(
     draws
         As for `shares`.
     reference
-        A label; or None to subtract the mean of all log p_i.
+        A label; or None to subtract the mean of all log p_i that are kept.
     among
-        Keep these categories only, the mean being theirs: without ties and home advantage, say.
+        Keep these categories only, the mean being theirs; all but effects unless given, as for
+        `luce.rank_probabilities`.
 
     Returns
     -------
@@ -95,7 +96,7 @@ def log_odds(
     >>> luce.log_odds([[[0.25, 0.25, 0.5]]], reference=0).values.round(3)
     array([[[0.   , 0.   , 0.693]]])
     """
-    x = DrawsView.of(draws, among)
+    x = DrawsView.ranked(draws, among)
     return x.labelled(_log_odds(x, reference), (*_SAMPLE, "category"), "log_odds")
 
 
@@ -133,7 +134,7 @@ def elo(
     """
     if not isinstance(at, (int, float, np.number)) or not np.isfinite(at):
         raise DataError(f"at = {at!r} was given; a finite number is needed.")
-    x = DrawsView.of(draws, among)
+    x = DrawsView.ranked(draws, among)
     return x.labelled(float(at) + _ELO * _log_odds(x, reference), (*_SAMPLE, "category"), "elo")
 
 
@@ -205,7 +206,7 @@ def _read_groups(
     x: DrawsView, offered: IntArray, groups: Mapping[str, Labels]
 ) -> tuple[Any, FloatArray]:
     """Read names of groups, and a 0/1 matrix of the offered categories that each holds."""
-    groups = as_mapping(groups)
+    groups = as_mapping(groups, "groups")
     if not isinstance(groups, Mapping) or not groups:
         raise DataError(f"groups must map names to labels; {groups!r} was given.")
     place = np.full(x.n_categories, -1)

@@ -11,12 +11,13 @@ import numpy.typing as npt
 
 from luce._types import BoolArray, Label, Labels
 from luce.answers.diagnostics import Mixing, mixing_of
+from luce.answers.effects import sentences
 from luce.answers.ranks import rank_moments
 from luce.answers.view import DrawsView, tail_of
 from luce.counts.comparability import prior_only
-from luce.counts.labels import some
+from luce.counts.labels import plural, printable, some
 from luce.errors import DataError
-from luce.page.words import escaped
+from luce.page.words import escaped, probability
 
 if TYPE_CHECKING:
     from luce.answers.view import DrawsLike
@@ -32,7 +33,6 @@ _FORMATS = {
     "ess_bulk": ",.0f",
     "ess_tail": ",.0f",
     "r_hat": ".3f",
-    "p_best": ".3f",
     "rank": ".2f",
     "rank_lb": ".0f",
     "rank_ub": ".0f",
@@ -53,6 +53,11 @@ class Summary:
     parameters
         The same of the parameters beside the probabilities, such as a drawn concentration: their
         names stand in place of categories, and there are no ranks.  None if there are none.
+    effects
+        The same of the categories that are no competitors, ties and advantages, without ranks.
+        None if there are none.
+    notes
+        Sentences printed below the table.
     """
 
     def __init__(
@@ -61,10 +66,14 @@ class Summary:
         columns: Columns,
         parameters: Summary | None = None,
         heading: str = "category",
+        effects: Summary | None = None,
+        notes: Sequence[str] = (),
     ) -> None:
         self.categories = categories
         self.columns = columns
         self.parameters = parameters
+        self.effects = effects
+        self.notes = tuple(notes)
         self._heading = heading
 
     def __getitem__(self, column: str) -> npt.NDArray[Any]:
@@ -83,7 +92,7 @@ class Summary:
         head, *rows = table = self._cells(most)
         widths = [max(map(len, column)) for column in zip(*table, strict=True)]
         lines = [_line(row, widths) for row in (head, *rows)]
-        below = ["", self.parameters.to_text(most)] if self.parameters else []
+        below = [f"\n{table.to_text(most)}" for table in self._below]
         return "\n".join([*lines, *self._closing(most), *below])
 
     def to_html(self, most: int = 40) -> str:
@@ -98,14 +107,14 @@ class Summary:
         )
         table = f"<table>\n<thead><tr>{names}</tr></thead>\n<tbody>\n{body}\n</tbody>\n</table>"
         closing = [f"<p>{escaped(line)}</p>" for line in self._closing(most)]
-        below = [self.parameters.to_html(most)] if self.parameters else []
+        below = [table.to_html(most) for table in self._below]
         return "\n".join([table, *closing, *below])
 
     def to_pandas(self) -> Any:
         """Make a pandas data frame of all rows, the labels as index.
 
-        Where there are parameters they follow the categories, without ranks, and a column `role`
-        tells which is which.
+        Where there are effects or parameters they follow the categories, without ranks, and a
+        column `role` tells which is which.
 
         Examples
         --------
@@ -124,7 +133,7 @@ class Summary:
     def to_polars(self) -> Any:
         """Make a polars data frame of all rows, the labels in a column `category`.
 
-        Parameters come as in `to_pandas`.
+        Effects and parameters come as in `to_pandas`.
 
         Examples
         --------
@@ -139,28 +148,41 @@ class Summary:
         category = polars.Series("category", labels, dtype=None if plain else polars.Object)
         return polars.DataFrame([category, *(polars.Series(k, v) for k, v in columns.items())])
 
+    @property
+    def _below(self) -> list[Summary]:
+        return [table for table in (self.effects, self.parameters) if table is not None]
+
     def _rows(self) -> tuple[list[Label], Columns]:
-        """Put categories and parameters together, with nan where parameters have no entry."""
-        if self.parameters is None:
+        """Put categories, effects and parameters together, with nan where there is no entry."""
+        if not self._below:
             return self.categories, self.columns
-        below, n = self.parameters, len(self.parameters.categories)
         columns: Columns = {
-            name: np.concatenate([values, below.columns.get(name, _missing(values, n))])
+            name: np.concatenate([values, *(t._column(name, values) for t in self._below)])
             for name, values in self.columns.items()
         }
-        columns["role"] = np.repeat(["competitor", "parameter"], [len(self.categories), n])
-        return [*self.categories, *below.categories], columns
+        tables = [self, *self._below]
+        roles = ["competitor", *(table._heading for table in self._below)]
+        columns["role"] = np.repeat(roles, [len(table.categories) for table in tables])
+        return [label for table in tables for label in table.categories], columns
+
+    def _column(self, name: str, like: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """Return a column; missing entries, False for marks and nan for numbers, without it."""
+        n = len(self.categories)
+        nothing = np.zeros(n, np.bool_) if like.dtype == np.bool_ else np.full(n, np.nan)
+        return self.columns.get(name, nothing)
 
     def _cells(self, most: int) -> list[list[str]]:
         head = [self._heading, *self.columns]
         return [head] + [
-            [str(label), *(_word(name, values[i]) for name, values in self.columns.items())]
+            [printable(label), *(_word(name, values[i]) for name, values in self.columns.items())]
             for i, label in enumerate(self.categories[:most])
         ]
 
     def _closing(self, most: int) -> list[str]:
         left = len(self.categories) - most
-        return [f"... and {left:,} more categories"] if left > 0 else []
+        many = {"category": "categories"}.get(self._heading, f"{self._heading}s")
+        more = [f"... and {plural(left, f'more {self._heading}', f'more {many}')}"]
+        return [*(more if left > 0 else []), *self.notes]
 
 
 def summary(
@@ -171,7 +193,7 @@ def summary(
     among: Labels | None = None,
     sort: bool = False,
 ) -> Summary:
-    """Summarise draws category by category, and parameters below.
+    """Summarise draws category by category, effects and parameters below.
 
     Columns are named as in ArviZ's summary; [Output](../output.md#summary) has them in a table.
 
@@ -186,7 +208,8 @@ def summary(
         The data.  If given, a column `prior_only` marks categories without data.
     among
         Keep these categories only, ranked as if the others did not take part; probabilities stay
-        those among all.
+        those among all.  Unless given, all are kept but the effects of the data
+        (`ConditionalCounts.effects`: a tie, a home advantage), which stand below.
     sort
         Put the largest mean first; otherwise rows stay in stored order.
 
@@ -199,7 +222,8 @@ def summary(
     array([0.3, 0.4, 0.2])
     """
     tail = tail_of(ci_prob)
-    view = DrawsView.of(draws, among)
+    whole = DrawsView.of(draws)
+    view = DrawsView.ranked(whole, among)
     moments, mixing = _moments(view, ci_prob, tail)
     ranks = rank_moments(view, tail)
     columns = {
@@ -217,14 +241,27 @@ def summary(
         order = np.argsort(-columns["mean"], kind="stable")
         labels = [labels[int(i)] for i in order]
         columns = {name: values[order] for name, values in columns.items()}
-    return Summary(labels, columns, _parameters(view, ci_prob, tail))
+    drawn = view.parameters
+    parameters = None if drawn is None else without_ranks(drawn, ci_prob, "parameter")
+    return Summary(labels, columns, parameters, effects=_effects(whole, set(labels), ci_prob))
 
 
-def _parameters(view: DrawsView, ci_prob: float, tail: float) -> Summary | None:
-    if view.parameters is None:
+def without_ranks(
+    view: DrawsView, ci_prob: float, heading: str = "category", notes: Sequence[str] = ()
+) -> Summary:
+    """Summarise categories or parameters that are not ranked."""
+    moments, mixing = _moments(view, ci_prob, tail_of(ci_prob))
+    return Summary(list(view.categories), moments | mixing, None, heading, notes=notes)
+
+
+def _effects(whole: DrawsView, ranked: set[Label], ci_prob: float) -> Summary | None:
+    """Summarise the effects that are not ranked, each with a sentence on its meaning."""
+    own = [label for label in whole.categories if label in whole.effects and label not in ranked]
+    if not own:
         return None
-    moments, mixing = _moments(view.parameters, ci_prob, tail)
-    return Summary(list(view.parameters.categories), moments | mixing, None, "parameter")
+    said = sentences(whole, ci_prob)
+    notes = [f"{label}: {said[label]}." for label in own]
+    return without_ranks(whole.take(whole.numbers(own, "effects")), ci_prob, "effect", notes)
 
 
 def _moments(view: DrawsView, ci_prob: float, tail: float) -> tuple[Columns, Columns]:
@@ -234,8 +271,12 @@ def _moments(view: DrawsView, ci_prob: float, tail: float) -> tuple[Columns, Col
     mixing = Mixing(*np.empty((4, view.n_categories)))
     for here in view.category_blocks(_COPIES):
         x = np.ascontiguousarray(np.moveaxis(p[:, :, here], 2, 0))
-        ends[:, here] = np.quantile(x.reshape(len(x), -1), [tail, 1 - tail], axis=1)
-        for column, values in zip(mixing, mixing_of(x, ends[:, here]), strict=True):
+        own = ends[:, here] = np.quantile(x.reshape(len(x), -1), [tail, 1 - tail], axis=1)
+        logs = view.log_probabilities
+        if logs is not None:
+            logs = np.ascontiguousarray(np.moveaxis(logs[:, :, here], 2, 0))
+            own = np.quantile(logs.reshape(len(x), -1), [tail, 1 - tail], axis=1)
+        for column, values in zip(mixing, mixing_of(x, own, logs), strict=True):
             column[here] = values
     name = f"eti{round(100 * ci_prob, 10):g}"
     moments = {"mean": p.mean(axis=(0, 1)), "sd": p.std(axis=(0, 1))}
@@ -251,11 +292,6 @@ def _marks(labels: list[Label], counts: ConditionalCounts) -> BoolArray:
             "give the counts that the draws were made from."
         )
     return np.array([label in unknown for label in labels], np.bool_)
-
-
-def _missing(like: npt.NDArray[Any], n: int) -> npt.NDArray[Any]:
-    """Make n missing entries: False for marks, nan for numbers."""
-    return np.zeros(n, np.bool_) if like.dtype == np.bool_ else np.full(n, np.nan)
 
 
 def _module(name: str) -> Any:
@@ -279,4 +315,6 @@ def _word(column: str, value: Any) -> str:
     """Print an entry as its column wants it."""
     if isinstance(value, (bool, np.bool_)):
         return "yes" if value else "no"
+    if column == "p_best":
+        return probability(float(value))
     return f"{value:{_FORMATS.get(column, '.4g')}}"

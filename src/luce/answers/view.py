@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeAlias, get_args
 
@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from luce._types import BoolArray, FloatArray, IntArray, Label, Labels
 from luce.counts.labels import Categories, some
 from luce.errors import DataError
-from luce.model.parameters import Role
+from luce.model.parameters import Role, effects_in
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
@@ -50,6 +50,8 @@ class DrawsView:
     parameters
         Draws of the parameters beside the probabilities, such as a drawn concentration; their
         names stand in place of categories.  None where there are none.
+    effects
+        Labels that are no competitors, with their kind; see `ConditionalCounts.effects`.
     block
         Numbers that are worked on at once.
 
@@ -66,6 +68,7 @@ class DrawsView:
     log_probabilities: FloatArray | None
     index: dict[str, npt.NDArray[Any]]
     parameters: DrawsView | None = None
+    effects: Mapping[Label, str] = field(default_factory=dict)
     block: int = BLOCK
 
     @classmethod
@@ -95,6 +98,24 @@ class DrawsView:
         if among is not None:
             view = view.take(np.sort(view.numbers(among, "among")))
         return view if block is None else replace(view, block=block)
+
+    @classmethod
+    def ranked(cls, draws: DrawsLike, among: Labels | None = None) -> DrawsView:
+        """Read draws of the categories to rank: those named, else all but `effects`.
+
+        The view has no effects, so that functions it is handed to rank all that is in it.
+        """
+        view = cls.of(draws, among)
+        if among is None and view.effects:
+            known = view.categories
+            kept = [i for i, label in enumerate(known) if label not in view.effects]
+            if not kept:
+                raise DataError(
+                    f"there are no competitors to rank: {some(known)} are effects. Name what to "
+                    "rank with among=[...]."
+                )
+            view = view.take(np.array(kept))
+        return replace(view, effects={}) if view.effects else view
 
     @property
     def n_draws(self) -> int:
@@ -349,7 +370,7 @@ def _read_array(draws: DataArray | ArrayLike) -> DrawsView:
         name: variable[dim].to_numpy() if dim in variable.coords else np.arange(size)
         for name, dim, size in zip((*_SAMPLE, "category"), variable.dims, values.shape, strict=True)
     }
-    return DrawsView(values, None, index)
+    return DrawsView(values, None, index, effects=effects_in(variable.attrs))
 
 
 def _numbers(given: ArrayLike) -> npt.NDArray[Any]:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, TypeAlias, Union
 
 from luce.errors import LuceError
 
 if TYPE_CHECKING:
-    from distributed import Client
+    from distributed import Client, LocalCluster
 
 # A scheduler's address, or "local" for processes of this machine; a client; None for this process.
 ClusterLike: TypeAlias = Union[str, "Client", None]
@@ -61,7 +62,11 @@ def connected(cluster: ClusterLike, workers: int | None = None) -> Iterator[Clie
             ) as own,
             Client(own, direct_to_workers=True) as client,
         ):
-            yield client
+            try:
+                yield client
+            except KeyboardInterrupt:
+                _kill_workers(own)
+                raise
     else:
         try:
             client = Client(cluster, timeout=PATIENCE_SECONDS)
@@ -72,6 +77,15 @@ def connected(cluster: ClusterLike, workers: int | None = None) -> Iterator[Clie
             ) from error
         with client:
             yield client
+
+
+def _kill_workers(cluster: LocalCluster) -> None:
+    """End the processes of a cluster at once: to close them one by one takes seconds."""
+    for nanny in cluster.workers.values():
+        nanny.auto_restart = False
+        if nanny.pid is not None:
+            with suppress(ProcessLookupError):
+                os.kill(nanny.pid, signal.SIGKILL)
 
 
 def workers_of(client: Client) -> list[str]:

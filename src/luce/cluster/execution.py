@@ -11,7 +11,7 @@ from luce.errors import MethodError
 from luce.runs.stream import check_folder, draw_to_disk
 from luce.runs.tree import as_tree
 from luce.sampling import convergence
-from luce.sampling.memory import check_memory, draw_in_memory
+from luce.sampling.memory import check_memory, check_thinning, draw_in_memory
 from luce.sampling.plan import Plan
 from luce.sampling.settings import Settings
 
@@ -24,6 +24,11 @@ def check_destination(
 ) -> Path | None:
     """Refuse an unusable folder, settings that need a folder, and objects that are no cluster."""
     check_cluster(cluster)
+    if settings.until is not None and (to is not None or cluster is not None):
+        raise MethodError(
+            "until= draws on in the memory of this process; with to= or cluster= the number of "
+            "draws is fixed beforehand. Leave until= out and ask for more draws."
+        )
     if to is not None:
         check_folder(Path(to))
         return Path(to)
@@ -49,11 +54,12 @@ def carry_out(
     from luce.cluster.chains import draw_on, stream_on
 
     folder = check_destination(plan.settings, to, cluster)
+    check_thinning(plan)
     if folder is None:
         check_memory(plan)
     with connected(cluster) as client:
         if folder is not None:
             return draw_to_disk(plan, folder, None if client is None else stream_on(client))
         sink = draw_in_memory(plan) if client is None else draw_on(client, plan)
-    convergence.check(plan, sink)
+    convergence.warn(sink.verdict or convergence.judge(plan, sink))
     return as_tree(plan, sink)

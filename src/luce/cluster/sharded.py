@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from luce._types import Attributes, Concentration, FloatArray, Labels, SeedLike
+from luce._types import Attributes, Concentration, Labels, SeedLike
 from luce.cluster.connect import ClusterLike, connected
 from luce.cluster.execution import carry_out, check_destination
 from luce.cluster.shards import Piece, Shards
@@ -101,7 +101,7 @@ def sample_sharded(
     if whole is not None:  # refuse arguments that do not fit before workers are started
         model = Model(whole, concentration)
         settings.kept_numbers(whole)
-        _check_prior(model, whole.category_counts)
+        _check_prior(model)
     pieces = cut_into_pieces(whole) if whole is not None else _read_pieces(data)
     with connected(cluster) as client:
         plan = ShardedPlan.of_pieces(pieces, whole, concentration, settings, client)
@@ -136,7 +136,11 @@ class ShardedPlan(PosteriorPlan):
     ) -> ShardedPlan:
         """Hand the pieces to workers, and make the plan."""
         shards = Shards(pieces, client)
-        counts = ConditionalCounts(shards.categories) if whole is None else whole
+        counts = whole
+        if counts is None:
+            counts = ConditionalCounts(shards.categories)
+            for fact in shards.facts:
+                counts = counts.with_effects(fact["effects"])
         digests = tuple(fact["digest"] for fact in shards.facts) if whole is None else ()
         model = Model(counts, concentration)
         reason = f"asked for, with {shards.n_blocks} blocks of terms held by workers"
@@ -153,7 +157,7 @@ class ShardedPlan(PosteriorPlan):
         from luce.kernels.problem import make_problem
 
         prior, shards = self.model.concentration, self.shards
-        _check_prior(self.model, shards.category_counts)
+        _check_prior(self.model)
         none = np.empty(0, np.int64)
         problem = make_problem(
             members=none,
@@ -207,15 +211,21 @@ def _check_fixed(prior: Prior) -> None:
         raise MethodError("a sharded posterior needs a concentration that is a number.")
 
 
-def _check_prior(model: Model, category_counts: FloatArray) -> None:
-    """Refuse a concentration that is drawn too, or too small for probabilities as doubles."""
+def _check_prior(model: Model) -> None:
+    """Refuse a concentration that is drawn too, or too small for probabilities as doubles.
+
+    The probability of a set may be as small as a gamma whose shape is the prior's part of the set,
+    however often its members were seen.
+    """
     from luce.kernels.problem import SMALL_SHAPE
 
     _check_fixed(model.prior)
-    if (model.concentration + category_counts).min() < SMALL_SHAPE:
+    own = model.concentration[model.concentration > 0]  # a process gives none to named categories
+    if own.min(initial=1.0) < SMALL_SHAPE:
         raise MethodError(
-            f"a sharded posterior needs a concentration of at least {SMALL_SHAPE} for "
-            "categories never seen: below, probabilities leave the range of doubles."
+            f"a sharded posterior needs a concentration of at least {SMALL_SHAPE}, and "
+            f"{own.min():g} was given: below, probabilities leave the range of doubles. "
+            "Posterior.sample keeps their logarithms."
         )
 
 

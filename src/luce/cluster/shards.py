@@ -45,6 +45,7 @@ class Shard:
             {
                 "categories": len(counts.categories),
                 "labels": hash_of_names(counts.categories).hexdigest(),
+                "effects": counts.effects,
                 "digest": counts.digest,
                 "n_outcomes": counts.n_outcomes,
                 "members": len(counts.sets.members),

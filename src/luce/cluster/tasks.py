@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from distributed import Client
 
 # Seconds between two polls of the tasks by the driver, and between two reports of a task.
-_LOOK_SECONDS, _REPORT_SECONDS = 0.1, 1.0
+_LOOK_SECONDS, _REPORT_SECONDS = 0.1, 0.25
 
 
 class Reporter:
@@ -46,7 +46,8 @@ def map_tasks(
 ) -> list[Any]:
     """Call ``function(shared, number, reporter_name)`` on workers for each number, in order.
 
-    `shared` is sent once.  Ctrl-C stops all tasks that call their `Reporter`.
+    `shared` is sent once.  Ctrl-C, or an error of one task, stops all tasks that call their
+    `Reporter`, and those that have not begun.
 
     Parameters
     ----------
@@ -61,19 +62,25 @@ def map_tasks(
     told, stop = Queue(name, client=client), Event(name, client=client)
     # Sent as the result of a task: the scheduler makes it again if its workers are lost.
     sent = client.submit(_same, shared, pure=False)
-    futures = [client.submit(function, sent, number, name, pure=False) for number in numbers]
-    done = dict.fromkeys(numbers, 0)
+    futures = [
+        client.submit(_unless_stopped, function, sent, number, name, pure=False)
+        for number in numbers
+    ]
+    done, failed = dict.fromkeys(numbers, 0), None
     try:
         with ctrl_c_noted() as ctrl_c, ProgressBar(total, progress) as bar:
             while not all(future.done() for future in futures):
                 time.sleep(_LOOK_SECONDS)
                 done.update(told.get(batch=True))
                 bar.update(sum(done.values()))
-                if ctrl_c.seen:
+                failed = failed or next((f for f in futures if f.status == "error"), None)
+                if ctrl_c.seen or failed is not None:  # the others' work has no use any more
                     stop.set()
             bar.update(total)
         if ctrl_c.seen:
             raise KeyboardInterrupt
+        if failed is not None:
+            failed.result()  # raises its error; the others were only stopped
         found: list[Any] = client.gather(futures)
         return found
     except KeyboardInterrupt:
@@ -83,6 +90,15 @@ def map_tasks(
         raise
     finally:
         client.cancel(futures)
+
+
+def _unless_stopped(function: Callable[..., Any], shared: object, number: int, name: str) -> Any:
+    """Call the function, on a worker, unless the driver has stopped all tasks."""
+    from distributed import Event, get_client
+
+    if Event(name, client=get_client()).is_set():
+        raise InterruptedError("the run was stopped")
+    return function(shared, number, name)
 
 
 def _same(shared: object) -> object:

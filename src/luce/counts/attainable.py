@@ -51,7 +51,7 @@ def check_attainable(
     if len(sets) == 0:
         return
     supply = np.r_[category_counts, grouped[groups]]
-    start, links = _sources_within(family, sets, groups)
+    start, links = sources_within(family, sets, groups)
     whole = bool((np.r_[category_counts, family.exponent] % 1 == 0).all())
     tolerance = 0.0 if whole else 1e-12 * float(conditioned.max())
     unmet = unmet_demands(supply, conditioned[sets], start, links, tolerance)
@@ -66,15 +66,15 @@ def check_attainable(
         )
 
 
-def _sources_within(
+def sources_within(
     family: SetFamily, sets: IntArray, groups: IntArray
 ) -> tuple[IntArray, IntArray]:
     """List, for each set, the categories in it and, numbered after them, the groups within it.
 
     Returns where the list of each set starts, and all lists joined.
     """
-    holds = _incidence(family, sets)
-    common = (holds @ _incidence(family, groups).T).tocoo()
+    holds = incidence(family, sets)
+    common = (holds @ incidence(family, groups).T).tocoo()
     # An outcome of a group given that very group says nothing, so no group meets its own demand.
     inside = (common.data == family.sizes[groups][common.col]) & (
         sets[common.row] != groups[common.col]
@@ -86,7 +86,7 @@ def _sources_within(
     return start.astype(np.int64), columns[order].astype(np.int64)
 
 
-def _incidence(family: SetFamily, which: IntArray) -> csr_array:
+def incidence(family: SetFamily, which: IntArray) -> csr_array:
     """Return a sparse matrix with a row of members for each set."""
     from scipy.sparse import csr_array
 

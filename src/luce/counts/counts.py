@@ -24,7 +24,14 @@ from numpy.typing import ArrayLike
 
 from luce._types import FloatArray, IntArray, Label, Labels, WordArray
 from luce.counts.family import SetFamily, describe_set
-from luce.counts.labels import Categories, describe, hash_of_names, plural, read_probabilities
+from luce.counts.labels import (
+    Categories,
+    describe,
+    hash_of_names,
+    plural,
+    read_probabilities,
+    some,
+)
 from luce.counts.observations import (
     Entry,
     Log,
@@ -41,6 +48,9 @@ from luce.errors import DataError
 
 if TYPE_CHECKING:
     from luce.counts.terms import Term
+
+# Kinds of effects: categories that stand for a tie, or for the advantage of one side.
+EFFECTS = ("tie", "home")
 
 
 class ConditionalCounts:
@@ -64,6 +74,7 @@ class ConditionalCounts:
         self._n_outcomes = 0.0
         self._remembers = True  # does the log know the set of each outcome?
         self._merged: Merged | None = None  # the sum of the log, computed on demand
+        self._effects: dict[int, str] = {}  # the kind of effect, by the category's number
 
     @property
     def categories(self) -> tuple[Label, ...] | range:
@@ -79,6 +90,16 @@ class ConditionalCounts:
     def n_outcomes(self) -> float:
         """Number of outcomes recorded, single or grouped."""
         return self._n_outcomes
+
+    @property
+    def effects(self) -> dict[Label, str]:
+        """Categories that are no competitors, each with its kind, "tie" or "home".
+
+        Readers mark them (``ties="entity"``, ``home=``), and so does `with_effects`.  They change
+        neither the likelihood nor equality nor `digest`: answers leave them out of ranks, and show
+        them apart.
+        """
+        return {self.categories[i]: kind for i, kind in self._effects.items()}
 
     @property
     def category_counts(self) -> FloatArray:
@@ -122,8 +143,8 @@ class ConditionalCounts:
     __hash__ = None  # type: ignore[assignment]  # equality compares contents, which may be large
 
     def __reduce__(self) -> tuple[object, ...]:  # without the log, which may be long
-        arguments = self.categories, self.category_counts, self.sets, self._n_outcomes, True
-        return ConditionalCounts.from_nests, arguments
+        totals = self.category_counts, self.sets, self._n_outcomes
+        return ConditionalCounts.from_nests, (self.categories, *totals, True, None, self.effects)
 
     def observe(
         self,
@@ -137,7 +158,8 @@ class ConditionalCounts:
         Parameters
         ----------
         counts
-            Number of outcomes of each category; any non-negative numbers.
+            Number of outcomes of each category, as a mapping or a pandas Series; any non-negative
+            numbers. Where an index names a category twice, its counts add up.
         within
             The categories that could occur.
         without
@@ -239,7 +261,42 @@ class ConditionalCounts:
         new = ConditionalCounts([self.categories[i] for i in kept.tolist()])
         for entry in restricted(self._categories, self._log, kept):
             new = new._add(entry)
-        return new
+        left = set(new.categories)
+        return new.with_effects({c: kind for c, kind in self.effects.items() if c in left})
+
+    def with_effects(self, effects: Mapping[Label, str]) -> ConditionalCounts:
+        """Mark categories that are no competitors, beside those already marked.
+
+        Parameters
+        ----------
+        effects
+            Maps labels to the kind of effect: "tie", a category that wins where two sides tie, or
+            "home", one that stands on the side of whoever has an advantage.
+
+        Examples
+        --------
+        >>> counts = ConditionalCounts(["a", "b", "draw"]).observe({"a": 3, "draw": 2})
+        >>> counts.with_effects({"draw": "tie"}).effects
+        {'draw': 'tie'}
+        """
+        if not isinstance(effects, Mapping):
+            raise DataError(
+                f"effects must map labels to {some(EFFECTS)}; {describe(effects)} was given."
+            )
+        marks = dict(self._effects)
+        for label, i in zip(effects, self._categories.numbers(effects, "effects"), strict=True):
+            kind = effects[label]
+            before = marks.setdefault(int(i), kind)
+            if kind not in EFFECTS:
+                raise DataError(
+                    f"effects marks {label!r} as {kind!r}; {some(EFFECTS)} are possible."
+                )
+            if before != kind:
+                raise DataError(
+                    f"effects marks {label!r} as {kind!r}, and it is {before!r} already; rename "
+                    "one of the two with relabel."
+                )
+        return self._with(dict(sorted(marks.items())))
 
     def relabel(
         self, labels: Mapping[Label, Label] | Callable[[Label], Label]
@@ -267,7 +324,8 @@ class ConditionalCounts:
             raise DataError(
                 f"labels must be a mapping or a function; {describe(labels)} was given."
             )
-        return self._of(Categories(new), self._log, self._n_outcomes, self._remembers, self._merged)
+        known = self._log, self._n_outcomes, self._remembers, self._merged
+        return self._of(Categories(new), *known)._with(self._effects)
 
     def terms(self) -> Iterator[Term]:
         """Yield the factors of the likelihood: first categories that were seen, then sets.
@@ -366,11 +424,12 @@ class ConditionalCounts:
         else:
             where = self._numbers_in(other)
             sets = other.sets.renumbered(where, self.n_categories)
+        marked = self.with_effects(other.effects)
         if other._log is None:
-            return self
+            return marked
         source = other._log if other._remembers else None
         entry = Entry(where, other.category_counts, sets, other._n_outcomes, source=source)
-        return self._add(entry)
+        return marked._add(entry)
 
     def _numbers_in(self, other: ConditionalCounts) -> IntArray:
         """Return the numbers here of another object's categories, which must be the same."""
@@ -431,6 +490,7 @@ class ConditionalCounts:
         n_outcomes: float | None = None,
         merged: bool = False,
         source: Callable[[], Log] | None = None,
+        effects: Mapping[Label, str] | None = None,
     ) -> ConditionalCounts:
         """Build counts from arrays that are known to be right: the door for readers.
 
@@ -451,6 +511,8 @@ class ConditionalCounts:
             of a seed.
         source
             Builds a log of observations that add up to these counts, for `restrict`.
+        effects
+            Categories that are no competitors, as in `with_effects`.
         """
         labels = Categories(categories)
         n = len(labels)
@@ -465,7 +527,8 @@ class ConditionalCounts:
             n_outcomes = float(values.sum() + sets.exponent.clip(min=0).sum())
         log = None, Entry(np.arange(n), values, sets, n_outcomes, source=source)
         total = own if merged else merge(n, log)
-        return cls._of(labels, log, n_outcomes, source is not None, total)
+        counts = cls._of(labels, log, n_outcomes, source is not None, total)
+        return counts.with_effects(effects) if effects else counts
 
     @classmethod
     def _of(
@@ -481,14 +544,22 @@ class ConditionalCounts:
             raise DataError("the counts add up to more than 1e308; scale them down.")
         new = object.__new__(cls)
         new._categories, new._log, new._n_outcomes = categories, log, n_outcomes
-        new._remembers, new._merged = remembers, merged
+        new._remembers, new._merged, new._effects = remembers, merged, {}
+        return new
+
+    def _with(self, effects: dict[int, str]) -> ConditionalCounts:
+        """Copy the counts, with these categories marked as effects."""
+        if effects == self._effects:
+            return self
+        new = self._of(self._categories, self._log, self._n_outcomes, self._remembers, self._merged)
+        new._effects = effects
         return new
 
     def _add(self, entry: Entry) -> ConditionalCounts:
         """Append an entry to the log."""
         remembers = self._remembers and (entry.given is not None or entry.source is not None)
         log, total = (self._log, entry), self._n_outcomes + entry.total
-        return self._of(self._categories, log, total, remembers)
+        return self._of(self._categories, log, total, remembers)._with(self._effects)
 
     @property
     def _canonical(self) -> Merged:

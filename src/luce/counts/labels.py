@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+import sys
+import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
+from fractions import Fraction
 from functools import cached_property, lru_cache
 from numbers import Number
 from typing import Any
@@ -16,6 +19,13 @@ from luce.errors import DataError
 
 # Probabilities that were normalised in double precision add up to 1 within this.
 _TOLERANCE = 1e-8
+_JOINERS = "\u200c\u200d"  # invisible characters that are part of words and of emoji
+
+# Largest number of categories: a single array of numbers for them takes 8 GB.
+_MOST_CATEGORIES = 10**9
+
+# Whole numbers up to the first are floats exactly; floats go up to the second.
+_EXACT, _LARGEST = 2**53, Fraction(sys.float_info.max)
 
 
 class Categories:
@@ -88,6 +98,11 @@ def _read_labels(given: int | Labels) -> tuple[Label, ...] | range:
     if isinstance(given, (int, np.integer)) and not isinstance(given, bool):
         if given < 1:
             raise DataError(f"{given} categories were asked for; at least 1 is needed.")
+        if given > _MOST_CATEGORIES:
+            raise DataError(
+                f"{given:,} categories were asked for; at most {_MOST_CATEGORIES:,} are possible, "
+                "since each needs memory of its own."
+            )
         return range(int(given))
     if isinstance(given, range) and given == range(len(given)) and len(given) > 0:
         return given
@@ -105,6 +120,10 @@ def _read_labels(given: int | Labels) -> tuple[Label, ...] | range:
             raise DataError(f"{shown(label)} cannot be a label: labels must be hashable.")
         if not _equals_itself(label):
             raise DataError(f"{label!r} cannot be a label: it does not equal itself.")
+        if _is_time(label):
+            raise DataError(
+                f"{label!r} cannot be a label: runs do not keep it as it is. Turn it into text."
+            )
         if label in seen:
             raise DataError(
                 f"{label!r} appears twice in categories; every label must be different."
@@ -119,6 +138,12 @@ def _equals_itself(label: Label) -> bool:
         return bool(label == label)
     except TypeError:  # pandas' missing value has no truth value
         return False
+
+
+def _is_time(label: Label) -> bool:
+    """Tell times of NumPy and pandas, which xarray changes into others."""
+    of_numpy = isinstance(label, np.datetime64 | np.timedelta64)
+    return of_numpy or hasattr(label, "to_datetime64") or hasattr(label, "to_timedelta64")
 
 
 def read_count(value: object, what: object) -> float:
@@ -160,10 +185,34 @@ def read_probabilities(given: ArrayLike, n: int) -> FloatArray:
     return p
 
 
-def as_mapping(given: Any) -> Any:
-    """Turn an object with keys and items, such as a pandas Series, into a dict; keep others."""
-    labelled = hasattr(given, "keys") and hasattr(given, "items")
-    return dict(given.items()) if labelled and not isinstance(given, Mapping) else given
+def labelled_values(given: Any) -> list[tuple[Label, Any]] | None:
+    """List labels and values of a mapping or a pandas Series, whose labels may repeat.
+
+    Returns None where the object has no labels.
+    """
+    if not (hasattr(given, "keys") and hasattr(given, "items")):
+        return None
+    pairs = list(given.items())
+    for label, _ in pairs:
+        if not is_hashable(label):
+            raise DataError(f"{shown(label)} cannot be a label: labels must be hashable.")
+    return pairs
+
+
+def as_mapping(given: Any, what: str) -> Any:
+    """Turn a pandas Series, or the like, into a dict; refuse a label that appears twice.
+
+    Mappings, and objects without labels, stay as they are.
+    """
+    pairs = None if isinstance(given, Mapping) else labelled_values(given)
+    if pairs is None:
+        return given
+    made: dict[Label, Any] = {}
+    for label, value in pairs:
+        if label in made:
+            raise DataError(f"{label!r} appears twice in {what}; name each label once.")
+        made[label] = value
+    return made
 
 
 def is_hashable(label: object) -> bool:
@@ -183,34 +232,95 @@ def canonical_name(label: Label) -> str:
     >>> canonical_name(1) == canonical_name(np.float64(1))
     True
     """
-    if isinstance(label, Number) and not isinstance(label, complex):
-        try:
-            real: object = float(label)  # type: ignore[arg-type]
-        except OverflowError:
-            return repr(label)
-        return repr(real if real == label else label)
+    if isinstance(label, np.generic):
+        label = label.item()
+    if isinstance(label, Number):
+        return _name_of_number(label)
     if isinstance(label, str):
-        return repr(str(label))
+        return repr(str.__str__(label))
+    if isinstance(label, bytes):
+        return repr(bytes(label))
     if isinstance(label, (tuple, frozenset)):
         names = [canonical_name(part) for part in label]
-        return f"{type(label).__name__}{names if isinstance(label, tuple) else sorted(names)}"
+        return f"tuple{names}" if isinstance(label, tuple) else f"frozenset{sorted(names)}"
     return repr(label)
+
+
+def _name_of_number(number: Any) -> str:
+    """Name a number by its value, whatever its type."""
+    if isinstance(number, complex):
+        if number.imag:
+            return repr(complex(number.real + 0.0, number.imag))
+        number = number.real
+    if type(number) is float or (type(number) is int and abs(number) <= _EXACT):
+        return repr(float(number) + 0.0)  # -0.0 equals 0.0
+    try:
+        exact = Fraction(*number.as_integer_ratio())
+    except (OverflowError, ValueError):  # infinite, or no number
+        return repr(float(number))
+    except (AttributeError, TypeError):  # a type of number that Python does not know
+        return repr(number)
+    if abs(exact) <= _LARGEST and Fraction(float(exact)) == exact:
+        return repr(float(exact) + 0.0)
+    return repr(exact.numerator) if exact.denominator == 1 else repr(exact)
 
 
 def hash_of_names(labels: tuple[Label, ...] | range) -> Any:
     """Return an open SHA-256 hash of the labels in their order."""
-    return _hash_of_names(labels).copy()
+    return _hash_of_names(_Same(labels)).copy()
+
+
+class _Same:
+    """Labels that equal themselves alone: equal labels may be of other types."""
+
+    def __init__(self, labels: tuple[Label, ...] | range) -> None:
+        self.labels = labels
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Same) and self.labels is other.labels
+
+    def __hash__(self) -> int:
+        return id(self.labels)
 
 
 @lru_cache(maxsize=4)  # hashing a million names takes two seconds
-def _hash_of_names(labels: tuple[Label, ...] | range) -> Any:
+def _hash_of_names(same: _Same) -> Any:
     """Hash the labels once."""
-    return hashlib.sha256("\n".join(map(canonical_name, labels)).encode())
+    return hashlib.sha256("\n".join(map(canonical_name, same.labels)).encode())
+
+
+def printable(label: object) -> str:
+    r"""Print a label on a terminal: control characters and marks of direction become escapes.
+
+    The joiners of Persian and of emoji are kept, and so are all kinds of spaces within a line.
+
+    Examples
+    --------
+    >>> print(printable("\x1b[31mred\r"), printable("Zoë"), printable(7))
+    \x1b[31mred\r Zoë 7
+    """
+    text = str(label)
+    if text.isprintable():
+        return text
+    return "".join(c if _is_harmless(c) else repr(c)[1:-1] for c in text)
+
+
+def printable_lines(text: object) -> str:
+    """Print a message of several lines on a terminal, each as `printable` does."""
+    return "\n".join(map(printable, str(text).split("\n")))
+
+
+def _is_harmless(character: str) -> bool:
+    """Tell whether a character is shown where it stands, and changes nothing around it."""
+    if character.isprintable() or character in _JOINERS:
+        return True
+    return unicodedata.category(character) not in ("Cc", "Cf", "Cs", "Zl", "Zp")
 
 
 def some(labels: Iterable[Label], most: int = 6, quote: bool = True) -> str:
     """Name the first few labels."""
-    names = [repr(x) if quote else str(x) for _, x in zip(range(most + 1), labels, strict=False)]
+    write = repr if quote else printable
+    names = [write(x) for _, x in zip(range(most + 1), labels, strict=False)]
     return ", ".join(names[:most]) + (", ..." if len(names) > most else "")
 
 

@@ -15,7 +15,14 @@ import numpy as np
 from luce._types import FloatArray, IntArray, Label, Labels
 from luce.counts.canonical import CANCELLED, canonical
 from luce.counts.family import SetFamily, describe_set, fields, single_sets
-from luce.counts.labels import Categories, as_mapping, describe, plural, read_count, read_number
+from luce.counts.labels import (
+    Categories,
+    describe,
+    labelled_values,
+    plural,
+    read_count,
+    read_number,
+)
 from luce.errors import DataError
 
 
@@ -59,21 +66,30 @@ def observed(
     without: Labels | None,
 ) -> Entry:
     """Read outcomes recorded in one set."""
-    counts = as_mapping(counts)
-    if not isinstance(counts, Mapping):
-        raise DataError(
-            f"counts must map labels to numbers, as {{'a': 2}} does; {describe(counts)} was given."
-        )
+    totals = _totals(counts)
     members, excluded = _conditioning_set(categories, within, without)
-    outcomes = categories.numbers(counts, "counts")
+    outcomes = categories.numbers(totals, "counts")
     _check_inside(categories, outcomes, members, excluded, "outcome")
-    values = np.asarray([read_count(v, label) for label, v in counts.items()], np.float64)
+    values = np.asarray(list(totals.values()), np.float64)
     with np.errstate(over="ignore"):
         total = float(values.sum())
     if not np.isfinite(total):
         raise DataError(f"the counts add up to {total:g}; they must stay below 1e308 together.")
     sets = _lone_sets(categories, [members], [excluded], [-total])
     return Entry(outcomes, values, sets, total, given=np.zeros(len(outcomes), np.int64))
+
+
+def _totals(counts: Mapping[Label, float]) -> dict[Label, float]:
+    """Read the count of each label; counts of a label that appears twice add up."""
+    pairs = labelled_values(counts)
+    if pairs is None:
+        raise DataError(
+            f"counts must map labels to numbers, as {{'a': 2}} does; {describe(counts)} was given."
+        )
+    totals: dict[Label, float] = {}
+    for label, value in pairs:
+        totals[label] = totals.get(label, 0.0) + read_count(value, label)
+    return totals
 
 
 def grouped(

@@ -63,8 +63,3 @@ def log_scaled_dirichlet(log_p: FloatArray, shape: FloatArray, log_rate: FloatAr
     out = gammaln(total) - gammaln(shape).sum(axis=1)
     out += (shape * (log_rate + log_p)).sum(axis=1) - log_p.sum()
     return np.asarray(out - total * np.logaddexp.reduce(log_rate + log_p, axis=1))
-
-
-def effective_number(weights: FloatArray) -> float:
-    """Compute (Σ w)² / Σ w², the number of equally weighted draws with the same variance."""
-    return float(weights.sum() ** 2 / (weights**2).sum())

@@ -12,6 +12,11 @@ has the posterior's mode and curvature.  With y measured from the mode, the inte
 (exp h(y) + exp h(-y)) / 2, which has the same integral without the skewness (Meng and Schilling
 2002).
 
+Where data does not bound the distance of some groups (`sampling.shifts`), a small concentration a
+lets log p reach -1 / a, far from any Student t.  The evidence is then found for the prior's
+parameters times t = 2^k, large enough that they reach 0.1, and carried down by bridge sampling
+between draws of neighbouring posteriors, which overlap.
+
 Chib's method (1995): Z is exp h over the posterior's density, at any point.  That density is the
 mean, over draws, of the density of the next sweep of waiting times, which is in closed form.  It is
 right where that sweep forgets where it came from, and silently wrong where it does not.
@@ -27,21 +32,18 @@ import numpy as np
 
 from luce._types import FloatArray
 from luce.errors import EvidenceWarning, MethodError, NotExactError, warn_user
-from luce.estimates.densities import (
-    effective_number,
-    log_heights,
-    log_scaled_dirichlet,
-    next_gammas,
-)
+from luce.estimates.densities import log_heights, log_scaled_dirichlet, next_gammas
 from luce.estimates.estimate import Estimate
+from luce.estimates.weights import LARGEST_K, basis, log_mean
 from luce.model.exact import log_evidence_around
 from luce.model.model import Model
-from luce.model.shapes import ModuleShapes
+from luce.model.shapes import ModuleShapes, shapes_of
 from luce.sampling.convergence import ess_of_mean
 from luce.sampling.laplace import MOST_DENSE
 from luce.sampling.maximum import core_mode
 from luce.sampling.memory import draw_core
 from luce.sampling.settings import Settings
+from luce.sampling.shifts import find_shifts
 
 if TYPE_CHECKING:
     from luce.kernels.problem import Problem
@@ -52,6 +54,13 @@ _NAMES = {"bridge": "bridge sampling", "chib": "Chib's method"}
 
 # Degrees of freedom of the Student t: its tails are a little longer than a normal's.
 _FREEDOM = 30.0
+
+# Least parameter of the prior for which a Student t serves, where distances are not bound; and the
+# factor between neighbouring priors otherwise.
+_LEAST_FOR_STUDENT, _RUNG = 0.1, 2.0
+
+# Relative rounding error of logarithms of gamma functions and of their sums.
+_ROUNDING = 2.0**-50
 
 # Effective draws below which an estimate is warned about.
 FEWEST_DRAWS = 50.0
@@ -84,8 +93,9 @@ def log_evidence(model: Model, settings: Settings, method: str) -> Estimate:
     require_within_reach(max(core.n_atoms for core in cores))
     names = ("bridge", "chib") if method == "auto" else (method,)
     seeds = settings.seed_sequence().spawn(len(cores))
-    found = [_of_core(shapes, q, seed, settings, names) for q, seed in enumerate(seeds)]
-    estimates = {name: _total(around, [core[name] for core in found]) for name in names}
+    found = [_of_core(model, q, seed, settings, names) for q, seed in enumerate(seeds)]
+    rounding = _rounding_error(model)
+    estimates = {name: _total(around, [core[name] for core in found], rounding) for name in names}
     warn_of_doubt(estimates)
     return replace(estimates[names[0]], details=estimates)
 
@@ -100,18 +110,26 @@ def require_within_reach(atoms: int, most: int = MOST_DENSE) -> None:
         )
 
 
-def _total(around: float, cores: list[Estimate]) -> Estimate:
-    """Add the logarithms of independent factors; keep the fewest effective draws of any core."""
-    return _estimate(
-        around + sum(float(core) for core in cores),
-        float(np.sqrt(sum(core.standard_error**2 for core in cores))),
-        cores[0].method,
-        min(effective_draws(core) for core in cores),
-    )
+def _rounding_error(model: Model) -> float:
+    """Bound the error of sums of logarithms of gamma functions, the largest of which cancel."""
+    from scipy.special import gammaln
+
+    whole = model.concentration.sum() + model.counts.category_counts.sum()
+    return _ROUNDING * abs(float(gammaln(whole)))
 
 
-def _estimate(value: float, error: float, method: str, draws: float) -> Estimate:
-    return Estimate(float(value), float(error), method, {"effective_draws": float(draws)})
+def _total(around: float, cores: list[Estimate], rounding: float = 0.0) -> Estimate:
+    """Add the logarithms of independent factors; keep the details of the worst core."""
+    value = around + sum(float(core) for core in cores)
+    error = float(np.sqrt(rounding**2 + sum(core.standard_error**2 for core in cores)))
+    details = _fewest_draws(*cores)
+    if "pareto_k" in cores[0].details:
+        details["pareto_k"] = max(core.details.get("pareto_k", -np.inf) for core in cores)
+    return Estimate(value, error, cores[0].method, details)
+
+
+def _fewest_draws(*estimates: Estimate) -> dict[str, float]:
+    return {"effective_draws": min(effective_draws(estimate) for estimate in estimates)}
 
 
 def effective_draws(estimate: Estimate) -> float:
@@ -120,7 +138,7 @@ def effective_draws(estimate: Estimate) -> float:
 
 
 def _of_core(
-    shapes: ModuleShapes,
+    model: Model,
     q: int,
     seed: np.random.SeedSequence,
     settings: Settings,
@@ -128,6 +146,8 @@ def _of_core(
 ) -> dict[str, Estimate]:
     """Estimate log Z of core q by each method."""
     for_draws, for_bridge, for_chib = seed.spawn(3)
+    scale = _scale_for_student(model.shapes, q)
+    shapes = model.shapes if scale == 1.0 else _scaled(model, scale)
     logs, problem = draw_core(shapes, q, settings.reseeded(for_draws)), shapes.core_problem(q)
     mode = core_mode(problem, shapes.structure.cores[q])
     found = {}
@@ -135,7 +155,44 @@ def _of_core(
         found["bridge"] = bridge_estimate(problem, mode, logs, np.random.default_rng(for_bridge))
     if "chib" in names:
         found["chib"] = chib_estimate(problem, mode, logs, for_chib)
-    return found
+    if scale == 1.0:
+        return found
+    carried = _log_ratio_of_scales(model, q, scale, settings.reseeded(for_draws.spawn(1)[0]))
+    return {name: _total(0.0, [estimate, *carried]) for name, estimate in found.items()}
+
+
+def _scale_for_student(shapes: ModuleShapes, q: int) -> float:
+    """Return the factor of the prior with which a Student t lies close to core q's posterior."""
+    problem, prior = shapes.core_problem(q), shapes.prior[shapes.structure.cores[q].cells]
+    if not problem.wide or find_shifts(problem, prior) is None:
+        return 1.0
+    least = prior[prior > 0].min()
+    steps = np.ceil(np.log(_LEAST_FOR_STUDENT / least) / np.log(_RUNG))
+    return float(_RUNG ** max(0.0, steps))
+
+
+def _scaled(model: Model, scale: float) -> ModuleShapes:
+    return shapes_of(model.structure, model.counts, scale * model.concentration)
+
+
+def _log_ratio_of_scales(model: Model, q: int, scale: float, settings: Settings) -> list[Estimate]:
+    """Estimate log Z(t) - log Z(2 t) for t = 1, 2, 4 ... scale / 2, t a factor of the prior.
+
+    The two densities of log p differ by the factor Π_i p_i^(-t a_i), a_i the prior's parameters.
+    Each half of a chain serves one ratio, so that the errors of neighbours are independent.
+    """
+    prior = model.shapes.prior[model.structure.cores[q].cells]
+    rungs = _RUNG ** np.arange(round(np.log(scale) / np.log(_RUNG)) + 1)
+    seeds = settings.seed_sequence().spawn(len(rungs))
+    tilts = [
+        draw_core(_scaled(model, t), q, settings.reseeded(seed)) @ prior
+        for t, seed in zip(rungs.tolist(), seeds, strict=True)
+    ]
+    half = settings.draws // 2
+    return [
+        bridge_ratio(-t * upper[:, half:], -t * lower[:, :half])
+        for t, upper, lower in zip(rungs.tolist(), tilts, tilts[1:], strict=False)
+    ]
 
 
 def bridge_estimate(
@@ -193,30 +250,35 @@ def bridge_estimate(
 def bridge_ratio(ours: FloatArray, theirs: FloatArray) -> Estimate:
     """Solve for r = Z: mean of f/(s f + (1 - s) r g) over g's draws = mean of r g/(...) over f's.
 
+    With x = log r - log(s / (1 - s)), the difference of the two logarithms falls as x grows, so
+    there is one root, and it is bracketed.
+
     Parameters
     ----------
     ours
         Log f - log g at the posterior's draws, shape (chain, draw).
     theirs
-        Log f - log g at g's draws, shape (draw,).
+        Log f - log g at g's draws: shape (draw,) where they are independent, else (chain, draw).
     """
-    share = ess_of_mean(ours)
-    share /= share + len(theirs)
-    top = float(np.median(ours))
-    a, b, log_r = ours - top, theirs - top, 0.0
-    log_share, log_rest = np.log(share), np.log1p(-share)
-    for _ in range(1000):
-        before = log_r
-        above = b - np.logaddexp(log_share + b, log_rest + log_r)
-        below = -np.logaddexp(log_share + a, log_rest + log_r)
-        log_r = _log_mean(above) - _log_mean(below)
-        if abs(log_r - before) < 1e-12 * max(1.0, abs(log_r)):
-            break
-    above, below = np.exp(above - above.max()), np.exp(below - below.max())
-    spread = above.var() / above.mean() ** 2 / above.size
-    spread += below.var() / below.mean() ** 2 / ess_of_mean(below)
-    draws = min(effective_number(above), effective_number(below))
-    return _estimate(top + log_r, np.sqrt(spread), "bridge", draws)
+    from scipy.optimize import brentq
+    from scipy.special import log_expit
+
+    alone = theirs.ndim == 1
+    number = theirs.size if alone else ess_of_mean(theirs)
+    tilt = float(np.log(ess_of_mean(ours) / number))
+
+    def gap(x: float) -> float:
+        return _log_mean(log_expit(theirs - x)) - _log_mean(log_expit(x - ours)) - tilt
+
+    reach = abs(tilt) + np.log(ours.size + theirs.size) + 1
+    seen = np.r_[ours.ravel(), theirs[np.isfinite(theirs)]]
+    x = brentq(gap, seen.min() - reach, seen.max() + reach, xtol=1e-12, rtol=1e-14)
+    weights = log_expit(theirs - x)
+    above = log_mean(weights[None], "bridge", len(theirs)) if alone else log_mean(weights, "bridge")
+    below = log_mean(log_expit(x - ours), "bridge")
+    error = float(np.hypot(above.standard_error, below.standard_error))
+    # Both means are of numbers between 0 and 1, whose variance exists: no Pareto k is needed.
+    return Estimate(x + tilt, error, "bridge", _fewest_draws(above, below))
 
 
 def chib_estimate(
@@ -231,10 +293,8 @@ def chib_estimate(
     chains, draws, n = logs.shape
     shape, log_rate = next_gammas(problem, logs.reshape(-1, n), seed)
     ordinates = log_scaled_dirichlet(point, shape, log_rate) + point.sum()  # of log p
-    weights = np.exp(ordinates - ordinates.max()).reshape(chains, draws)
-    value = heights(problem, point[None])[0] - ordinates.max() - np.log(weights.mean())
-    error = weights.std() / weights.mean() / np.sqrt(ess_of_mean(weights))
-    return _estimate(value, error, "chib", effective_number(weights))
+    density = log_mean(ordinates.reshape(chains, draws), "chib")
+    return replace(density, value=float(heights(problem, point[None])[0]) - float(density))
 
 
 def _covariance(problem: Problem, mode: FloatArray, contrasts: FloatArray) -> FloatArray:
@@ -254,9 +314,10 @@ def _log_mean(x: FloatArray) -> float:
 def warn_of_doubt(estimates: Mapping[str, Estimate]) -> None:
     """Warn where an estimate rests on few draws, or where the two methods disagree."""
     doubts = [
-        f"{_NAMES[name]} rests on {effective_draws(found):.0f} of the draws alone"
+        f"{_NAMES[name]} {basis(found)}"
         for name, found in estimates.items()
         if effective_draws(found) < FEWEST_DRAWS
+        or found.details.get("pareto_k", -np.inf) > LARGEST_K
     ]
     if len(estimates) == 2 and _disagree(*estimates.values()):
         doubts.append("the two disagree")

@@ -19,7 +19,7 @@ import numpy as np
 
 from luce._types import FloatArray, IntArray, Label
 from luce.counts.counts import ConditionalCounts
-from luce.counts.labels import some
+from luce.counts.labels import printable, some
 from luce.errors import MethodError, NoMaximumError
 from luce.estimates.estimate import by_category
 from luce.model.shapes import ModuleShapes, shapes_of
@@ -96,7 +96,7 @@ class Mode:
 
     def __repr__(self) -> str:
         pairs = zip(self.categories, self.values[:_MOST_SHOWN].tolist(), strict=False)
-        numbers = ", ".join(f"{label}: {value:.4g}" for label, value in pairs)
+        numbers = ", ".join(f"{printable(label)}: {value:.4g}" for label, value in pairs)
         more = ", ..." if len(self.values) > _MOST_SHOWN else ""
         zero = f"; at 0: {some(self.at_zero, quote=False)}" if self.at_zero else ""
         maxima = f"; largest of {self.maxima} maxima found" if self.maxima > 1 else ""

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from math import log
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from luce._types import FloatArray
 from luce.errors import DataError, EvidenceWarning, warn_user
-from luce.estimates.densities import effective_number
 from luce.estimates.estimate import Estimate, with_error
-from luce.estimates.evidence import FEWEST_DRAWS
+from luce.estimates.weights import basis, is_trusted, log_mean
 from luce.posterior import Posterior
-from luce.sampling.convergence import ess_of_mean
 
 
 @dataclass(frozen=True, repr=False)
@@ -108,16 +105,15 @@ def savage_dickey(log_densities: FloatArray, log_prior: float) -> BayesFactor:
     log_prior
         The log prior density at the point.
     """
-    top = float(log_densities.max())
-    weights = np.exp(log_densities - top)
-    error = float(weights.std() / weights.mean() / np.sqrt(ess_of_mean(weights)))
-    value, draws = top + log(float(weights.mean())), effective_number(weights)
-    found = Estimate(value - log_prior, error, "savage-dickey", {"effective_draws": draws})
-    if draws < FEWEST_DRAWS:
+    density = log_mean(log_densities, "savage-dickey")
+    found = replace(density, value=float(density) - log_prior)
+    if not is_trusted(density, log_densities.size):
+        found = replace(found, standard_error=float("nan"))
         warn_user(
             EvidenceWarning(
-                f"the density at the point rests on {draws:.0f} of the draws alone: it lies far "
-                "out in the posterior. Take more draws, or only conclude that it is small.",
+                f"the density at the point {basis(density)}, so the error of its Bayes "
+                "factor is not known. Take more draws. A point far out in the posterior needs very "
+                "many; then only conclude that the factor is small.",
                 {"savage-dickey": found},
             )
         )

@@ -13,7 +13,7 @@ density of the next sweep of waiting times.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from math import exp, factorial, inf, log
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -24,10 +24,11 @@ from luce._types import FloatArray, IntArray, Label, Labels, SeedLike
 from luce.answers.ranks import best_in_draws
 from luce.answers.view import DrawsView
 from luce.counts.counts import ConditionalCounts
-from luce.counts.labels import Categories, read_number, some
-from luce.errors import DataError, MethodError
+from luce.counts.labels import Categories, printable, read_number, some
+from luce.errors import DataError, EvidenceWarning, MethodError, warn_user
 from luce.estimates.densities import log_scaled_dirichlet, next_gammas
 from luce.estimates.estimate import Estimate
+from luce.estimates.weights import basis, is_trusted, log_mean
 from luce.hypotheses.bayes_factors import BayesFactor, savage_dickey
 from luce.hypotheses.gamma_orders import chance_of_best, chance_of_order
 from luce.hypotheses.likelihood_ratio import (
@@ -44,6 +45,9 @@ from luce.sampling.convergence import ess_of_mean
 if TYPE_CHECKING:
     from xarray import DataTree
 
+# Means of probabilities below this may rest on few draws; others cannot, since none exceeds 1.
+_RARE = 0.01
+
 
 @dataclass(frozen=True)
 class HypothesisTest:
@@ -54,7 +58,8 @@ class HypothesisTest:
     statement
         The hypothesis in words.
     probability, standard_error
-        The posterior probability, and its Monte Carlo standard error.
+        The posterior probability, and its Monte Carlo standard error; 1 over the number of draws
+        where all are on one side.
     prior_probability
         The prior probability; 1/2 by convention for a point hypothesis.
     bayes_factor
@@ -122,7 +127,8 @@ def hypothesis(
     larger
         Labels from the most to the least probable: ("a", "b") says that a's is the larger.
     best, k
-        This category is among the k most probable.
+        This category is among the k most probable; effects of the data (ties, an advantage) are
+        no rivals of competitors.
     draws
         The number of draws from each chain; or the run that `posterior.sample` returned.
     chains, seed, progress
@@ -263,7 +269,9 @@ def _share(asked: _Asked, given: Mapping[Label, float]) -> HypothesisTest:
     after = _log_densities_of_share(asked.next_sweep(), i, value)
     before = _log_beta_density(value, asked.prior[i], asked.prior.sum() - asked.prior[i])
     factor = savage_dickey(after.reshape(asked.size), before)
-    return of_point(f"p[{label}] = {value:g}", factor, *ratio_of_share(asked.counts, i, value))
+    return of_point(
+        f"p[{printable(label)}] = {value:g}", factor, *ratio_of_share(asked.counts, i, value)
+    )
 
 
 def _log_densities_of_share(sweep: _Sweep, i: int, value: float) -> FloatArray:
@@ -318,12 +326,14 @@ def _pair_in_order(asked: _Asked, i: int, j: int) -> tuple[FloatArray, FloatArra
 
 def _best(asked: _Asked, i: int, k: int) -> HypothesisTest:
     """Test that a category is among the k most probable."""
-    n = len(asked.categories)
+    apart = asked.counts.effects if asked.categories[i] not in asked.counts.effects else {}
+    rivals = np.array([j for j, label in enumerate(asked.categories) if label not in apart])
+    n, own = len(rivals), int(np.flatnonzero(rivals == i)[0])
     if not isinstance(k, int | np.integer) or isinstance(k, bool) or not 1 <= k < n:
         raise DataError(f"k = {k!r}; a whole number from 1 to {n - 1} is needed.")
-    holds = best_in_draws(asked.view, int(k), i)
-    even = (asked.prior == asked.prior[0]).all()
-    before = k / n if even else chance_of_best(asked.prior, i, int(k))
+    holds = best_in_draws(asked.view.take(rivals), int(k), own)
+    prior = asked.prior[rivals]
+    before = k / n if (prior == prior[0]).all() else chance_of_best(prior, own, int(k))
     place = "the best" if k == 1 else f"among the best {k}"
     words, none = f"{asked.categories[i]} is {place}", "it has no restricted maximum of one form"
     return of_inequality(words, holds, 1 - holds, before, None, none)
@@ -368,11 +378,30 @@ def of_inequality(
         The classical test, or the reason why there is none.
     """
     after, against = float(holds.mean()), float(fails.mean())
-    error = float(holds.std() / np.sqrt(ess_of_mean(holds)))
+    # The rarer side has all its digits.  Where no draw is on it, one could have been.
+    rarer = holds if after < against else fails
+    error = float(rarer.std() / np.sqrt(ess_of_mean(rarer))) if rarer.any() else 1 / rarer.size
     odds = _log_odds(after, against) - _log_odds(before, 1 - before)
     log_factor = Estimate(odds, _error_of_odds(error, after, against), "odds")
+    if 0 < rarer.mean() < _RARE and rarer.max() < 1:  # not outcomes counted
+        log_factor = _checked(log_factor, rarer)
     factor = BayesFactor.of_log(log_factor)
     return HypothesisTest(words, after, error, before, factor, ratio, why_none)
+
+
+def _checked(log_odds: Estimate, rarer: FloatArray) -> Estimate:
+    """Warn where the mean of tiny probabilities rests on few draws, and drop its error."""
+    with np.errstate(divide="ignore"):
+        mean = log_mean(np.log(rarer), "odds")
+    if is_trusted(mean, rarer.size):
+        return log_odds
+    found = replace(log_odds, standard_error=float("nan"), details=mean.details)
+    message = (
+        f"the probability of the rarer side {basis(mean)}, so the error of the Bayes factor is not "
+        "known. Take more draws, or only conclude that the factor is extreme."
+    )
+    warn_user(EvidenceWarning(message, {"odds": found}))
+    return found
 
 
 def _log_odds(p: float, q: float) -> float:

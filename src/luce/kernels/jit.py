@@ -15,13 +15,14 @@ from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import numba
-from numba.core import cgutils, types
+from numba.core import cgutils, event, types
 from numba.extending import intrinsic
 
 _Function = TypeVar("_Function", bound=Callable[..., object])
 _Value = TypeVar("_Value")
 _config: Any = numba.config
 _build: Any = cgutils
+_events: Any = event
 
 
 def digest_of_sources(folder: Path) -> str:
@@ -65,6 +66,33 @@ def compiled(function: _Function) -> _Function:
     finally:
         _config.CACHE_DIR = before
     return cast(_Function, jit)
+
+
+class _Compilations(event.Listener):
+    """Calls a function with the module of each kernel that numba starts to compile.
+
+    Kernels compiled on the way, because another one calls them, are left out.
+    """
+
+    def __init__(self, tell: Callable[[str], None]) -> None:
+        self._tell, self._depth = tell, 0
+
+    def on_start(self, started: Any) -> None:
+        module = started.data["dispatcher"].py_func.__module__
+        if self._depth == 0 and module.startswith("luce.kernels."):
+            self._tell(module.removeprefix("luce.kernels."))
+        self._depth += 1
+
+    def on_end(self, ended: Any) -> None:
+        self._depth -= 1
+
+
+def tell_of_compilations(tell: Callable[[str], None]) -> None:
+    """Have a function called, from now on, with the module of each kernel that is compiled.
+
+    Kernels that are loaded from the cache are not compiled, and nothing is said of them.
+    """
+    _events.register("numba:compile", _Compilations(tell))
 
 
 def inlined(function: _Function) -> _Function:

@@ -26,6 +26,9 @@ _CLOSE, _NEAR, _LAST = 1e-20, 1e-6, 1e-9
 # Rounding error of f, relative to |f| and to the number of outcomes.
 _ROUNDING, _ROUNDING_OF_COUNTS = 1e-13, 1e-15
 
+# Share of the largest curvature below which that of the scale, A, is lost in Cholesky factors.
+_LOST_SCALE = 1e-12
+
 
 @compiled
 def climb(
@@ -90,8 +93,10 @@ def climb(
                 )
             if matrix is not None and climbing:
                 precision_at(problem, at, matrix)
-                # Where f does not change with the scale of λ, keep one θ fixed.
-                fixed = -1 if problem.total_shape > 0.0 else int(np.argmax(scaling))
+                # Where f does not change with the scale of λ, or hardly, keep one θ fixed.
+                largest = int(np.argmax(scaling))
+                scaled = problem.total_shape > _LOST_SCALE * scaling[largest]
+                fixed = -1 if scaled else largest
                 climbing = last = _by_factors(matrix, owner, fixed, least, gradient, step)
             before, decrement = decrement, 0.0
             for j in range(len(step)):

@@ -8,6 +8,9 @@ where k_i is the number of grouped outcomes that fell on i.  Given the data, Λ 
 Writing u_t = Λ u'_t and p_i = λ_i / Λ leaves Λ in one place only, so redrawing it costs one gamma:
 
     Λ ~ Gamma(A),   u_t ~ Gamma(m_t) / p(S_t),   p_i ∝ Gamma(c_i + k_i) / (Λ + Σ_{t ∋ i} u_t)
+
+In wide problems with groups of categories whose distance data does not bound, each sweep begins
+with shifts of these groups (`kernels.shifts`).
 """
 
 import numpy as np
@@ -19,6 +22,7 @@ from luce.kernels.jit import borrowed, compiled, on_stack
 from luce.kernels.problem import Problem
 from luce.kernels.random import gamma_spread, scaled_gamma
 from luce.kernels.set_sums import as_log, member_sums, one, set_sums
+from luce.kernels.shifts import shift_groups
 
 
 @compiled
@@ -43,6 +47,7 @@ def advance(
     shape = problem.shape.copy() if space is not None else problem.shape
     spread = problem.spread.copy() if space is not None else problem.spread
     for d in range(len(out)):
+        shift_groups(own, problem, problem.fit, space, wide, state)
         set_sums(problem, state, times)
         waited = draw_times(own, problem.waits, problem.wait_spread, times, True, wide)
         if space is not None:

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from luce._types import Attributes, FloatArray, IntArray
+from luce._types import Attributes, FloatArray, IntArray, Label
 from luce.counts.counts import ConditionalCounts
 from luce.counts.family import SetFamily
 from luce.counts.labels import describe, label_array
 from luce.errors import DataError
 from luce.model.model import Model
+from luce.model.parameters import effects_in
 from luce.model.priors import DirichletProcess, Gamma
 
 if TYPE_CHECKING:
@@ -116,6 +117,7 @@ def model_of(run: DataTree) -> Model:
     labels = _labels(run)
     counts = _counts(run, labels)
     _check_digest(run, counts)
+    counts = counts.with_effects(_effects(run))
     concentration = _array(run, "constant_data", "concentration", ("category",), "f")
     hyperprior = None
     if "concentration_prior" in run.attrs:
@@ -126,6 +128,12 @@ def model_of(run: DataTree) -> Model:
     if "process_concentration" in run.attrs:
         return Model(counts, _process(run, counts, hyperprior))
     return Model(counts, concentration if hyperprior is None else hyperprior)
+
+
+def _effects(run: DataTree) -> dict[Label, str]:
+    """Read the categories that are no competitors; none where probabilities are not stored."""
+    drawn = run["posterior"].data_vars
+    return effects_in(drawn["probabilities"].attrs) if "probabilities" in drawn else {}
 
 
 def _process(

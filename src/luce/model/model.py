@@ -68,7 +68,10 @@ class Model:
     def parameters(self) -> tuple[Parameter, ...]:
         """Random quantities of the posterior, the probabilities first."""
         labels = {"category": label_array(self.counts.categories)}
-        found = [Parameter("probabilities", ("category",), labels, "simplex", "competitor")]
+        effects = self.counts.effects
+        found = [
+            Parameter("probabilities", ("category",), labels, "simplex", "competitor", effects)
+        ]
         if self.hyperprior is not None:
             found.append(Parameter("concentration", support="positive"))
         return tuple(found)

@@ -28,6 +28,11 @@ _ROUNDING = 1e-12
 _MOST_MEMBERS = 20_000_000
 
 
+# Range of the prior's parameters.  Log probabilities reach -40 / a, and differences between them
+# must keep their digits; above the largest, single outcomes would be lost in sums with the prior.
+LEAST_CONCENTRATION, MOST_CONCENTRATION = 1e-10, 1e15
+
+
 @dataclass(frozen=True)
 class Gamma:
     """Gamma distribution with density proportional to a^(shape - 1) exp(-rate a).
@@ -154,7 +159,7 @@ class DirichletProcess:
             object.__setattr__(self, "concentration", number)
         if not is_hashable(self.remainder):
             raise DataError(f"{self.remainder!r} cannot be a label: labels must be hashable.")
-        given = as_mapping({} if self.base is None else self.base)
+        given = as_mapping({} if self.base is None else self.base, "base")
         if not isinstance(given, Mapping):
             raise DataError("base must map labels to masses, as in {'a': 0.5}.")
         masses = {label: read_number(mass, label) for label, mass in given.items()}
@@ -203,6 +208,10 @@ class DirichletProcess:
             The data; each category without base mass must have a count.
         """
         shapes = self.mean_concentration * self.weights(counts)
+        check_range(
+            shapes[shapes > 0].min(initial=1.0), "the smallest concentration times base mass"
+        )
+        check_range(shapes.max(initial=1.0), "the largest concentration times base mass")
         shapes.setflags(write=False)
         return shapes
 
@@ -263,7 +272,7 @@ def as_prior(given: PriorLike) -> Prior:
 def read_concentration(counts: ConditionalCounts, given: Concentration) -> FloatArray:
     """Read one positive number for each category; the array cannot be written to."""
     n = counts.n_categories
-    given = as_mapping(given)
+    given = as_mapping(given, "concentration")
     if isinstance(given, Mapping):
         missing = [c for c in counts.categories if c not in given]
         known = set(counts.categories)
@@ -292,8 +301,19 @@ def read_concentration(counts: ConditionalCounts, given: Concentration) -> Float
             f"the concentration of {counts.categories[i]!r} is {a[i]:g}; it must be positive "
             "and finite."
         )
+    check_range(a.min(), "the smallest concentration")
+    check_range(a.max(), "the largest concentration")
     a.setflags(write=False)
     return a
+
+
+def check_range(value: float, what: str) -> None:
+    """Refuse a parameter of the prior with which doubles would lose either data or prior."""
+    if not LEAST_CONCENTRATION <= value <= MOST_CONCENTRATION:
+        raise DataError(
+            f"{what} is {value:g}; from {LEAST_CONCENTRATION:g} to {MOST_CONCENTRATION:g} are "
+            "worked with. Beyond, 64-bit numbers lose the prior or the data."
+        )
 
 
 def _check_known(counts: ConditionalCounts, weights: FloatArray) -> None:

@@ -1,4 +1,4 @@
-"""Turn words, code, links, badges and numbers into safe inline HTML."""
+"""Turn words, code, links, badges and numbers into safe inline HTML; write numbers as words."""
 
 from __future__ import annotations
 
@@ -157,3 +157,30 @@ def shortened(text: str, most: int = 48) -> str:
     """
     line = " ".join(text[: 4 * most].split())
     return line if len(text) <= 4 * most and len(line) <= most else f"{line[: most - 1].rstrip()}…"
+
+
+def percent(share: float) -> str:
+    """Format a share as per cent.
+
+    Examples
+    --------
+    >>> percent(0.9), percent(0.995)
+    ('90 %', '99.5 %')
+    """
+    return f"{round(100 * share, 10):g} %"
+
+
+def probability(value: float, decimals: int = 3) -> str:
+    """Format a probability with `decimals` decimals; "0" and "1" only for exactly 0 and 1.
+
+    Examples
+    --------
+    >>> probability(0.12345), probability(0.00001), probability(0.0), probability(0.9999)
+    ('0.123', '<0.001', '0', '>0.999')
+    """
+    least = 10.0**-decimals
+    if value in (0.0, 1.0):
+        return f"{value:.0f}"
+    if value < least / 2:
+        return f"<{least:.{decimals}f}"
+    return f">{1 - least:.{decimals}f}" if value > 1 - least / 2 else f"{value:.{decimals}f}"

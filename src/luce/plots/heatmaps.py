@@ -55,7 +55,7 @@ def rank_heatmap(
         Largest number of categories.  Of more the best are drawn; the last column then holds all
         ranks beyond.
     among
-        Rank these only, as if the others did not take part.
+        Rank these only, as if the others did not take part; all but effects unless given.
     ax
         Axes to draw into.
 
@@ -71,7 +71,7 @@ def rank_heatmap(
     require_matplotlib()
     from matplotlib.colors import PowerNorm
 
-    x = DrawsView.of(draws, among)
+    x = DrawsView.ranked(draws, among)
     order = _best(x, expected_order(x), most_rows(most))
     table = rank_probabilities(x).values[order]
     ranks = [str(rank + 1) for rank in range(len(order))]
@@ -135,7 +135,7 @@ def win_matrix(
     require_matplotlib()
     from matplotlib.colors import Normalize
 
-    x = DrawsView.of(draws, among)
+    x = DrawsView.ranked(draws, among)
     order = _best(x, expected_order(x), most_rows(most))
     table = wins_of(x.take(order)).values
     names = names_of(list(x.categories), order.tolist(), 20)

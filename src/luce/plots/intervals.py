@@ -62,7 +62,8 @@ def strengths(
     ci_prob
         Probability of the interval drawn as a thin line.
     among
-        Draw these labels only; their probabilities are still those among all categories.
+        Draw these labels only; their probabilities are still those among all categories.  All but
+        effects unless given, as for `luce.rank_probabilities`.
     most
         Largest number of rows.  Of more categories the strongest and the weakest are drawn.
     ax
@@ -78,7 +79,7 @@ def strengths(
     """
     require_matplotlib()
     tail_of(ci_prob)
-    x = DrawsView.of(draws, among)
+    x = DrawsView.ranked(draws, among)
     chosen = np.arange(x.n_categories)
     values, words, look = _scaled(x, scale, reference, at)
     axes = _draw_dots(values, chosen, list(x.categories), ci_prob, most, words, ax)
@@ -107,7 +108,7 @@ def shares(
     draws
         As for `strengths`.
     among
-        The labels on offer; all unless given.
+        The labels on offer; all but effects unless given.
     ci_prob, most, ax
         As for `strengths`.
 
@@ -120,7 +121,7 @@ def shares(
     """
     require_matplotlib()
     tail_of(ci_prob)
-    x = DrawsView.of(draws)
+    x = DrawsView.ranked(draws) if among is None else DrawsView.of(draws)
     chosen = x.numbers(among, "among")
     values = 100 * shares_of(x, among)
 

@@ -8,7 +8,7 @@ from luce.errors import IgnoredColumnsWarning, warn_user
 from luce.reading.evidence import holds_numbers, holds_times
 from luce.reading.rows import Column
 from luce.reading.sources import Source
-from luce.reading.values import plain, words_of
+from luce.reading.values import is_unnamed, plain, words_of
 
 LEFT_OUT = "left out, as asked"
 IGNORED = "ignored"
@@ -75,5 +75,4 @@ def _numbers_rows(name: str) -> bool:
     spelled = plain(name)
     last = (words_of(name) or [""])[-1]
     ends = spelled.endswith("id") and spelled not in _NOT_NUMBERS
-    unnamed = not spelled or name.startswith("Unnamed: ")
-    return unnamed or ends or last in _NAMES["number"].split()
+    return is_unnamed(name) or not spelled or ends or last in _NAMES["number"].split()

@@ -5,7 +5,7 @@ a chosen out of S              p_a / p(S)
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import chain
 from typing import Any
 
@@ -26,6 +26,7 @@ from luce.reading.values import (
     as_number,
     describe_type,
     hashable,
+    in_order,
     is_list,
     is_missing,
     objects,
@@ -50,6 +51,7 @@ def from_choices(
     count: str | None = None,
     availability: str | None = None,
     separator: str | None = None,
+    codes: Mapping[Any, Label] | None = None,
     ignore: Sequence[str] = (),
     categories: Labels | None = None,
     skip_bad: bool = False,
@@ -72,6 +74,9 @@ def from_choices(
         where a row is a choice: "avail" for avail_bus or bus_avail.  The usual ones are found.
     separator
         Text between labels; found where there is one of | ; + and comma, unless given.
+    codes
+        Labels of alternatives that are written as codes, such as {1: "train", 2: "car"}; 1 is also
+        the text "1".
     ignore
         Columns to leave out.  Any other column that is not read, and that holds numbers or times or
         names judges, is warned of.
@@ -86,6 +91,7 @@ def from_choices(
     ConditionalCounts(3 categories, 2 outcomes, 1 set)
     """
     columns = CHOICES.columns(locals())
+    decode = _decoder(codes)
     source = leave_out(_source(data), ignore)
     found = CHOICES.match(source.names, columns)
     wide = availability_columns(source.names, availability)
@@ -93,14 +99,17 @@ def from_choices(
     if wide and (found is None or taken or availability is not None):
         inspection = _inspect_wide(source, columns, wide)
         times = inspection.counts()
-        picks, sets = _read_wide(inspection, wide)
+        picks, sets = _read_wide(inspection, wide, decode)
         categories = list(wide) if categories is None else categories
     else:
         found = found or CHOICES.require(source.names, columns)
         inspection = CHOICES.inspect(source, found)
         times = inspection.counts()
         long = found.layout == "long"
-        picks, sets = _read_long(inspection) if long else _read_picks(inspection, separator)
+        if long:
+            picks, sets = _read_long(inspection, decode)
+        else:
+            picks, sets = _read_picks(inspection, separator, decode)
     return _count(inspection, picks, sets, times, categories, skip_bad)
 
 
@@ -116,9 +125,13 @@ def _count(
     sets = [frozenset(labels) for labels in offered.values]
     codes = zip(chosen.codes.tolist(), offered.codes.tolist(), strict=True)
     inside = np.fromiter((chosen.values[c] in sets[o] for c, o in codes), np.bool_, len(chosen))
+    everything = set(chain.from_iterable(sets))
     inspection.refuse(
         ~inside,
-        lambda i: f"{chosen[i]!r} was chosen but not on offer; that was {some(offered[i])}.",
+        lambda i: (
+            f"{chosen[i]!r} was chosen but not on offer; that was {some(offered[i])}."
+            f"{_code_hint(chosen[i], everything)}"
+        ),
     )
     usable = inspection.settle(skip_bad)
     chosen, offered, times = chosen.take(usable), offered.take(usable), times[usable]
@@ -132,6 +145,41 @@ def _count(
     given = np.searchsorted(kept, offered.codes)
     tally.remember(Lists.singles(picks), times, lambda: shelves, given)
     return CHOICES.reading(tally.counts(), times.sum())
+
+
+def _code_hint(chosen: Any, labels: set[Any]) -> str:
+    """Name the option that reads a number as a label, where the labels are no numbers."""
+    number = as_number(chosen)
+    if number is None or number != number or not labels or not all(map(_is_word, labels)):
+        return ""
+    label = in_order(labels)[0]
+    return (
+        f" If {number:g} is a code, say what the codes stand for: codes={{{number:g}: {label!r}, "
+        f"...}} (--codes {number:g}={label},...)."
+    )
+
+
+def _is_word(label: Any) -> bool:
+    return isinstance(label, str) and as_number(label) is None
+
+
+def _decoder(codes: Mapping[Any, Label] | None) -> Callable[[Any], Any]:
+    """Return a function from a value to its label; numbers are found as numbers and as texts."""
+    if codes is None:
+        return lambda value: value
+    if not isinstance(codes, Mapping) or not codes:
+        raise DataError(f"codes = {codes!r}; a mapping from codes to labels is needed.")
+    numbers = {as_number(code): label for code, label in codes.items()}
+
+    def decode(value: Any) -> Any:
+        if is_missing(value):
+            return value
+        number = as_number(value)
+        if value in codes or number is None:
+            return codes.get(value, value)
+        return numbers.get(number, value)
+
+    return decode
 
 
 def _source(data: Any) -> Source:
@@ -161,12 +209,16 @@ def _assortment(given: Any) -> frozenset[Any]:
     return frozenset(hashable(list(given)))
 
 
-def _read_picks(inspection: Inspection, separator: str | None) -> tuple[Column, Column]:
+def _read_picks(
+    inspection: Inspection, separator: str | None, decode: Callable[[Any], Any]
+) -> tuple[Column, Column]:
     """Read a choice a row, with a list of those on offer, or of those not chosen."""
     chosen = inspection.labels("chosen")
     inspection.refuse(chosen.missing, lambda i: "the chosen one is missing.")
     listed = "offered" if "offered" in inspection else "losers"
     offered = inspection.label_lists(listed, separator)
+    offered = Column(offered.codes, [tuple(map(decode, labels)) for labels in offered.values])
+    chosen = Column(chosen.codes, [decode(value) for value in chosen.values])
     texts = set(chain.from_iterable(offered.values))
     if texts and all(isinstance(x, str) for x in texts):  # 1 in a column of numbers is "1" here
         chosen = Column(chosen.codes, [_as_text(v, texts) for v in chosen.values])
@@ -201,12 +253,14 @@ def _inspect_wide(source: Source, columns: Columns, wide: Mapping[str, str]) -> 
     return Inspection(source, rows, roles, parts)
 
 
-def _read_wide(inspection: Inspection, wide: Mapping[str, str]) -> tuple[Column, Column]:
+def _read_wide(
+    inspection: Inspection, wide: Mapping[str, str], decode: Callable[[Any], Any]
+) -> tuple[Column, Column]:
     """Read a choice a row, with a column of 1 and 0 for each alternative."""
     on_offer = np.stack([_on_offer(inspection, name) for name in wide.values()], axis=1)
     labels = list(wide)
     picked = inspection.labels("chosen")
-    chosen = Column(picked.codes, _by_label(picked.values, labels))
+    chosen = Column(picked.codes, _by_label([decode(v) for v in picked.values], labels))
     inspection.refuse(chosen.missing, lambda i: "the chosen one is missing.")
     patterns, codes = np.unique(on_offer, axis=0, return_inverse=True)
     sets = [tuple(labels[j] for j in np.flatnonzero(p)) for p in patterns]
@@ -245,13 +299,16 @@ def _by_label(chosen: list[Any], labels: list[str]) -> list[Any]:
     return [label_of(value) for value in chosen]
 
 
-def _read_long(inspection: Inspection) -> tuple[Column, Column]:
+def _read_long(inspection: Inspection, decode: Callable[[Any], Any]) -> tuple[Column, Column]:
     """Read an alternative a row, and all rows of one case as one choice."""
     runs = inspection.rows
     assert isinstance(runs, Runs)
     items, marks = inspection.labels("alternative"), inspection.labels("chosen")
     flags = [as_flag(value) for value in marks.values]
     flagged = None not in flags  # else each row names the chosen alternative
+    items = Column(items.codes, [decode(value) for value in items.values])
+    if not flagged:
+        marks = Column(marks.codes, [decode(value) for value in marks.values])
     there = inspection["available"].map(as_flag) if "available" in inspection else None
     picks: list[Label] = []
     sets = []

@@ -1,23 +1,34 @@
-"""Tables of text with delimiters: CSV and its relatives."""
+"""Tables of text: CSV and its relatives, and R's tables with white space between values."""
 
 from __future__ import annotations
 
 import csv
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 from operator import itemgetter
 from typing import Any
 
 from luce.errors import DataError, Problem
-from luce.reading.text import LineSource, Row, TextFile, check_width
-from luce.reading.values import repeated
+from luce.reading.text import LineSource, Row, TextFile, check_width, complete_lines
+from luce.reading.values import as_number, repeated
 
 _DELIMITERS = (",", "\t", ";", "|")
+_SPACES = " "  # stands for any run of white space, as in R's read.table
+# A value between white space: in quotation marks of either kind, or up to the next white space.
+_VALUE = re.compile(r"""\s*+(?:"((?:[^"\\]|\\.|"")*+)"(?!\S)|'([^']*+)'(?!\S)|(?!")(\S++))""")
+_ESCAPED = re.compile(r'\\(.)|"(")')
 
 
-def delimited_source(file: TextFile, delimiter: str | None = None) -> LineSource:
-    """Read the header of a table of text; its rows are read when asked for."""
+def delimited_source(
+    file: TextFile, delimiter: str | None = None, missing: frozenset[str] | None = None
+) -> LineSource:
+    """Read the header of a table of text; its rows are read when asked for.
+
+    A header that is one shorter than the rows leaves out the names of rows, as R writes it; they
+    become a first column without a name.
+    """
     if delimiter is None:
         delimiter = "\t" if file.suffix == ".tsv" else _find_delimiter(file.head())
     elif len(delimiter) != 1 or delimiter in '\r\n"\0':
@@ -37,7 +48,17 @@ def delimited_source(file: TextFile, delimiter: str | None = None) -> LineSource
     def count(where: list[int]) -> Counter[tuple[Any, ...]] | None:
         return _count_rows(file, delimiter, len(names), where)
 
-    return LineSource(file.path.name, names, rows, file.problems, count)
+    return LineSource(file.path.name, names, rows, file.problems, count, missing=missing)
+
+
+def looks_like_table(head: str) -> bool:
+    """Tell a table with a header from rows of labels: a column of numbers has no number on top."""
+    header, *rows = _head_rows(head, _find_delimiter(head)) or [[]]
+    lead = _has_row_names(header, rows, spaces=True)
+    same = [row for row in rows if len(row) == len(header) + lead]
+    if any(map(_is_number, header)) or len(same) < len(rows) or not rows:
+        return False
+    return any(all(map(_is_number, column)) for column in zip(*same, strict=True))
 
 
 def _header(file: TextFile, delimiter: str) -> list[str]:
@@ -49,6 +70,8 @@ def _header(file: TextFile, delimiter: str) -> list[str]:
         raise DataError(f"{name}: the file is empty; a line with the names of columns is needed.")
     names = [field.strip() for field in header[1]]
     check_width(names, name)
+    if _has_row_names(names, _head_rows(file.head(), delimiter)[1:], delimiter == _SPACES):
+        names.insert(0, "")
     twice = repeated(names)
     if twice is not None:
         raise DataError(
@@ -56,6 +79,70 @@ def _header(file: TextFile, delimiter: str) -> list[str]:
             "name of its own."
         )
     return names
+
+
+def _has_row_names(names: Sequence[str], rows: Sequence[Sequence[str]], spaces: bool) -> bool:
+    """Tell whether each row begins with a name or a number that the header leaves out.
+
+    These count the rows, or are the names of the columns.  Between spaces they may also be any
+    different texts, if no other column is one of text: else the header may lack its last name.
+    """
+    if len(rows) < 2 or any(len(row) != len(names) + 1 for row in rows):
+        return False
+    first = [row[0].strip() for row in rows]
+    if any(first == list(map(str, range(k, k + len(rows)))) for k in (0, 1)):
+        return not all(row[-1].strip() == "" for row in rows)  # a delimiter ends each row
+    if set(first) == set(names):
+        return True
+    numbers = (any(map(_is_number, column)) for column in list(zip(*rows, strict=True))[1:])
+    return spaces and len(set(first)) == len(first) and all(numbers)
+
+
+def _is_number(text: str) -> bool:
+    number = as_number(text)
+    return number is not None and number == number
+
+
+def _head_rows(head: str, delimiter: str) -> list[list[str]]:
+    """Split the beginning of a file into records, without those that cannot be read."""
+    reader = _reader(complete_lines(head), delimiter)
+    rows: list[list[str]] = []
+    while True:
+        try:
+            row = next(reader, None)
+        except csv.Error:
+            continue
+        if row is None:
+            return rows
+        if not _is_blank(row):
+            rows.append(row)
+
+
+def _reader(lines: Iterable[str], delimiter: str) -> Iterator[list[str]]:
+    """Split lines into records; raises csv.Error, after which the next record can be read."""
+    if delimiter == _SPACES:
+        return map(_between_spaces, lines)
+    return csv.reader(lines, delimiter=delimiter, strict=True)
+
+
+def _between_spaces(line: str) -> list[str]:
+    """Split a line at white space outside of quotation marks, or raise csv.Error."""
+    if '"' not in line and "'" not in line:
+        return line.split()
+    values = []
+    end = 0
+    text = line.rstrip()
+    while end < len(text):
+        match = _VALUE.match(text, end)
+        if match is None:
+            raise csv.Error("quotation marks are not closed, or not followed by a space")
+        quoted, single, bare = match.groups()
+        if quoted is not None:
+            values.append(_ESCAPED.sub(r"\1\2", quoted))
+        else:
+            values.append(bare if single is None else single)
+        end = match.end()
+    return values
 
 
 def _count_rows(
@@ -66,30 +153,41 @@ def _count_rows(
     Returns None once a line is irregular: reading line by line then says what is wrong.
     """
     counter: Counter[tuple[Any, ...]] = Counter()
-    header = True
-    for lines in file.blocks():
+    take = itemgetter(*where) if len(where) > 1 else lambda row: (row[where[0]],)
+    blocks = file.blocks()
+    for lines in chain([_below_header(next(blocks, None), delimiter)], blocks):
         if lines is None:
             return None
+        times = Counter(lines)
+        repeats = 2 * len(times) < len(lines)  # then each line is split once
         try:
-            rows = list(csv.reader(lines, delimiter=delimiter, strict=True))
+            rows = list(_reader(times if repeats else lines, delimiter))
         except csv.Error:  # also where a quoted text goes on in the next block
             return None
-        if len(rows) < len(lines):  # a quoted text goes on in the next line
+        if len(rows) < len(times if repeats else lines):  # a quoted text goes on in the next line
             return None
-        rows = [row for row in rows if row]
-        if header and rows:
-            if _is_blank(rows[0]):
-                return None
-            del rows[0]
-            header = False
-        if any(len(row) != width for row in rows):
+        if any(row and len(row) != width for row in rows):
             return None
-        if len(where) == 1:
-            counter.update((row[where[0]],) for row in rows)
+        if repeats:
+            for row, number in zip(rows, times.values(), strict=True):
+                if row:
+                    counter[take(row)] += number
         else:
-            counter.update(map(itemgetter(*where), rows))
+            counter.update(map(take, filter(None, rows)))
     # A line of nothing but delimiters and spaces counts as blank.
     return None if any(map(_is_blank, counter)) else counter
+
+
+def _below_header(lines: list[str] | None, delimiter: str) -> list[str] | None:
+    """Return the lines below the header; None where it is not one line with names."""
+    place = next((i for i, line in enumerate(lines or []) if line), None)
+    if lines is None or place is None:
+        return None
+    try:
+        (header,) = _reader([lines[place]], delimiter)
+    except csv.Error:  # a quoted name goes on in the next line
+        return None
+    return None if _is_blank(header) else lines[place + 1 :]
 
 
 def _records(file: TextFile, delimiter: str) -> Iterator[tuple[int, list[str]]]:
@@ -101,7 +199,7 @@ def _records(file: TextFile, delimiter: str) -> Iterator[tuple[int, list[str]]]:
             taken.append(number)
             yield text + "\n"
 
-    reader = csv.reader(lines(), delimiter=delimiter, strict=True)
+    reader = _reader(lines(), delimiter)
     while True:
         taken.clear()
         try:
@@ -132,5 +230,17 @@ def _sentence(error: str, lines: list[int]) -> str:
 
 
 def _find_delimiter(head: str) -> str:
+    """Find the delimiter that the header has most of, or white space where it has none."""
     header = next((line for line in head.split("\n") if line.strip()), "")
-    return max(_DELIMITERS, key=re.sub(r'"[^"]*+"', "", header).count)
+    plain = re.sub(r'"[^"]*+"', "", header)
+    found = max(_DELIMITERS, key=plain.count)
+    return _SPACES if found not in plain and _is_spaced(head) else found
+
+
+def _is_spaced(head: str) -> bool:
+    """Tell whether most rows have, between spaces, as many values as the header, or one more.
+
+    A header of one word may stand above texts with spaces in them, such as rankings.
+    """
+    header, *rows = [len(row) for row in _head_rows(head, _SPACES)] or [0]
+    return header > 1 and 2 * sum(width - header in (0, 1) for width in rows) > len(rows)

@@ -15,8 +15,8 @@ from luce.reading.kinds import KINDS, PAIRS, TEAMS, availability_columns
 from luce.reading.questions import Questions
 from luce.reading.sides import UNKNOWN, read_outcomes
 from luce.reading.sources import Source
-from luce.reading.tables import is_square, is_unnamed
-from luce.reading.values import as_flag, plain
+from luce.reading.tables import is_square
+from luce.reading.values import as_flag, is_unnamed, plain
 
 # Names of columns that mean other things as often: a layout of such names alone is asked about.
 _COMMON = (

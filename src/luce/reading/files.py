@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
+from luce._types import Label, Labels
+from luce.counts.counts import ConditionalCounts
+from luce.counts.labels import Categories, is_hashable
 from luce.errors import DataError
 from luce.reading.detection import check_options, find_kind
 from luce.reading.kind import Counts, Kind, Reading
@@ -15,6 +18,7 @@ from luce.reading.kinds import kind_named
 from luce.reading.questions import Questions
 from luce.reading.sources import Source
 from luce.reading.text import LineSource, Row, TextFile
+from luce.reading.values import missing_texts
 
 # A source, the name of its kind where the format settles it, and options that it settles.
 _Opened = tuple[Source, str | None, dict[str, Any]]
@@ -26,6 +30,8 @@ def read(
     *,
     encoding: str | None = None,
     delimiter: str | None = None,
+    missing: Iterable[str] | None = None,
+    only: Labels | None = None,
     **options: Any,
 ) -> Counts:
     r"""Read a file: CSV, Parquet, JSON Lines, PrefLib or PGN.
@@ -40,7 +46,14 @@ def read(
     encoding
         Encoding of text; UTF-8 unless given.
     delimiter
-        Character between the values of a table of text; found in its first line unless given.
+        Character between the values of a table of text, a space standing for any white space;
+        found in its first lines unless given.
+    missing
+        Texts that stand for a missing value in a table of text, besides the empty one: NA, N/A,
+        n/a, #N/A, <NA>, NaN, nan, NULL, null and None, unless given.  With ``missing=[]`` they
+        are labels like any other.
+    only
+        Keep these categories, and the outcomes among them: see `ConditionalCounts.restrict`.
     options
         Options of the reader of that kind: columns, ties, unranked, skip_bad and so on.
 
@@ -57,7 +70,10 @@ def read(
     >>> read(path)
     ConditionalCounts(3 categories, 3 outcomes, 3 sets)
     """
-    return understand(path, kind, encoding=encoding, delimiter=delimiter, **options)[1].counts
+    _, reading = understand(
+        path, kind, encoding=encoding, delimiter=delimiter, missing=missing, **options
+    )
+    return reading.counts if only is None else keep_only(reading, only).counts
 
 
 def understand(
@@ -66,6 +82,7 @@ def understand(
     *,
     encoding: str | None = None,
     delimiter: str | None = None,
+    missing: Iterable[str] | None = None,
     **options: Any,
 ) -> tuple[str, Reading]:
     """Read a file, and tell the kind of its data and the number of observations."""
@@ -74,7 +91,7 @@ def understand(
     if kind is not None:
         kind_named(kind)
     with _naming(where.name):
-        source, settled, defaults = _open(where, kind, encoding, delimiter)
+        source, settled, defaults = _open(where, kind, encoding, delimiter, missing)
         found = _settle_kind(source, kind or settled, options)
         reading = found.read(source, **{**defaults, **options})
     return found.name, reading._replace(uses=source.uses)
@@ -86,13 +103,14 @@ def ask_about(
     *,
     encoding: str | None = None,
     delimiter: str | None = None,
+    missing: Iterable[str] | None = None,
     **options: Any,
 ) -> None:
     """Ask about the kind, the options and the columns of a file, and read no further."""
     where = Path(path)
     _check_file(where)
     with _naming(where.name):
-        source, settled, _ = _open(where, kind, encoding, delimiter)
+        source, settled, _ = _open(where, kind, encoding, delimiter, missing)
         _settle_kind(source, kind or settled, options)
 
 
@@ -106,6 +124,25 @@ def _settle_kind(source: Source, known: str | None, options: Mapping[str, Any]) 
             found = found or find_kind(source, options)
     assert found is not None
     return found
+
+
+def keep_only(reading: Reading, labels: Labels) -> Reading:
+    """Keep some categories, named by their labels or by the text of these."""
+    counts = reading.counts
+    if isinstance(labels, str):
+        raise DataError(f"only = {labels!r}; a list of labels is needed: [{labels!r}].")
+    if isinstance(counts, ConditionalCounts):
+        return reading._replace(counts=counts.restrict(_spelled(labels, counts.categories)))
+    states = _spelled(labels, counts)
+    Categories(list(counts)).numbers(states, "only")
+    inner = {s: [x for x in states if x in counts[s].categories] for s in states}
+    return reading._replace(counts={s: counts[s].restrict(inner[s]) for s in states})
+
+
+def _spelled(labels: Labels, known: Collection[Label]) -> list[Label]:
+    """Find labels by their texts where they are not labels themselves."""
+    texts = {str(label): label for label in known}
+    return [x if is_hashable(x) and x in known else texts.get(str(x), x) for x in labels]
 
 
 @contextmanager
@@ -132,24 +169,43 @@ def _check_file(path: Path) -> None:
         raise DataError(f"{path}: cannot be read: {error.strerror or error}.") from None
 
 
-def _open(path: Path, kind: str | None, encoding: str | None, delimiter: str | None) -> _Opened:
+def _open(
+    path: Path,
+    kind: str | None,
+    encoding: str | None,
+    delimiter: str | None,
+    missing: Iterable[str] | None,
+) -> _Opened:
     """Find the format of a file by its first bytes and its suffix, and open it."""
+    texts = missing_texts(missing)
     with path.open("rb") as file:
         magic = file.read(4)
     if magic == b"PAR1" or path.suffix.lower() in (".parquet", ".pq"):
         from luce.reading.parquet import ParquetSource
 
-        return ParquetSource(path, magic), None, {}
-    text = TextFile(path, encoding)
+        opened: _Opened = ParquetSource(path, magic), None, {}
+    else:
+        opened = _open_text_file(TextFile(path, encoding), kind, delimiter, texts)
+    if missing is not None and opened[0].missing is None:
+        raise DataError("missing = ... is for tables of text; this format marks missing values.")
+    return opened
+
+
+def _open_text_file(
+    text: TextFile, kind: str | None, delimiter: str | None, missing: frozenset[str]
+) -> _Opened:
+    """Refuse what is no text, and open the rest."""
     head = text.head()
     if not head.strip("\0\ufeff \t\r\n"):
         raise DataError("the file is empty.")
     if "\0" in head[:1000]:
         raise DataError("this is neither text nor Parquet; it holds null bytes.")
-    return _open_text(text, head, kind, delimiter)
+    return _open_text(text, head, kind, delimiter, missing)
 
 
-def _open_text(text: TextFile, head: str, kind: str | None, delimiter: str | None) -> _Opened:
+def _open_text(
+    text: TextFile, head: str, kind: str | None, delimiter: str | None, missing: frozenset[str]
+) -> _Opened:
     """Find the format of a text by its beginning; only the module of that format is imported."""
     first = head.lstrip()[:1]
     if first == "#" or first.isdigit():
@@ -166,17 +222,17 @@ def _open_text(text: TextFile, head: str, kind: str | None, delimiter: str | Non
         from luce.reading.json_lines import json_lines_source
 
         return json_lines_source(text), None, {}
-    if text.suffix == ".txt" and kind == "rankings":
-        return _plain_orders(text), None, {}
-    from luce.reading.delimited import delimited_source
+    from luce.reading.delimited import delimited_source, looks_like_table
 
-    return delimited_source(text, delimiter), None, {}
+    if text.suffix == ".txt" and kind == "rankings" and not looks_like_table(head):
+        return _plain_orders(text, missing), None, {}
+    return delimited_source(text, delimiter, missing), None, {}
 
 
-def _plain_orders(text: TextFile) -> Source:
+def _plain_orders(text: TextFile, missing: frozenset[str]) -> Source:
     """Open a text without a header that holds a ranking a line, best first."""
 
     def rows() -> Iterator[Row]:
         return ((line, (order.strip(),)) for line, order in text.lines() if order.strip())
 
-    return LineSource(text.path.name, ["order"], rows, text.problems)
+    return LineSource(text.path.name, ["order"], rows, text.problems, missing=missing)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import PurePath
 from typing import Any
 
@@ -15,7 +15,6 @@ from luce.reading.rows import Column, Rows
 from luce.reading.sources import HEAD, PlainSource, Source, places_of, shown_column
 from luce.reading.values import describe_type, hashable, is_list, objects
 
-NAMELESS = "Unnamed: 0"  # pandas' name of a column without a name
 _REPEATS = "_luce_repeats"
 _LONG = 10_000  # rows from which on an engine encodes text faster than Python does
 
@@ -38,8 +37,11 @@ def source_of(data: Any) -> Source:
         return PlainSource({name: [record.get(name) for record in data] for name in names})
     import narwhals as nw
 
+    data, index = _with_index(data)
     try:
-        return FrameSource(nw.from_native(data))
+        source = FrameSource(nw.from_native(data))
+        source.index = index
+        return source
     except nw.exceptions.NarwhalsError as error:  # two columns of one name, say
         raise DataError(f"this frame cannot be read: {error}") from None
     except TypeError:
@@ -49,19 +51,40 @@ def source_of(data: Any) -> Source:
         ) from None
 
 
-def has_named_rows(data: Any) -> bool:
-    """Tell whether this is a frame of pandas whose index holds texts, as a table of wins may."""
-    if type(data).__module__.split(".")[0] != "pandas" or not hasattr(data, "reset_index"):
+def _with_index(data: Any) -> tuple[Any, list[str]]:
+    """Make the index of a frame of pandas or dask its first columns; also returns their names.
+
+    An index without a name that holds no texts only counts rows, and is left out.
+    """
+    if not hasattr(data, "reset_index") or not hasattr(data, "index"):
+        return data, []
+    index = data.index
+    levels = list(getattr(index, "names", [index.name]))
+    if all(name is None for name in levels) and not _holds_texts(index):
+        return data, []
+    names = [_nameless(k) if name is None else name for k, name in enumerate(levels)]
+    if any(name in data.columns for name in names):
+        if len(names) == 1 and data[names[0]].to_numpy().tolist() == index.to_numpy().tolist():
+            return data, []  # set_index(..., drop=False)
+        raise DataError(
+            f"the index and a column are both called {names[0]!r}; give one of them another name, "
+            "or leave the index out with reset_index(drop=True)."
+        )
+    named = data.rename_axis(index=names) if len(names) > 1 else data.rename_axis(index=names[0])
+    return named.reset_index(), names
+
+
+def _nameless(level: int) -> str:
+    return f"Unnamed: {level}"  # as pandas calls a column without a name
+
+
+def _holds_texts(index: Any) -> bool:
+    """Tell whether an index holds texts, all of which a frame of dask has not read yet."""
+    if getattr(index, "nlevels", 1) > 1:
+        return True
+    if getattr(index.dtype, "kind", "O") in "biufcmM":
         return False
-    return len(data.index) > 0 and all(isinstance(name, str) for name in data.index)
-
-
-def with_named_rows(data: Any) -> Any:
-    """Turn an index of texts, in a frame of pandas, into a first column."""
-    if not has_named_rows(data):
-        return data
-    name = data.index.name if isinstance(data.index.name, str) else NAMELESS
-    return data.rename_axis(index=name).reset_index() if name not in data.columns else data
+    return not isinstance(index, Iterable) or any(isinstance(name, str) for name in index)
 
 
 def refuse_path(data: Any) -> None:
@@ -92,8 +115,8 @@ class FrameSource(Source):
         self._frame = frame.lazy() if hasattr(frame, "lazy") else frame
         self.names = list(self._frame.collect_schema().names())
         if "" in self.names:  # engines do not group by a column without a name
-            self._frame = self._frame.rename({"": NAMELESS})
-            self.names[self.names.index("")] = NAMELESS
+            self._frame = self._frame.rename({"": _nameless(0)})
+            self.names[self.names.index("")] = _nameless(0)
         wrong = [name for name in self.names if not isinstance(name, str)]
         if wrong or not self.names:
             which = f"a column is called {wrong[0]!r}" if wrong else "the frame has no columns"

@@ -162,7 +162,8 @@ def _read_cells(
     inspection = Inspection(source, rows, roles, dict.fromkeys(cells, "part of the category"))
     times = _whole_counts(inspection)
     usable = inspection.settle(skip_bad)
-    answers = [_answers(inspection.rows[name]).take(usable) for name in cells]
+    told = source.missing is not None  # then missing answers are empty already
+    answers = [_answers(inspection.rows[name], told).take(usable) for name in cells]
     levels = _levels(answers)
     tally = Tally.over(product(*levels), categories)
     groups = []
@@ -175,12 +176,13 @@ def _read_cells(
     return GROUPS.reading(tally.counts(), times.sum())
 
 
-def _answers(column: Column) -> Column:
-    """Read answers, with None for missing ones."""
+def _answers(column: Column, told: bool) -> Column:
+    """Read answers, with None for missing ones; NA and NaN are missing unless `told` otherwise."""
 
     def missing(value: Any) -> bool:
         # Only the texts that R writes: "none" and "-" may be answers.
-        return is_missing(value) or (isinstance(value, str) and value.strip() in ("NA", "NaN"))
+        written = isinstance(value, str) and value.strip() in ("NA", "NaN") and not told
+        return is_missing(value) or written
 
     labels = column.labels()
     return Column(labels.codes, [None if missing(v) else v for v in labels.values])

@@ -70,7 +70,8 @@ class Inspection:
         column = self[role]
         if separator is None:
             separator = find_separator(v for v in column.values if isinstance(v, str))
-        read = [as_labels(value, separator) for value in column.values]
+        missing = self.source.missing or frozenset()
+        read = [as_labels(value, separator, missing) for value in column.values]
         wrong = np.asarray([bool(sentence) for _, sentence in read], np.bool_)
         name = called or self.roles[role]
         self.refuse(wrong[column.codes], lambda i: f"{name} {read[column.codes[i]][1]}")
@@ -129,9 +130,10 @@ class Inspection:
         """
         problems = sorted({*self._problems(), *self.source.problems})
         if problems and not skip_bad:
-            raise BadRowsError(problems, self.source.unit, self.source.name)
+            raise BadRowsError(problems, self.source.unit, self.source.name, self.source.advice)
         if problems:
-            warn_user(SkippedRowsWarning(problems, self.source.unit, self.source.name))
+            source = self.source
+            warn_user(SkippedRowsWarning(problems, source.unit, source.name, source.advice))
         if not self.usable.any():
             raise DataError(f"{_of(self.source)}no usable {self.source.unit} is left.")
         account_for_columns(self.source, self._used())

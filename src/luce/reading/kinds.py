@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from luce.errors import DataError
 from luce.reading.kind import Kind, Layout, find_role, near
+from luce.reading.values import is_unnamed
 
 # Marks by which columns of availability are known: avail_bus, bus_avail.
 _AVAILABILITY = ("avail", "availability", "available", "av", "is_available")
@@ -43,7 +44,7 @@ def is_place(column: str) -> bool:
 def _places(names: Sequence[str]) -> dict[str, str]:
     """Map all columns but a count to "place", if each holds one."""
     count = find_role(names, "count")
-    places = [name for name in names if name != count]
+    places = [name for name in names if name != count and not is_unnamed(name)]
     return dict.fromkeys(places, "place") if len(places) > 1 and all(map(is_place, places)) else {}
 
 

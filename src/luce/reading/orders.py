@@ -24,7 +24,7 @@ from luce.reading.tally import Lists, Tally
 from luce.reading.ties import ask_for_meaning, check_ties
 from luce.reading.values import as_number, is_missing, is_printed_list, stripped
 
-TIE_MEANINGS = ("half", "last")  # of equal ranks
+TIE_MEANINGS = ("half", "last", "drop")  # of equal ranks
 _MOST_ORDERS = 120  # of tied items in one ranking: five of them
 _MOST_RANK = 1e15
 
@@ -58,6 +58,11 @@ class Order(NamedTuple):
     zeros: tuple[Label, ...] = ()
     blanks: tuple[Label, ...] = ()
     count: float = 1.0  # type: ignore[assignment]  # hides tuple.count, which nobody needs
+
+    @property
+    def is_tied(self) -> bool:
+        """Do two labels share a place?"""
+        return any(len(labels) > 1 for labels in self.classes)
 
     @property
     def labels(self) -> Iterator[Label]:
@@ -124,10 +129,12 @@ def find_order_separator(texts: Iterable[str]) -> str:
     return next((s for s in (">", "|", ";", "\t", ",") if any(s in t for t in every)), "")
 
 
-def read_order(given: Any, separator: str = ">") -> tuple[tuple[Label, ...], ...]:
+def read_order(
+    given: Any, separator: str = ">", absent: frozenset[str] = frozenset()
+) -> tuple[tuple[Label, ...], ...]:
     """Read a ranking: labels best first, sets among them for ties; or a text as "a > b = c".
 
-    A text is split at `separator`, or at spaces where that is empty.
+    A text is split at `separator`, or at spaces where that is empty.  Places in `absent` are empty.
 
     Examples
     --------
@@ -138,8 +145,12 @@ def read_order(given: Any, separator: str = ">") -> tuple[tuple[Label, ...], ...
         if is_printed_list(given):
             raise WrongOrderError(f"{given!r} is a list printed as text; write it as a > b > c.")
         parts = [p.strip() for p in given.split(separator or None)] if given.strip() else []
+        parts = ["" if part in absent else part for part in parts]
         places: Sequence[Any] = [
-            [x.strip() for x in part.split("=")] if "=" in part else part for part in parts
+            ["" if x.strip() in absent else x.strip() for x in part.split("=")]
+            if "=" in part
+            else part
+            for part in parts
         ]
     elif isinstance(given, Iterable):
         places = [stripped(x) for x in given]
@@ -176,6 +187,8 @@ def order_of_ranks(
 ) -> Order:
     """Sort labels by their ranks, as `RankOptions.rank` reads these."""
     where = f"in column {contest!r}, " if contest else ""
+    scores = options.best == "largest"  # any numbers; 0 is one unless `unranked` gives its meaning
+    zero_is_none = not scores or options.unranked is not None
     by_rank: dict[float, list[Label]] = {}
     below, zeros, blanks = [], [], []
     seen: set[Label] = set()
@@ -189,13 +202,9 @@ def order_of_ranks(
             blanks.append(label)
         elif rank == "below":
             below.append(label)
-        elif not isinstance(rank, float) or not 0 <= rank < _MOST_RANK:
-            text = rank[1] if isinstance(rank, tuple) else f"{rank:g}"
-            raise WrongOrderError(
-                f"{where}the rank of {label!r} is {text!r}; a number from 1 on is needed, 0 for "
-                "none, or a known text such as DNF."
-            )
-        elif rank == 0:
+        elif not isinstance(rank, float) or not abs(rank) < _MOST_RANK or (rank < 0 and not scores):
+            raise WrongOrderError(f"{where}the rank of {label!r} is {_not_a_rank(rank, scores)}")
+        elif rank == 0 and zero_is_none:
             zeros.append(label)
         else:
             by_rank.setdefault(rank, []).append(label)
@@ -204,6 +213,18 @@ def order_of_ranks(
     sorted_ranks = sorted(by_rank, reverse=options.best == "largest")
     classes = tuple(tuple(by_rank[rank]) for rank in sorted_ranks)
     return Order(classes, tuple(below), tuple(zeros), tuple(blanks), count)
+
+
+def _not_a_rank(rank: Any, scores: bool) -> str:
+    """Quote a rank that cannot be used, and say what is needed."""
+    if scores:
+        needed = "a number is needed, or a known text such as DNF."
+    else:
+        needed = "a number from 1 on is needed, 0 for none, or a known text such as DNF."
+    if isinstance(rank, tuple):
+        return f"{rank[1]!r}; {needed}"
+    hint = " Scores are read with best='largest' (--best largest)." if rank < 0 else ""
+    return f"'{rank:g}'; {needed}{hint if not scores else ''}"
 
 
 def check_order(order: Order, options: RankOptions, known: set[Label] | None, n: int) -> None:
@@ -240,9 +261,21 @@ def check_order(order: Order, options: RankOptions, known: set[Label] | None, n:
             )
 
 
+def without_ties(orders: list[Order], options: RankOptions) -> list[Order]:
+    """Leave rankings with ties out, and say how many, where `ties` is "drop"."""
+    if options.ties != "drop":
+        return orders
+    tied = sum(order.count for order in orders if order.is_tied)
+    ask_for_meaning(tied, options.ties, TIE_MEANINGS, "ranking with a tie", "rankings with ties")
+    kept = [order for order in orders if not order.is_tied]
+    if not kept:
+        raise DataError("every ranking has a tie, and ties='drop' leaves these out; none is left.")
+    return kept
+
+
 def count_orders(orders: list[Order], options: RankOptions, named: Labels | None) -> Tally:
     """Count rankings: each place is an outcome among those that come later."""
-    tied = sum(order.count for order in orders if any(len(c) > 1 for c in order.classes))
+    tied = sum(order.count for order in orders if order.is_tied)
     listed = chain(*(chain(o.labels, o.blanks) for o in orders))
     tally = Tally.over(dict.fromkeys(listed), named)
     with Questions() as questions:

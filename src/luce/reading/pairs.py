@@ -17,7 +17,7 @@ from luce._types import Label, Labels
 from luce.counts.labels import some
 from luce.errors import DataError
 from luce.reading.evidence import holds_numbers
-from luce.reading.frames import is_frame, source_of, with_named_rows
+from luce.reading.frames import is_frame, source_of
 from luce.reading.inspection import Inspection
 from luce.reading.kind import Columns, Match, Reading, find_role, leave_out
 from luce.reading.kinds import PAIRS
@@ -63,8 +63,9 @@ def from_pairs(
         `item1`, `item2` and an `outcome` that names the winner (by label, by column, as 1 or 0,
         as W1 or W2) or a tie.  `count` says how often the row happened.
     ties
-        Meaning of a tie, asked for where there are some: "entity", a tie is one more competitor,
-        or "half", half a win for each.
+        Meaning of a tie, asked for where there are some: "entity", a tie is one more competitor;
+        "half", half a win for each; or "drop", ties are left out, with a warning that says how
+        many.
     home
         Who has an advantage: "first" or "second", the item of that number, or a column that
         names the item, empty where nobody has it.  The advantage is one more category on that
@@ -103,10 +104,8 @@ def _find_layout(
     """Open the data and find its layout; a square table becomes rows of wins."""
     source = leave_out(_source(data), ignore)
     found = PAIRS.match(source.names, columns)
-    if found is None and not any(columns.values()):
-        table = leave_out(source_of(with_named_rows(data)), ignore) if is_frame(data) else source
-        if is_square(table):
-            source = _source_of_frame_of_wins(table, skip_bad)
+    if found is None and not any(columns.values()) and is_square(source):
+        source = _source_of_frame_of_wins(source, skip_bad)
     found = found or PAIRS.require(source.names, columns)
     _refuse_two_readings(source, found, columns)
     return source, found

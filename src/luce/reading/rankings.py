@@ -11,7 +11,7 @@ from luce._types import Label, Labels
 from luce.counts.labels import Categories, some
 from luce.errors import DataError
 from luce.reading.accounts import strangers
-from luce.reading.frames import has_named_rows, is_frame, source_of, with_named_rows
+from luce.reading.frames import is_frame, source_of
 from luce.reading.inspection import Inspection
 from luce.reading.kind import Columns, Match, Reading, find_role, find_roles, leave_out
 from luce.reading.kinds import RANKINGS, is_place
@@ -24,16 +24,17 @@ from luce.reading.orders import (
     find_order_separator,
     order_of_ranks,
     read_order,
+    without_ties,
 )
 from luce.reading.rows import Column, Rows, Runs
 from luce.reading.sources import PlainSource, Source
-from luce.reading.tables import is_unnamed
 from luce.reading.values import (
     as_number,
     describe_type,
     hashable,
     is_list,
     is_missing,
+    is_unnamed,
     refuse_set,
 )
 
@@ -86,13 +87,15 @@ def from_rankings(
     blank
         The same for empty values of a table, where it differs from 0, a place without rank.
     best
-        Is the "smallest" rank the best, or the "largest"?
+        Is the "smallest" rank the best, or the "largest"?  With the latter, ranks may be any
+        scores or ratings, negative ones too, and 0 is a score unless `unranked` is given.
     did_not_finish
         Texts that stand for a rank below all finishers; the usual ones (DNF, Ret, DSQ ...) unless
         given.
     ties
         Meaning of equal ranks, asked for where there are some: "half", every order of the tied
-        counts equally, or "last", a tie in last place is only known to be below the rest.
+        counts equally; "last", a tie in last place is only known to be below the rest; or "drop",
+        rankings with ties are left out, with a warning that says how many.
     categories
         All labels in order; those that occur, sorted, unless given.
     skip_bad
@@ -109,17 +112,10 @@ def from_rankings(
     options = RankOptions(unranked, blank, best, did_not_finish, ties)
     if counts is not None:
         data = _counted(data, counts)
-    source = _source(data if layout != "items-in-rows" else with_named_rows(data))
-    sheet = _Sheet(leave_out(source, ignore), columns, options)
-    chosen = sheet.find_layout() if layout is None else _checked(layout)
-    if layout is None and chosen == "items-in-columns" and has_named_rows(data):
-        raise DataError(
-            "the rows of this frame have names. If they are the items, say layout="
-            "'items-in-rows'; if they are not and the columns are, 'items-in-columns'."
-        )
-    rankings = sheet.read(chosen)
+    sheet = _Sheet(leave_out(_source(data), ignore), columns, options)
+    rankings = sheet.read(sheet.find_layout() if layout is None else _checked(layout))
     named = None if categories is None else list(Categories(categories))
-    orders = rankings.usable(options, named, skip_bad)
+    orders = without_ties(rankings.usable(options, named, skip_bad), options)
     tally = count_orders(orders, options, named)
     return RANKINGS.reading(tally.counts(), sum(order.count for order in orders))
 
@@ -218,20 +214,23 @@ class _Sheet:
 
     def __init__(self, source: Source, columns: Columns, options: RankOptions) -> None:
         self.source, self.columns, self.options = source, columns, options
+        self._signs: set[int] = set()  # of the ranks that were read: 1, 0 or -1
 
     def find_layout(self) -> str:
         """Tell the layout by the names of columns, or else by their values."""
         found = RANKINGS.match(self.source.names, self.columns)
         if found is not None:
             return found.layout
-        names = self._wide_columns()
-        named = _named_columns(names)
+        named = self._named_columns()
         if len(named) >= 2 and all(map(is_place, named)):
             return "places-in-columns"
+        names = self._wide_columns()
         rows = self.source.distinct(names)
         ranks = [name for name in names if self._holds_ranks(rows[name])]
+        if names and names[0] in self.source.index and set(names[1:]) <= set(ranks):
+            return self._layout_beside_index(names[0], ranks)
         if len(ranks) == len(names) >= 2:
-            self._ask_about_strangers(_named_columns(names), "items-in-columns", self._dense)
+            self._ask_about_strangers(named, "items-in-columns", self._dense)
             return "items-in-columns"
         if len(ranks) == len(names) - 1 >= 1 and names[0] not in ranks:
             self._refuse_two_readings(names)
@@ -239,15 +238,42 @@ class _Sheet:
             return "items-in-rows"
         raise RANKINGS.no_layout(self.source.names, columns=self.columns)
 
+    def _layout_beside_index(self, index: str, ranks: list[str]) -> str:
+        """Tell the layout of a frame whose rows have names, or ask for it."""
+        others = [name for name in ranks if name != index]
+        if find_role([index], "item") is not None:
+            self._ask_about_strangers(others, "items-in-rows", self._dense_down)
+            return "items-in-rows"
+        if index in ranks:  # numbers, as of voters
+            self._ask_about_strangers(others, "items-in-columns", self._dense)
+            return "items-in-columns"
+        raise DataError(
+            "the rows of this frame have names. If they are the items, say layout="
+            "'items-in-rows'; if they are not and the columns are, 'items-in-columns'."
+        )
+
     def read(self, layout: str) -> _Orders:
         """Read all orders."""
-        if layout == "long":
-            return self._read_long()
-        if layout == "orders":
-            return self._read_texts()
-        if layout == "places-in-columns":
-            return self._read_places()
-        return self._read_columns() if layout == "items-in-columns" else self._read_rows()
+        read = {
+            "long": self._read_long,
+            "orders": self._read_texts,
+            "places-in-columns": self._read_places,
+            "items-in-columns": self._read_columns,
+            "items-in-rows": self._read_rows,
+        }
+        orders = read[layout]()
+        self._refuse_zero_as_none()
+        return orders
+
+    def _refuse_zero_as_none(self) -> None:
+        """Ask where 0 would stand for no rank although it lies between scores."""
+        if self.options.unranked is not None and {0, -1} <= self._signs:
+            raise DataError(
+                "there are negative scores, and 0 beside them; unranked="
+                f"{self.options.unranked!r} would mean that who has 0 is not ranked. If 0 is a "
+                "score, leave unranked out, and give the meaning of empty values as blank=... "
+                "(--blank)."
+            )
 
     def _read_long(self) -> _Orders:
         """Read an item a row, and all rows of one ranking as one order."""
@@ -270,19 +296,20 @@ class _Sheet:
         counts = inspection.counts()
         column = inspection["order"]
         separator = find_order_separator(x for x in column.values if isinstance(x, str))
+        absent = self.source.missing or frozenset()
         return _read(
             inspection,
-            lambda i: Order(read_order(column[i], separator), count=float(counts[i])),
+            lambda i: Order(read_order(column[i], separator, absent), count=float(counts[i])),
         )
 
     def _read_places(self) -> _Orders:
         """Read a ranking a row, with a column for each place."""
-        names = _named_columns(self._wide_columns())
+        names = self._named_columns()
         inspection = self._inspect_wide(names)
         counts = inspection.counts()
         rows = zip(*(inspection.rows[name].labels().tolist() for name in names), strict=True)
         places = [list(row) for row in rows]
-        padding = _padding(places)
+        padding = _padding(places, {0, "0"} | _r_missing(self.source))
 
         def build(i: int) -> Order:
             labels = list(places[i])
@@ -295,7 +322,7 @@ class _Sheet:
 
     def _read_columns(self) -> _Orders:
         """Read a ranking a row, with a column of ranks for each item."""
-        names = _named_columns(self._wide_columns())
+        names = self._named_columns()
         inspection = self._inspect_wide(names)
         counts = inspection.counts()
         items = [name.strip() for name in names]
@@ -345,13 +372,15 @@ class _Sheet:
         count = self.columns["count"] or find_role(rest, "count")
         rows = self.source.distinct(names, [count] if count else [])
         part = "place" if all(map(is_place, names)) else "ranks"
-        parts = dict.fromkeys(names, part)
+        parts = dict.fromkeys(self.source.index, "names of rows") | dict.fromkeys(names, part)
         ranking = self.columns["ranking"] or find_role(rest, "ranking")
         parts |= {ranking: "names of rankings"} if ranking else {}
         return Inspection(self.source, rows, {"count": count} if count else {}, parts)
 
     def _ranks(self, column: Column) -> list[Any]:
-        return list(column.map(self.options.rank))
+        ranks = list(column.map(self.options.rank))
+        self._signs |= {int(np.sign(rank)) for rank in ranks if isinstance(rank, float)}
+        return ranks
 
     def _wide_columns(self) -> list[str]:
         """List the columns of a wide table without those that count or name rankings."""
@@ -365,7 +394,20 @@ class _Sheet:
             wider = [name for name in items if name not in known - guessed]
             if not self._dense(others) and self._dense(wider):
                 known -= guessed
-        return [name for name in items if name not in known]
+        return self._without_row_numbers([name for name in items if name not in known])
+
+    def _without_row_numbers(self, names: list[str]) -> list[str]:
+        """Leave out a first column that numbers the rows, where the second names the items."""
+        if len(names) < 3 or not is_unnamed(names[0]):
+            return names
+        rows = self.source.distinct(names[:2])
+        numbered = self._holds_ranks(rows[names[0]]) and not self._holds_ranks(rows[names[1]])
+        return names[1:] if numbered else names
+
+    def _named_columns(self) -> list[str]:
+        """List the wide columns without those that name or number the rows."""
+        index = self.source.index
+        return [n for n in self._wide_columns() if not is_unnamed(n) and n not in index]
 
     def _dense(self, names: list[str]) -> bool:
         """Tell whether columns hold ranks that are, in every row, 1, 2, ... without a gap."""
@@ -375,13 +417,13 @@ class _Sheet:
         if not all(self._holds_ranks(rows[name]) for name in names):
             return False
         table = np.stack([rows[name].numbers()[0] for name in names], axis=1)
-        ranked = (set(row[np.isfinite(row) & (row > 0)]) for row in table)
+        ranked = (set(row[np.isfinite(row) & (row != 0)]) for row in table)
         return all(ranks == set(range(1, len(ranks) + 1)) for ranks in ranked)
 
     def _dense_down(self, names: list[str]) -> bool:
         """Tell whether each of some columns holds ranks 1, 2, ... without a gap."""
         columns = (self.source.columns([name])[name].numbers()[0] for name in names)
-        ranked = (set(ranks[np.isfinite(ranks) & (ranks > 0)]) for ranks in columns)
+        ranked = (set(ranks[np.isfinite(ranks) & (ranks != 0)]) for ranks in columns)
         return all(ranks == set(range(1, len(ranks) + 1)) for ranks in ranked)
 
     def _ask_about_strangers(
@@ -423,17 +465,16 @@ def _read(inspection: Inspection, build: Callable[[int], Order]) -> _Orders:
     return orders
 
 
-def _named_columns(names: list[str]) -> list[str]:
-    """Leave out a column without a name, in which R writes numbers of rows."""
-    return [name for name in names if not is_unnamed(name)]
+def _r_missing(source: Source) -> set[Any]:
+    """Return the texts that R writes for nobody; in a table of text they are empty already."""
+    return {"NA", "na"} if source.missing is None else set()
 
 
-def _padding(orders: list[list[Any]]) -> set[Any]:
-    """Find the values that stand for nobody at the end of a ranking: 0 and NA, as R writes them.
+def _padding(orders: list[list[Any]], found: set[Any]) -> set[Any]:
+    """Find out whether values, as 0 and NA of R, stand for nobody at the end of a ranking.
 
     A value that also stands before others is an item, as 0 is where items count from there.
     """
-    found = {0, "0", "NA", "na"}
     ends = set()
     for order in orders:
         labels = list(order)

@@ -24,7 +24,7 @@ from luce.reading.tally import Lists, Tally
 from luce.reading.ties import ask_for_meaning, check_ties
 from luce.reading.values import as_number, is_missing, plain, stripped
 
-TIE_MEANINGS = ("entity", "half")
+TIE_MEANINGS = ("entity", "half", "drop")
 
 # Results of one meeting.
 UNKNOWN, FIRST, SECOND, TIE = range(4)
@@ -50,16 +50,20 @@ class SideOptions:
 
     def __post_init__(self) -> None:
         check_ties(self.ties, TIE_MEANINGS)
+        if self.ties == "entity" and self.home is not None and self.tie_label == self.home_label:
+            raise DataError(
+                f"tie_label and home_label are both {self.tie_label!r}; give one another name."
+            )
 
     @property
     def home_column(self) -> str | None:
         """The column that names who has the advantage, if one was given."""
         return None if self.home in ("first", "second") else self.home
 
-    def additional(self) -> list[Label]:
+    def effects(self) -> dict[Label, str]:
         """Labels of the categories for ties and for the advantage, where there are such."""
-        ties = [self.tie_label] if self.ties == "entity" else []
-        return ties + ([self.home_label] if self.home is not None else [])
+        ties: dict[Label, str] = {self.tie_label: "tie"} if self.ties == "entity" else {}
+        return ties | ({self.home_label: "home"} if self.home is not None else {})
 
 
 @dataclass(frozen=True)
@@ -165,11 +169,13 @@ def count_meetings(meetings: Meetings, options: SideOptions) -> tuple[Tally, flo
     """Count meetings; returns their tally and their number."""
     ask_for_meaning(float(meetings.ties.sum()), options.ties, TIE_MEANINGS)
     wins1, wins2, ties = meetings.wins1, meetings.wins2, meetings.ties
+    if options.ties == "drop":
+        ties = np.zeros(len(ties))
     number = float((wins1 + wins2 + ties).sum())
     if options.ties == "half":
         wins1, wins2, ties = wins1 + ties / 2, wins2 + ties / 2, np.zeros(len(ties))
     tally = _tally_over(meetings, options)
-    if not meetings.teams and not options.additional():
+    if not meetings.teams and not options.effects():
         first, second = tally.numbers(meetings.first), tally.numbers(meetings.second)
         tally.add_pairs(first, second, -(wins1 + wins2))
         tally.add_outcomes(np.r_[first, second], np.r_[wins1, wins2])
@@ -204,13 +210,13 @@ def _tally_over(meetings: Meetings, options: SideOptions) -> Tally:
     """Start a tally over all competitors, then the categories for ties and the advantage."""
     values = [*meetings.first.present(), *meetings.second.present()]
     used = dict.fromkeys(chain.from_iterable(values) if meetings.teams else values)
-    for label in options.additional():
+    for label in options.effects():
         if label in used:
             raise DataError(
                 f"{label!r} is a competitor already; give the additional category another name "
                 "with tie_label or home_label."
             )
-    return Tally.over(used, options.categories, options.additional())
+    return Tally.over(used, options.categories, options.effects())
 
 
 def _members(tally: Tally, meetings: Meetings, side: int, options: SideOptions) -> Lists:

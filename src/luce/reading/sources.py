@@ -24,12 +24,23 @@ HEAD = 1_000  # rows that are looked at to tell what a column holds
 
 
 class Source(ABC):
-    """Rows with named columns; messages call a row `unit` and the source `name`."""
+    """Rows with named columns; messages call a row `unit` and the source `name`.
+
+    `missing` are texts that stand for a missing value; None where only values without a text are
+    missing, as in frames.  `index` are columns that were the index of a frame, and name rows.
+    """
 
     names: list[str]
     unit = "row"
     name = ""
+    missing: frozenset[str] | None = None
+    index: Sequence[str] = ()
     ignored: tuple[str, ...] = ()  # columns that the user told a reader to leave out
+
+    @property
+    def advice(self) -> str:
+        """What to do about rows that were refused, besides mending them or leaving them out."""
+        return ""
 
     @cached_property
     def uses(self) -> dict[str, str]:
@@ -100,6 +111,7 @@ def without(source: Source, ignore: Sequence[str]) -> Source:
     uses = source.uses  # made before the copy, which then shares it
     trimmed = copy(source)
     trimmed.names = [name for name in source.names if name not in ignore]
+    trimmed.index = [name for name in source.index if name not in ignore]
     trimmed.ignored = (*source.ignored, *ignore)
     assert trimmed.uses is uses
     return trimmed

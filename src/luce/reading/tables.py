@@ -15,14 +15,14 @@ from luce._types import BoolArray, FloatArray, Label, Labels
 from luce.counts.labels import some
 from luce.errors import DataError
 from luce.reading.accounts import strangers
-from luce.reading.frames import is_frame, source_of, with_named_rows
+from luce.reading.frames import is_frame, source_of
 from luce.reading.inspection import Inspection
 from luce.reading.kind import Reading, check_column, leave_out
 from luce.reading.kinds import TABLE
 from luce.reading.rows import Column, Rows
 from luce.reading.sources import PlainSource, Source
 from luce.reading.tally import Lists, Tally
-from luce.reading.values import describe_type
+from luce.reading.values import describe_type, is_unnamed
 
 
 @dataclass
@@ -61,7 +61,8 @@ def from_table(
         the categories.  "table": the table is one sample, and its possible cells, as pairs of
         labels, are the categories.
     rows
-        The column that names the rows; the first one, unless it holds numbers.
+        The column that names the rows; the first one, unless it holds numbers, or the index of a
+        frame of pandas.
     possible
         An array of the same shape, True for cells that can occur, where the table does not tell.
     ignore
@@ -137,6 +138,8 @@ def read_table(
 ) -> Table:
     """Read labels and counts of a table, and refuse rows with cells that are not counts."""
     source = leave_out(_source(data), ignore)
+    if rows is None and len(source.index) == 1:
+        (rows,) = source.index
     names = _names(source, rows)
     columns = source.columns(names)
     first = columns[names[0]]
@@ -147,10 +150,8 @@ def read_table(
     labels = columns[rows].labels() if rows is not None else Column.of(range(len(first)))
     counted = [name for name in names if name != rows]
     read = Rows(columns, np.ones(len(first)), lambda bad: [[source.place(int(i))] for i in bad])
-    parts = {
-        **dict.fromkeys(counted, "counts"),
-        **({} if rows is None else {rows: "names of rows"}),
-    }
+    naming = source.index if rows is None else [*source.index, rows]
+    parts = dict.fromkeys(naming, "names of rows") | dict.fromkeys(counted, "counts")
     inspection = Inspection(source, read, {name: name for name in counted}, parts)
     values = np.stack([_cells(inspection, name) for name in counted], axis=1)
     values = _masked(values, possible, inspection, counted)
@@ -162,7 +163,8 @@ def read_table(
 
 def _names(source: Source, rows: str | None) -> list[str]:
     """List the columns of the table."""
-    names = source.names
+    others = {name for name in source.index if name != rows}  # further levels of an index
+    names = [name for name in source.names if name not in others]
     if rows is not None:
         check_column(names, "rows", rows)
     if len(names) < 2:
@@ -209,7 +211,7 @@ class _ArraySource(PlainSource):
 
 def _source(data: Any) -> Source:
     if is_frame(data):
-        return source_of(with_named_rows(data))
+        return source_of(data)
     try:
         array = np.asarray(data, np.float64)
     except (TypeError, ValueError, OverflowError):
@@ -219,11 +221,6 @@ def _source(data: Any) -> Source:
     if array.ndim != 2 or array.size == 0:
         raise DataError(f"an array of shape {array.shape} was given; a table is needed.")
     return _ArraySource({str(j): array[:, j].tolist() for j in range(array.shape[1])})
-
-
-def is_unnamed(column: str) -> bool:
-    """Tell whether a column has no name of its own, as one with names or numbers of rows."""
-    return column.strip() == "" or column.startswith("Unnamed: ")  # the latter is pandas' name
 
 
 def is_square(source: Source) -> bool:

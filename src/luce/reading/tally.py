@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain
@@ -94,13 +94,19 @@ class Tally:
         self._n_outcomes = 0.0
         self._only_pairs = False
         self._observations: list[Callable[[], Entry]] = []
+        self._effects: Mapping[Label, str] = {}
 
     @staticmethod
     def over(
-        used: Iterable[Label], named: Labels | None, additional: Iterable[Label] = ()
+        used: Iterable[Label], named: Labels | None, effects: Mapping[Label, str] | None = None
     ) -> Tally:
-        """Start a tally over the labels that occur, or over those that the user named."""
-        return Tally(all_categories(used, named, additional))
+        """Start a tally over the labels that occur, or over those that the user named.
+
+        Categories for `effects`, as in `ConditionalCounts.with_effects`, are added to them.
+        """
+        tally = Tally(all_categories(used, named, effects or ()))
+        tally._effects = effects or {}
+        return tally
 
     def numbers(self, column: Column) -> IntArray:
         """Return the category number of the label in each row."""
@@ -219,6 +225,7 @@ class Tally:
             self._n_outcomes,
             merged=merged,
             source=partial(_log, self._observations) if self._observations else None,
+            effects=self._effects,
         )
 
 

@@ -25,12 +25,12 @@ from luce.reading.sides import (
     read_meetings,
 )
 from luce.reading.sources import PlainSource, Source
-from luce.reading.tables import is_unnamed
 from luce.reading.values import (
     describe_type,
     hashable,
     in_order,
     is_list,
+    is_unnamed,
     objects,
     refuse_weights,
 )
@@ -140,11 +140,10 @@ def _read_players(source: Source, options: SideOptions) -> tuple[Inspection, Mee
         raise DataError(
             f"home = {options.home!r}, but a column for each player does not say who was at home."
         )
-    names = [name for name in source.names if not is_unnamed(name)]  # R writes numbers of rows
+    names = [n for n in source.names if not is_unnamed(n) and n not in source.index]
     rows = source.distinct(names)
-    inspection = Inspection(
-        source, rows, {name: name for name in names}, dict.fromkeys(names, "player")
-    )
+    parts = dict.fromkeys(source.index, "names of rows") | dict.fromkeys(names, "player")
+    inspection = Inspection(source, rows, {name: name for name in names}, parts)
     marks = np.stack([_marks(inspection, name) for name in names], axis=1)
     winners = _players(inspection, names, marks == 1.0, "nobody wins.")
     losers = _players(inspection, names, marks == 0.0, "nobody loses.")

@@ -9,7 +9,7 @@ import zlib
 from array import array
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
-from itertools import groupby, islice
+from itertools import chain, groupby, islice
 from operator import itemgetter
 from pathlib import Path
 from typing import IO, Any, cast
@@ -37,6 +37,12 @@ _MOST_COLUMNS = 100_000
 _HEAD = 65_536  # characters read to recognise the format
 _BLOCK = 1 << 18  # characters read at once
 
+# Compressed text may be this many times as large as the bytes it was read from; the beginning of a
+# file, of this many bytes, may be more.
+_MOST_EXPANSION = 200
+_SMALL = 5_000_000
+_SCANNED = 60  # megabytes of compressed text that are decompressed before anything is read
+
 # Characters that stand for bytes which cannot be decoded; see PEP 383.
 _UNDECODED = re.compile("[\udc80-\udcff]")
 
@@ -56,6 +62,8 @@ class TextFile:
         self.path = path
         # A mark at the beginning of UTF-8 is not part of the text.
         named = "utf-8-sig" if encoding and _is_utf_8(encoding) else encoding
+        if self._packed:
+            self._scan()
         self._encoding = named or self._find_encoding()
         self.problems: set[Problem] = set()
 
@@ -116,6 +124,13 @@ class TextFile:
             "name the encoding of the file, as in encoding='latin-1' (--encoding latin-1)."
         )
 
+    def _scan(self) -> None:
+        """Refuse compressed text that is far too large, before it is read more slowly."""
+        with self._open_bytes() as file:
+            for _ in range(_SCANNED):
+                if not self._read(file, 1_000_000):
+                    break
+
     def _find_encoding(self) -> str:
         with self._open_bytes() as file:
             head = self._read(file, 4)
@@ -124,7 +139,7 @@ class TextFile:
     def _open_bytes(self) -> IO[bytes]:
         try:
             if self._packed:
-                return cast(IO[bytes], gzip.GzipFile(self.path))
+                return cast(IO[bytes], _BoundedGzip(self.path))
             return self.path.open("rb")
         except OSError as error:
             raise DataError(f"{self.path}: {error.strerror or error}.") from None
@@ -151,6 +166,40 @@ class TextFile:
             raise DataError(f"{self.path.name}: cannot be read: {error}.") from None
         except UnicodeError as error:  # UTF-16 that breaks off
             raise DataError(f"{self.path.name}: is not {self._encoding}: {error}.") from None
+
+
+class _BoundedGzip(gzip.GzipFile):
+    """A gzip file that is refused once its content is far larger than data would be."""
+
+    def __init__(self, path: Path) -> None:
+        self._packed = path.open("rb")
+        super().__init__(fileobj=self._packed, mode="rb")
+
+    def read(self, size: int | None = -1) -> bytes:
+        return self._bounded(super().read(-1 if size is None else size))
+
+    def read1(self, size: int = -1) -> bytes:
+        return self._bounded(super().read1(size))
+
+    def close(self) -> None:
+        super().close()
+        self._packed.close()
+
+    def _bounded(self, content: bytes) -> bytes:
+        most = max(_SMALL, _MOST_EXPANSION * self._packed.tell())
+        if self.tell() > most:
+            raise DataError(
+                f"{Path(self._packed.name).name}: the text is more than {_MOST_EXPANSION} times as "
+                "large as the compressed file, as hardly any data are. If it is right, decompress "
+                "it first (gunzip)."
+            )
+        return content
+
+
+def complete_lines(head: str) -> list[str]:
+    """Split the beginning of a file into lines, without the last one if it may be cut off."""
+    lines = head.split("\n")
+    return lines[:-1] if len(head) >= _HEAD else lines
 
 
 def check_width(names: Collection[str], file: str) -> None:
@@ -186,6 +235,8 @@ class LineSource(Source):
     usable
         Turns a value into a hashable one, or raises DataError; applied only to columns that are
         asked for.
+    missing
+        Texts that stand for a missing value; None where the format marks missing values itself.
     """
 
     unit = "line"
@@ -198,6 +249,7 @@ class LineSource(Source):
         problems: set[Problem],
         count: Callable[[list[int]], Counter[tuple[Any, ...]] | None] = lambda where: None,
         usable: Callable[[Any], Any] | None = None,
+        missing: frozenset[str] | None = None,
     ) -> None:
         self.name = name
         self.names = list(names)
@@ -207,11 +259,24 @@ class LineSource(Source):
         self._count = count
         self._usable = usable
         self._lines: list[int] = []
+        self.missing = missing
+        self._blanked: set[str] = set()
 
     @property
     def problems(self) -> list[Problem]:
         """Lines that cannot be used."""
         return sorted(self._problems)
+
+    @property
+    def advice(self) -> str:
+        """How to keep a label that was read as a missing value, once one was."""
+        if not self._blanked:
+            return ""
+        texts = " and ".join(sorted(self._blanked))
+        return (
+            f"In this file {texts} means that a value is missing. If that is a label, name the "
+            "texts that mean it, or none: missing=[] (--missing '')."
+        )
 
     def distinct(self, keys: Sequence[str], numbers: Sequence[str] = ()) -> Rows:
         """Return the distinct rows of some columns."""
@@ -219,6 +284,8 @@ class LineSource(Source):
         counter = self._count([self._where[name] for name in names]) if names else Counter()
         if counter is None:
             counter = Counter(row for _, row in self._some(names))
+        elif self.missing:
+            counter = self._without_missing(counter)
         return counted_rows(names, counter, lambda: self._some(names))
 
     def columns(self, names: Sequence[str]) -> dict[str, Column]:
@@ -230,8 +297,13 @@ class LineSource(Source):
     def head(self, names: Sequence[str], most: int = HEAD) -> dict[str, Column]:
         """Return the first rows of some columns; a value that is of no use becomes None."""
         rows = [row for _, row in islice(self._rows(), most)]
-        where = {name: self._where[name] for name in names}
-        return {name: shown_column([row[k] for row in rows]) for name, k in where.items()}
+        held = {name: [row[self._where[name]] for row in rows] for name in names}
+        if self.missing:
+            held = {
+                name: ["" if value.strip() in self.missing else value for value in values]
+                for name, values in held.items()
+            }
+        return {name: shown_column(values) for name, values in held.items()}
 
     def place(self, i: int) -> int:
         """Return the line of row i of `columns`."""
@@ -263,6 +335,30 @@ class LineSource(Source):
         return Runs(encoded, starts_of(lengths), repeats, places)
 
     def _some(self, names: Sequence[str]) -> Iterator[Row]:
+        """Yield line and values of each row of some columns, with "" for a missing value."""
+        rows = self._as_written(names)
+        return ((line, self._blank(row)) for line, row in rows) if self.missing else rows
+
+    def _blank(self, row: tuple[str, ...]) -> tuple[str, ...]:
+        """Replace the texts that stand for a missing value."""
+        assert self.missing is not None
+        found = [value.strip() in self.missing for value in row]
+        if not any(found):
+            return row
+        self._blanked.update(v.strip() for v, gone in zip(row, found, strict=True) if gone)
+        return tuple("" if gone else v for v, gone in zip(row, found, strict=True))
+
+    def _without_missing(self, counter: Counter[tuple[Any, ...]]) -> Counter[tuple[Any, ...]]:
+        """Replace the texts that stand for a missing value in rows that were counted."""
+        assert self.missing is not None
+        if not any(text.strip() in self.missing for text in set(chain.from_iterable(counter))):
+            return counter
+        replaced: Counter[tuple[Any, ...]] = Counter()
+        for row, times in counter.items():
+            replaced[self._blank(row)] += times
+        return replaced
+
+    def _as_written(self, names: Sequence[str]) -> Iterator[Row]:
         where = [self._where[name] for name in names]
         if self._usable is not None:
             return self._made_usable(where, self._usable)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from luce.counts.labels import plural
-from luce.errors import DataError, HalfWinsWarning, warn_user
+from luce.errors import DataError, DroppedTiesWarning, HalfWinsWarning, warn_user
 
 # Meanings that are not offered, and why: their likelihoods are not products of powers of p(S).
 _REFUSED = {
@@ -26,6 +26,7 @@ _ALLOWED = {
     "entity": "ties='entity' makes the tie one more competitor in every set where it could occur",
     "half": "ties='half' counts half a win for each, which is a custom and not a likelihood",
     "last": "ties='last' says of a tie in last place only that it is below the rest",
+    "drop": "ties='drop' leaves them out",
 }
 
 
@@ -59,7 +60,7 @@ def ask_for_meaning(
     one: str = "tie",
     many: str = "ties",
 ) -> None:
-    """Ask for a meaning where ties occur, and warn of the one that is not a likelihood."""
+    """Ask for a meaning where ties occur; warn of the one that is no likelihood, and of losses."""
     if number <= 0:
         return
     if ties is None:
@@ -67,6 +68,9 @@ def ask_for_meaning(
             f"there {'is' if number == 1 else 'are'} {plural(number, one, many)}, which can mean "
             f"different things; say which. {_offers(allowed)}. (On the command line: --ties.)"
         )
+    if ties == "drop":
+        verb = "is" if number == 1 else "are"
+        warn_user(DroppedTiesWarning(f"{plural(number, one, many)} {verb} left out: ties='drop'."))
     if ties == "half":
         how = "half a win for each side" if "entity" in allowed else "every order of the tied"
         warn_user(

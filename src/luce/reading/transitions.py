@@ -14,7 +14,7 @@ from luce._types import BoolArray, FloatArray, IntArray, Labels
 from luce.counts.counts import ConditionalCounts
 from luce.counts.labels import Categories, plural, some
 from luce.errors import DataError
-from luce.reading.frames import is_frame, refuse_path, source_of, with_named_rows
+from luce.reading.frames import is_frame, refuse_path, source_of
 from luce.reading.inspection import Inspection
 from luce.reading.kind import Columns, Reading, leave_out
 from luce.reading.kinds import TRANSITIONS
@@ -200,10 +200,9 @@ def read_transitions(
         return _read_matrix(data, categories, skip_bad)
     if not is_frame(data):
         return _read_sequences(as_sequences(data), categories)
-    table = leave_out(source_of(with_named_rows(data)), ignore)
-    if not any(columns.values()) and is_square(table):
-        return _read_matrix(table, categories, skip_bad, table.names[0])
     source = leave_out(source_of(data), ignore)
+    if not any(columns.values()) and is_square(source):
+        return _read_matrix(source, categories, skip_bad, source.names[0])
     found = TRANSITIONS.require(source.names, columns)
     inspection = TRANSITIONS.inspect(source, found)
     read = _read_moves if found.layout == "moves" else _read_moments

@@ -13,8 +13,9 @@ import numpy as np
 from luce._types import Label
 from luce.errors import DataError
 
-# Texts that stand for a missing number.  In a column of labels only the empty text is missing,
-# since NA is also Namibia.
+# Texts that stand for a missing value in a table of text, unless the user names others.
+MISSING = frozenset({"NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "NULL", "null", "None"})
+# Texts that stand for a missing number, in any data.
 _NO_NUMBER = frozenset({"", "na", "nan", "n/a", "null", "none", "-", ".", "?"})
 _DEEPEST = 10  # levels of lists within lists; a ranking of teams has two
 _SEPARATORS = ("|", ";", "+", ",")
@@ -166,6 +167,15 @@ def repeated(values: Iterable[Any]) -> Any:
     return None
 
 
+def is_unnamed(column: str) -> bool:
+    """Tell whether a column holds names or numbers of rows: pandas and R leave it without a name.
+
+    R's function calls it row.names, and files made from R's data sets rownames.
+    """
+    name = column.strip().lower()
+    return name in ("", "rownames", "row.names", "row_names") or name.startswith("unnamed: ")
+
+
 def is_printed_list(text: str) -> bool:
     """Tell whether a text is a printed list, as pandas writes lists into a CSV file."""
     return _PRINTED.fullmatch(text) is not None
@@ -187,8 +197,26 @@ def find_separator(texts: Iterable[str]) -> str | None:
     return found[0] if found else None
 
 
-def as_labels(value: Any, separator: str | None) -> tuple[tuple[Any, ...], str]:
-    """Read a list of different labels; returns them and, where there are none, what is wrong."""
+def missing_texts(given: Iterable[str] | None) -> frozenset[str]:
+    """Read the texts that stand for a missing value in a table of text."""
+    if given is None:
+        return MISSING
+    if isinstance(given, str) or not is_list(given):
+        raise DataError(f"missing = {given!r}; a list of texts is needed, as ['NA', '-'].")
+    texts = list(given)
+    wrong = [text for text in texts if not isinstance(text, str)]
+    if wrong:
+        raise DataError(f"missing holds {wrong[0]!r}; a list of texts is needed, as ['NA', '-'].")
+    return frozenset(text.strip() for text in texts)
+
+
+def as_labels(
+    value: Any, separator: str | None, absent: frozenset[str] = frozenset()
+) -> tuple[tuple[Any, ...], str]:
+    """Read a list of different labels; returns them and, where there are none, what is wrong.
+
+    A text in `absent` stands for a missing value.
+    """
     if is_missing(value):
         return (), "is empty; at least one label is needed."
     if isinstance(value, str):
@@ -200,8 +228,8 @@ def as_labels(value: Any, separator: str | None) -> tuple[tuple[Any, ...], str]:
     else:
         listed = value if isinstance(value, tuple) else (value,)
     labels = tuple(map(stripped, listed))
-    if not labels or any(map(is_missing, labels)):
-        return (), f"is {value!r}; a label in it is empty."
+    if not labels or any(is_missing(label) or label in absent for label in labels):
+        return (), f"is {value!r}; a label in it is empty or missing."
     if len(set(labels)) < len(labels):
         return (), f"names {repeated(labels)!r} twice."
     return labels, ""

@@ -7,15 +7,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from luce.answers.view import tail_of
 from luce.counts.labels import plural
 from luce.page.document import Badge, Cell, Folded, Inline, Name, Number, Page, Strong
 from luce.page.words import shortened
 from luce.reports.findings import TOLD_APART, ChoiceFindings, Findings, in_words
-from luce.reports.formatting import decimals_for, number_cell, percent, probability
+from luce.reports.formatting import decimals_for, names_of, number_cell, percent, probability
 
 MOST_ROWS = 5000  # of a table; a browser takes about a second to lay them out
 
-_SURE = 0.95  # probability from which on the first is called the best
+# Probabilities from which on the first is called probably the best, and the best.
+_LIKELY, _SURE = 2 / 3, 0.95
 _ELO = 400 / np.log(10)  # points of Elo for one unit of log odds
 _AVERAGE = 1500.0  # points of Elo of an average category
 
@@ -31,29 +33,79 @@ class Column:
 
 def lead(found: ChoiceFindings) -> list[Inline]:
     """Say which category is best, and how many can be told apart."""
+    one, several = found.nouns
     if found.n == 1:
-        return ["There is only one category, ", Name(shortened(found.names[0])), ". "]
-    words = [*_best(found), _told_apart(found)]
+        return [f"There is only one {one}, ", Name(shortened(found.names[0])), ". "]
+    words = [*best_in_words(found, one, "the best"), _told_apart(found)]
     if found.prior_only.any():
-        one = ("category is known only from the prior", "categories are known only from the prior")
-        words += [f"{plural(int(found.prior_only.sum()), *one)}. "]
+        known = f"{one} is known only from the prior", f"{several} are known only from the prior"
+        words += [f"{plural(int(found.prior_only.sum()), *known)}. "]
     return words
 
 
 def write_table(page: Page, found: ChoiceFindings, most: int = MOST_ROWS) -> None:
     """Add the table of all categories, at most `most` of them, and the meaning of its columns."""
     n = min(found.n, most)
-    left_out = f" The {found.n - n:,} smallest are left out." if n < found.n else ""
     columns = [
-        *moment_columns(found, "Category"),
+        *moment_columns(found, found.nouns[0].capitalize()),
         *rank_columns(found),
         *_odds_columns(found),
         Column("Group", lambda i: number_cell(found.group[i], ",.0f")),
+        *_not_told_columns(found),
         *diagnostic_columns(found),
         *_source_columns(found),
     ]
-    write_columns(page, columns, n, f"All categories, the largest mean first.{left_out}")
+    write_columns(page, columns, n, f"{_rows_in_words(found)}{left_out(found.n - n)}")
     _explain(page, found)
+
+
+def left_out(number: int) -> str:
+    """Say how many rows of a table are left out, or nothing."""
+    return (
+        f" The {number:,} smallest are left out."
+        if number > 1
+        else (" The smallest is left out." if number else "")
+    )
+
+
+def _capitalised(sentence: str) -> str:
+    return sentence[0].upper() + sentence[1:]
+
+
+def _rows_in_words(found: ChoiceFindings) -> str:
+    """Say which categories a table has, and in which order."""
+    whose = (
+        f"The {plural(found.n, *found.nouns)} asked for"
+        if found.is_selection
+        else (f"All {found.nouns[1]}")
+    )
+    return f"{whose}, the largest mean first."
+
+
+def write_effects(page: Page, found: ChoiceFindings) -> None:
+    """Add the table of effects, categories that are no competitors, with their meaning in words."""
+    x = found.table.effects
+    if x is None:
+        return
+    low, high = found.ends_of(x)
+    decimals = decimals_for(found.table["mean"])
+    rows: list[list[Cell]] = [
+        [
+            Folded(name),
+            Number(probability(x["mean"][i], decimals), float(x["mean"][i])),
+            Number(f"{probability(low[i], decimals)} to {probability(high[i], decimals)}", low[i]),
+            _capitalised(x.notes[i].removeprefix(f"{x.categories[i]}: ")),
+            number_cell(x["ess_bulk"][i], ",.0f"),
+            number_cell(x["r_hat"][i], ".3f"),
+        ]
+        for i, name in enumerate(names_of(x.categories))
+    ]
+    page.table(
+        ["Effect", "Mean", f"{percent(found.ci_prob)} interval", "In words", "ESS", "R-hat"],
+        rows,
+        caption="Effects, which are no competitors: ranks, Elo and groups are without them.",
+        numeric=(1, 2, 4, 5),
+    )
 
 
 def write_parameters(page: Page, found: Findings) -> None:
@@ -73,7 +125,7 @@ def write_parameters(page: Page, found: Findings) -> None:
         for i, name in enumerate(x.categories[:MOST_ROWS])
     ]
     left = len(x.categories) - len(rows)
-    more = f" {left:,} more are left out." if left else ""
+    more = f" {plural(left, 'more is', 'more are')} left out." if left else ""
     page.table(
         ["Parameter", "Mean", f"{percent(found.ci_prob)} interval", "ESS", "R-hat"],
         rows,
@@ -156,48 +208,95 @@ def _source_columns(found: ChoiceFindings) -> list[Column]:
     return [Column("Known from", source, False)] if found.prior_only.any() else []
 
 
-def _best(found: Findings) -> list[Inline]:
-    """Say who is best, with which probability, and who comes next."""
+def _not_told_columns(found: Findings) -> list[Column]:
+    number = found.not_told_from
+    if number is None:
+        return []
+    return [Column("Not told from", lambda i: number_cell(number[i], ",.0f"))]
+
+
+def best_in_words(found: Findings, noun: str, place: str) -> list[Inline]:
+    """Say who has the first place, with which probability, and who comes next.
+
+    Parameters
+    ----------
+    found
+        The run, with two rows at least.
+    noun
+        One of the rows in a word, such as "category".
+    place
+        The first place in words, such as "the best".
+    """
     best = found.table["p_best"]
     first, second = (int(i) for i in np.argsort(-best, kind="stable")[:2])
     sure = float(best[first])
     name = Name(shortened(found.names[first]))
-    words: list[Inline] = [name, " is the best with probability "]
-    if sure <= 0.5:
-        words = ["No category is likely to be the best: ", name, " is it with probability "]
+    if sure == 1:
+        return [name, f" is {place} in every draw. "]
+    words: list[Inline] = [name, f" is {place} with probability "]
+    if sure < _LIKELY:
+        words = [f"No {noun} is likely to be {place}: ", name, " is it with probability "]
     elif sure < _SURE:
-        words = [name, " is probably the best, with probability "]
+        words = [name, f" is probably {place}, with probability "]
     words += [Strong(probability(sure)), "; next comes ", Name(shortened(found.names[second]))]
     return [*words, f" with {probability(float(best[second]))}. "]
 
 
-def _told_apart(found: Findings) -> str:
-    """Say how many groups can be told apart."""
-    groups, level = len(found.tie_groups), percent(TOLD_APART)
-    if groups == 1:
-        return f"The draws tell none of the {found.n:,} from the first, at {level}. "
+def _told_apart(found: ChoiceFindings) -> str:
+    """Say which groups, and how many pairs, can be told apart."""
+    if found.n == 2:
+        can = "can" if len(found.tie_groups) == 2 else "cannot"
+        return f"The two {can} be told apart at {percent(TOLD_APART)}. "
+    if len(found.tie_groups) == 1:
+        return _pairs_told_apart(found)
+    level, joint = percent(TOLD_APART), probability(found.groups_in_order)
+    groups, several = len(found.tie_groups), found.nouns[1]
     if groups == found.n:
-        return f"All {found.n:,} can be told apart, each from the next, at {level}. "
+        return (
+            f"All {found.n:,} {several} can be told apart: of any two, one is better with at least "
+            f"{level}, and all of them are in one order at once with probability {joint}. "
+        )
     return (
-        f"The {found.n:,} categories fall into {groups:,} groups that can be told apart "
-        f"at {level}. "
+        f"The {found.n:,} {several} fall into {groups:,} groups that can be told apart: each of an "
+        f"earlier group is better than each of a later one with at least {level}, pair by pair, "
+        f"and all of these pairs at once with probability {joint}. {_pairs_told_apart(found)}"
     )
+
+
+def _pairs_told_apart(found: ChoiceFindings) -> str:
+    """Say how many pairs can be told apart, and whether a cut through the order does so."""
+    level, one_group = percent(TOLD_APART), len(found.tie_groups) == 1
+    cut = "cut through their order separates all above it from all below"
+    pairs = found.n * (found.n - 1) // 2
+    if found.not_told_from is None:
+        return f"No {cut} at {level}. " if one_group else ""
+    told = pairs - int(found.not_told_from.sum()) // 2
+    if told == 0:
+        return f"None of the {pairs:,} pairs can be told apart at {level}. "
+    but = f", but no {cut}" if one_group else ""
+    return f"Of all {pairs:,} pairs {told:,} can be told apart at {level}{but}. "
 
 
 def _explain(page: Page, found: ChoiceFindings) -> None:
     """Explain the columns."""
-    outer = percent(found.ci_prob)
+    outer, tail, (one, several) = percent(found.ci_prob), tail_of(found.ci_prob), found.nouns
     words: dict[str, Cell] = {
-        f"Mean, {outer} interval": f"of the category’s probability; {outer} of the draws lie "
-        "within the interval, which is sorted by its lower end",
+        f"Mean, {outer} interval": f"of the {one}’s probability; the interval reaches from the "
+        f"{percent(tail)} to the {percent(1 - tail)} quantile of the draws, and is sorted by its "
+        "lower end",
         "P(best), rank": "probability to be the largest, and place in the order, 1 being the "
-        "largest: mean and interval",
-        "Elo, log odds": "against the average of all categories: log p minus the mean of all log "
-        "p; the average is 1500 points of Elo, and 400 more are odds of 10 to 1",
-        "Group": "no category of a group can be told from the group’s first with probability "
-        f"{percent(TOLD_APART)}",
+        f"largest: mean and interval, with at most {percent(tail)} of the draws beyond each end",
+        "Elo, log odds": f"against the average of these {several}: log p minus the mean of all "
+        "their log p; the average is 1500 points of Elo, and 400 more are odds of 10 to 1",
+        "Group": "any two of different groups can be told apart: that of the earlier group is the "
+        f"larger with probability {percent(TOLD_APART)} or more, pair by pair. Two of one group "
+        "may be told apart or not",
+        "Not told from": f"number of other {several} of which neither is the larger with "
+        f"probability {percent(TOLD_APART)} or more",
         "ESS, R-hat": "how far the draws of this category can be trusted, see below",
     }
+    if found.not_told_from is None:
+        del words["Not told from"]
     if found.log_odds is None:
         words["Elo, log odds"] = (
             "missing, because some probabilities are too small to be stored: draw again with "

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from luce.counts.comparability import unconditional
+from luce.counts.comparability import prior_only, unconditional
+from luce.counts.labels import plural
 from luce.page.document import Cell, Code, Folded, Inline, Number, Page, Strong
 from luce.page.words import shortened
 from luce.reports.findings import ChoiceFindings
-from luce.reports.formatting import NOTHING, names_of, percent, some_names
+from luce.reports.formatting import NOTHING, listed, names_of, percent, some_names
 
 _MOST_SETS = 10  # rows of the table of sets
 _MOST_GROUPS = 10  # rows of the table of comparable groups
@@ -21,7 +22,7 @@ def write_data(page: Page, found: ChoiceFindings) -> None:
     """Add the size of the data, its heaviest sets, and what it can compare."""
     counts = found.posterior.counts
     facts: dict[str, Cell] = {
-        "Categories": f"{found.n:,}",
+        "Categories": _categories(found),
         "Outcomes": f"{counts.n_outcomes:,.10g}",
         "of these under no condition": f"{unconditional(counts):,.10g}",
         "Sets": f"{len(counts):,}",
@@ -57,6 +58,19 @@ def write_model(page: Page, found: ChoiceFindings) -> None:
             _write_cores(page, found)
 
 
+def _categories(found: ChoiceFindings) -> str:
+    counts = found.posterior.counts
+    if not counts.effects:
+        return f"{counts.n_categories:,}"
+    kinds = listed([f"{name} ({kind})" for name, kind in _effects(found)])
+    return f"{counts.n_categories:,}, {len(counts.effects):,} of them no competitors: {kinds}"
+
+
+def _effects(found: ChoiceFindings) -> list[tuple[str, str]]:
+    effects = found.posterior.counts.effects
+    return list(zip(names_of(list(effects)), effects.values(), strict=True))
+
+
 def _comparable(found: ChoiceFindings) -> str:
     groups = len(found.comparable)
     if groups == 1:
@@ -68,7 +82,7 @@ def _comparable(found: ChoiceFindings) -> str:
 
 
 def _unknown(found: ChoiceFindings) -> Cell:
-    unknown = [name for name, yes in zip(found.names, found.prior_only, strict=True) if yes]
+    unknown = names_of(prior_only(found.posterior.counts))
     if not unknown:
         return "none"
     return Folded(f"{len(unknown):,}: {some_names(unknown, _NAMED)}", _FOLDED)
@@ -94,7 +108,7 @@ def _write_sets(page: Page, found: ChoiceFindings) -> None:
             ]
         )
     left = len(counts) - len(rows)
-    more = f"; {left:,} more are not shown" if left else ""
+    more = f"; {plural(left, 'more is', 'more are')} not shown" if left else ""
     page.table(
         ["Set", "Outcomes were", "Categories", "Outcomes"],
         rows,
@@ -110,7 +124,8 @@ def _write_groups(page: Page, found: ChoiceFindings) -> None:
         members = some_names(names_of(group[: _NAMED + 1]), _NAMED, len(group))
         rows.append([f"{k}", f"{len(group):,}", Folded(members, _FOLDED)])
     left = len(found.comparable) - len(rows)
-    more = f"; {left:,} smaller ones are not shown" if left else ""
+    smaller = plural(left, "smaller one is", "smaller ones are")
+    more = f"; {smaller} not shown" if left else ""
     page.table(
         ["Group", "Categories", "Members"],
         rows,
@@ -176,9 +191,10 @@ def _write_cores(page: Page, found: ChoiceFindings) -> None:
         for q, (core, (method, reason)) in enumerate(drawn[:_MOST_CORES], 1)
     ]
     left = len(cores) - len(rows)
+    more = f"; {plural(left, 'more is', 'more are')} not shown" if left else ""
     page.table(
         ["Core", "Atoms", "Sets", "Method", "Why"],
         rows,
-        caption=f"How the cores were drawn{f'; {left:,} more are not shown' if left else ''}",
+        caption=f"How the cores were drawn{more}",
         numeric=(0, 1, 2),
     )

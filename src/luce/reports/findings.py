@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from luce._types import BoolArray, FloatArray, IntArray, Label
-from luce.answers.ranks import tie_groups
+from luce._types import BoolArray, FloatArray, IntArray, Label, Labels
+from luce.answers.ranks import in_order, not_told_from, tie_groups
 from luce.answers.scales import log_odds
-from luce.answers.summaries import Summary, summary
+from luce.answers.summaries import Summary, summary, without_ranks
 from luce.answers.view import DrawsView, tail_of
 from luce.counts.comparability import comparable_groups, prior_only
 from luce.errors import DataError
@@ -25,36 +25,7 @@ if TYPE_CHECKING:
     from luce.sequences.hdp import HDPTransitions
 
 TOLD_APART = 0.95  # probability from which on two categories count as different
-
-
-@dataclass(frozen=True, eq=False)
-class Judged:
-    """Quantities that convergence is judged by.
-
-    Parameters
-    ----------
-    names
-        The quantities in words.
-    r_hat, ess
-        R-hat and bulk effective sample size.
-    relative_mcse
-        Monte Carlo standard error of the mean, as a share of the standard deviation.
-    """
-
-    names: list[str]
-    r_hat: FloatArray
-    ess: FloatArray
-    relative_mcse: FloatArray
-
-    def __len__(self) -> int:
-        return len(self.names)
-
-    def worst(self, values: FloatArray, largest: bool) -> tuple[float, str]:
-        """Return the largest or smallest value and its quantity; nan where any value is missing."""
-        if np.isnan(values).any():
-            return float("nan"), ""
-        i = int(values.argmax() if largest else values.argmin())
-        return float(values[i]), self.names[i]
+_MOST_COMPARISONS = 2e9  # draws times pairs of categories that are compared for a page
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,14 +38,17 @@ class Findings:
         The draws, with their data and settings.
     ci_prob
         The probability of all intervals.
-    view
+    whole
         The same draws, read once.
+    view
+        Those of the probabilities that are compared with each other.
     table
-        Summary of the probabilities that are compared with each other, and of the parameters.
+        Summary of these, of effects and of parameters.
     """
 
     run: DataTree
     ci_prob: float
+    whole: DrawsView
     view: DrawsView
     table: Summary
 
@@ -122,8 +96,21 @@ class Findings:
 
     @cached_property
     def tie_groups(self) -> list[list[Label]]:
-        """Categories that cannot be told from the first of their group, best group first."""
+        """Groups of which any two categories of different ones are told apart, the best first."""
         return tie_groups(self.view, TOLD_APART)
+
+    @cached_property
+    def groups_in_order(self) -> float:
+        """Share of draws in which all categories of different groups are in order at once."""
+        return in_order(self.view, self.tie_groups)
+
+    @cached_property
+    def not_told_from(self) -> IntArray | None:
+        """Number of others that each row is not told from; None where that takes too long."""
+        if self.n**2 / 2 * self.view.n_draws > _MOST_COMPARISONS:
+            return None
+        others = not_told_from(self.view, TOLD_APART)
+        return np.array([len(others[label]) for label in self.table.categories])
 
     @cached_property
     def group(self) -> IntArray:
@@ -131,27 +118,29 @@ class Findings:
         of = {label: g for g, group in enumerate(self.tie_groups, 1) for label in group}
         return np.array([of[label] for label in self.table.categories])
 
+    @cached_property
+    def rest(self) -> Summary | None:
+        """Summary of the categories that are not compared: effects, and those not asked for."""
+        compared = set(self.table.categories)
+        others = [label for label in self.whole.categories if label not in compared]
+        if not others:
+            return None
+        return without_ranks(self.whole.take(self.whole.numbers(others, "others")), self.ci_prob)
+
+    @cached_property
+    def effective(self) -> dict[Label, float]:
+        """Bulk effective sample size of every category, compared or not."""
+        tables = [table for table in (self.table, self.rest) if table is not None]
+        return {
+            label: float(ess)
+            for table in tables
+            for label, ess in zip(table.categories, table["ess_bulk"], strict=True)
+        }
+
     @property
     def parameters(self) -> Summary | None:
         """Summary of what was drawn for the model as a whole, such as a concentration."""
         return self.table.parameters
-
-    @cached_property
-    def judged(self) -> Judged:
-        """Compared probabilities and parameters that vary."""
-        rows = _varying(self.table, self.view)
-        names = [self.names[i] for i in rows]
-        parts = [{name: values[rows] for name, values in self.table.columns.items()}]
-        drawn = self.view.parameters
-        if self.parameters is not None and drawn is not None:
-            rows = _varying(self.parameters, drawn)
-            names += [f"the {in_words(self.parameters.categories[i])}" for i in rows]
-            parts.append({name: values[rows] for name, values in self.parameters.columns.items()})
-        r_hat, ess, mcse, sd = (
-            np.concatenate([part[name] for part in parts])
-            for name in ("r_hat", "ess_bulk", "mcse_mean", "sd")
-        )
-        return Judged(names, r_hat, ess, mcse / sd)
 
 
 @dataclass(frozen=True, eq=False)
@@ -165,6 +154,19 @@ class ChoiceFindings(Findings):
     """
 
     posterior: Posterior
+
+    @property
+    def nouns(self) -> tuple[str, str]:
+        """The compared probabilities in a word, one of them and several."""
+        if self.table.effects is None:
+            return "category", "categories"
+        return "competitor", "competitors"
+
+    @property
+    def is_selection(self) -> bool:
+        """Are there categories, beside effects, that are not compared?"""
+        effects = self.posterior.counts.effects
+        return any(c not in effects for c in self.rest.categories) if self.rest else False
 
     @cached_property
     def prior_only(self) -> BoolArray:
@@ -232,25 +234,37 @@ class TransitionFindings(Findings):
         return names_of(self.run["posterior"]["state"].to_numpy().tolist())
 
 
-def find(run: DataTree, ci_prob: float) -> ChoiceFindings | TransitionFindings:
-    """Summarise a run; refuse anything that is no run."""
+def find(
+    run: DataTree, ci_prob: float, among: Labels | None = None
+) -> ChoiceFindings | TransitionFindings:
+    """Summarise a run; refuse anything that is no run.
+
+    Parameters
+    ----------
+    run
+        The draws.
+    ci_prob
+        The probability of all intervals.
+    among
+        The categories or states to compare, as in `luce.summary`.
+    """
     tail_of(ci_prob)
     if getattr(run, "attrs", {}).get("model") == "transitions":
         model, data = transitions_of(run)
-        view = DrawsView.of(run)
-        table = summary(view, ci_prob, sort=True)
-        return TransitionFindings(run, ci_prob, view, table, model, data)
+        return TransitionFindings(*_summarised(run, ci_prob, among), model, data)
     posterior = posterior_of(run)
-    view = DrawsView.of(run)
-    return ChoiceFindings(run, ci_prob, view, summary(view, ci_prob, sort=True), posterior)
+    return ChoiceFindings(*_summarised(run, ci_prob, among), posterior)
+
+
+def _summarised(
+    run: DataTree, ci_prob: float, among: Labels | None
+) -> tuple[DataTree, float, DrawsView, DrawsView, Summary]:
+    """Read the draws once; return what all findings hold."""
+    whole = DrawsView.of(run)
+    table = summary(whole, ci_prob, among=among, sort=True)
+    return run, ci_prob, whole, DrawsView.ranked(whole, among), table
 
 
 def in_words(name: object) -> str:
     """Write the name of a parameter without underscores."""
     return str(name).replace("_", " ")
-
-
-def _varying(table: Summary, view: DrawsView) -> IntArray:
-    """Return the rows of a summary whose draws vary."""
-    ranges = np.ptp(view.probabilities, axis=(0, 1))
-    return np.flatnonzero([ranges[view.categories.index[label]] > 0 for label in table.categories])

@@ -10,6 +10,8 @@ import numpy as np
 
 from luce._types import FloatArray, Label
 from luce.page.document import Number
+from luce.page.words import percent as percent
+from luce.page.words import probability as probability
 from luce.page.words import shortened
 
 NOTHING = "–"  # stands in place of a number that cannot be computed
@@ -35,37 +37,10 @@ def listed(parts: Sequence[str]) -> str:
     return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
 
 
-def percent(share: float) -> str:
-    """Format a share as per cent.
-
-    Examples
-    --------
-    >>> percent(0.9), percent(0.995)
-    ('90 %', '99.5 %')
-    """
-    return f"{round(100 * share, 10):g} %"
-
-
 def decimals_for(values: FloatArray) -> int:
     """Return the number of decimals that shows three digits of the median probability."""
     typical = float(np.median(values))
     return min(max(ceil(-log10(typical)) + 2, 3), 6) if typical > 0 else 6
-
-
-def probability(value: float, decimals: int = 3) -> str:
-    """Format a probability with `decimals` decimals; "0" and "1" only for exactly 0 and 1.
-
-    Examples
-    --------
-    >>> probability(0.12345), probability(0.00001), probability(0.0), probability(0.9999)
-    ('0.123', '<0.001', '0', '>0.999')
-    """
-    least = 10.0**-decimals
-    if value in (0.0, 1.0):
-        return f"{value:.0f}"
-    if value < least / 2:
-        return f"<{least:.{decimals}f}"
-    return f">{1 - least:.{decimals}f}" if value > 1 - least / 2 else f"{value:.{decimals}f}"
 
 
 def some_names(names: Sequence[str], most: int, total: int | None = None) -> str:

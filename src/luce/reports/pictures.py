@@ -74,13 +74,14 @@ def write_transition_pictures(
 
 def write_chain_pictures(page: Page, found: Findings, sizes: PictureSizes | None = None) -> None:
     """Add traces and autocorrelations of the categories with the smallest effective sample size."""
-    if found.independent or found.n < 2 or found.draws < 4:
+    if found.independent or len(found.effective) < 2 or found.draws < 4:
         return
     most = sizes or PictureSizes()
-    effective = np.nan_to_num(found.table["ess_bulk"], nan=np.inf)
+    labels = list(found.effective)
+    effective = np.nan_to_num(list(found.effective.values()), nan=np.inf)
+    every = names_of(labels)
     order = np.argsort(effective, kind="stable")[: most.lines]
-    slowest = [found.table.categories[int(i)] for i in order]
-    names = [found.names[int(i)] for i in order]
+    slowest, names = [labels[i] for i in order], [every[i] for i in order]
     page.figure(
         [_traces(found, slowest, names), _correlations(found, slowest, names)],
         f"The {found.subjects} with the smallest effective sample size.",
@@ -97,13 +98,14 @@ def write_check_picture(
     if isinstance(check, str):
         return
     most = (sizes or PictureSizes()).described
-    axes = predictive_check(found.view, found.posterior.counts, ci_prob=found.ci_prob)
+    axes = predictive_check(found.whole, found.posterior.counts, ci_prob=found.ci_prob)
     low, high = check.ends(found.ci_prob)
     out = (check.recorded < low) | (check.recorded > high)
-    outside = [spoken(found.names[check.rows[k]]) for k in np.flatnonzero(out)[:most]]
+    outside = [spoken(check.names[k]) for k in np.flatnonzero(out)[:most]]
     words = (
         f"Recorded shares over intervals of replicated ones. Within the {percent(found.ci_prob)} "
-        f"interval lie the counts of {int((~out).sum()):,} of {len(out):,} categories"
+        f"interval lie the counts of {int((~out).sum()):,} of "
+        f"{plural(len(out), 'category', 'categories')}"
     )
     more = f", {out.sum() - most:,} more" if out.sum() > most else ""
     words += f"; outside: {', '.join(outside)}{more}." if outside else "."
@@ -150,8 +152,9 @@ def _ranks(found: ChoiceFindings, most: PictureSizes) -> Panel:
         chances = table.to_numpy()[place[label]]
         likely = int(chances.argmax())
         rows.append(f"{spoken(name)} rank {likely + 1:,} ({probability(chances[likely])})")
-    left = f"; {found.n - most.described:,} more follow" if found.n > most.described else ""
-    words = f"Probability of each rank, as shades. The most probable ranks: {', '.join(rows)}{left}"
+    left = found.n - most.described
+    more = f"; {plural(left, 'more follows', 'more follow')}" if left > 0 else ""
+    words = f"Probability of each rank, as shades. The most probable ranks: {', '.join(rows)}{more}"
     return _panel(axes, f"{words}.", f"Probability of each rank{_only(found, most.ranks)}.")
 
 
@@ -191,7 +194,7 @@ def _transitions(found: TransitionFindings, most: PictureSizes) -> Panel:
         for i in range(min(len(sources), most.described))
     ]
     left = len(sources) - len(likely)
-    more = f"; {left:,} more states follow" if left else ""
+    more = f"; {plural(left, 'more state follows', 'more states follow')}" if left else ""
     words = (
         "Mean probability to move from the row to the column, as shades; crosses are transitions "
         f"that cannot occur. The most probable: {', '.join(likely)}{more}."
@@ -203,8 +206,8 @@ def _transitions(found: TransitionFindings, most: PictureSizes) -> Panel:
 
 
 def _traces(found: Findings, slowest: list[Label], names: list[str]) -> Panel:
-    axes = trace(found.view, slowest)
-    drawn = found.view.probabilities[:, :, found.view.numbers(slowest, "slowest")]
+    axes = trace(found.whole, slowest)
+    drawn = found.whole.probabilities[:, :, found.whole.numbers(slowest, "slowest")]
     rows = []
     for name, values in zip(names, np.moveaxis(drawn, 2, 0), strict=True):
         means, sd = values.mean(axis=1), float(values.std())
@@ -218,8 +221,8 @@ def _traces(found: Findings, slowest: list[Label], names: list[str]) -> Panel:
 
 
 def _correlations(found: Findings, slowest: list[Label], names: list[str]) -> Panel:
-    axes = draw_autocorrelation(found.view, slowest)
-    x = found.view
+    axes = draw_autocorrelation(found.whole, slowest)
+    x = found.whole
     lags = min(100, found.draws - 1)
     table = autocorrelation(x, lags).to_numpy()[:, :, x.numbers(slowest, "slowest")]
     # The autocorrelation of a chain that never moved is nan: it is described as 1.

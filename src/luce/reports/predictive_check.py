@@ -13,7 +13,7 @@ from luce.counts.labels import plural
 from luce.errors import DataError
 from luce.page.document import Cell, Folded, Number, Page
 from luce.reports.findings import ChoiceFindings
-from luce.reports.formatting import number_cell, percent, probability
+from luce.reports.formatting import names_of, number_cell, percent, probability
 
 _MOST_REPLICATES = 400  # ends of an interval need no more
 _FEWEST_REPLICATES = 50
@@ -27,15 +27,15 @@ class PredictiveCheck:
 
     Parameters
     ----------
-    rows
-        Rows of these categories in the table of findings.
+    names
+        These categories, as text.
     recorded
-        Recorded counts, shape (row,).
+        Recorded counts, shape (category,).
     replicated
-        Counts of the replicates, shape (replicate, row).
+        Counts of the replicates, shape (replicate, category).
     """
 
-    rows: list[int]
+    names: list[str]
     recorded: FloatArray
     replicated: FloatArray
 
@@ -67,25 +67,26 @@ def replicate(found: ChoiceFindings, most_cells: float = _MOST_CELLS) -> Predict
     import xarray as xr
 
     counts = found.posterior.counts
-    cells = int(counts.sets.sizes.sum()) + found.n
+    n = counts.n_categories
+    cells = int(counts.sets.sizes.sum()) + n
     draws = int(min(_MOST_REPLICATES, most_cells // cells))
     if draws < _FEWEST_REPLICATES:
         return f"the data has {cells:,} cells, too many to replicate for a page"
-    every = max(1, -(-found.draws * found.chains // draws))
-    kept = found.run["posterior"].to_dataset().isel(draw=slice(None, None, every))
+    step = max(1, -(-found.draws * found.chains // draws))
+    kept = found.run["posterior"].to_dataset().isel(draw=slice(None, None, step))
     try:
         table = posterior_predictive(xr.DataTree.from_dict({"posterior": kept}), counts, seed=0)
     except DataError as error:
         return str(error).rstrip(".")
-    place = {label: i for i, label in enumerate(found.table.categories)}
+    place = {label: i for i, label in enumerate(counts.categories)}
     where = np.array([place[label] for label in table["category"].to_numpy().tolist()])
     values = table.to_numpy().reshape(-1, len(where))
-    sums = np.zeros((found.n, len(values)))
+    sums = np.zeros((n, len(values)))
     np.add.at(sums, where, values.T)
-    rows = sorted(set(where.tolist()))
-    recorded = np.empty(found.n)
-    recorded[[place[label] for label in counts.categories]] = counts.category_counts
-    return PredictiveCheck(rows, recorded[rows], sums[rows].T)
+    rows = np.unique(where)
+    known = names_of(counts.categories)
+    names = [known[i] for i in rows]
+    return PredictiveCheck(names, counts.category_counts[rows], sums[rows].T)
 
 
 def write_check(page: Page, found: ChoiceFindings, check: PredictiveCheck | str) -> None:
@@ -96,10 +97,10 @@ def write_check(page: Page, found: ChoiceFindings, check: PredictiveCheck | str)
     low, high = check.ends(found.ci_prob)
     inside = int(((check.recorded >= low) & (check.recorded <= high)).sum())
     outer = percent(found.ci_prob)
-    total = len(check.rows)
+    total = len(check.names)
     page.text(
         f"Posterior predictive check: would the model record such counts again? The data was "
-        f"replicated from {len(check.replicated):,} draws, with the same sets and as many "
+        f"replicated from {plural(len(check.replicated), 'draw')}, with the same sets and as many "
         f"outcomes in each. The recorded count of {inside:,} of "
         f"{plural(total, 'category', 'categories')} lies within the {outer} interval of its "
         f"replicates, and about {found.ci_prob * total:,.0f} or more are expected where the model "
@@ -109,7 +110,7 @@ def write_check(page: Page, found: ChoiceFindings, check: PredictiveCheck | str)
     order = np.argsort(check.surprise, kind="stable")[:_MOST_ROWS]
     rows: list[list[Cell]] = [
         [
-            Folded(found.names[check.rows[k]]),
+            Folded(check.names[k]),
             number_cell(check.recorded[k], ",.10g"),
             number_cell(check.replicated[:, k].mean(), ",.1f"),
             Number(f"{low[k]:,.0f} to {high[k]:,.0f}", float(low[k])),

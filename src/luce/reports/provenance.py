@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import json
 import shlex
+from collections.abc import Sequence
 from pathlib import PurePath
 
 import numpy as np
@@ -18,8 +19,13 @@ from luce.version import __version__
 _UNKNOWN = "not recorded"
 
 
-def write_provenance(page: Page, found: Findings, source: str | None) -> None:
-    """Add settings and fingerprint of the run, and the lines that give its draws and page again."""
+def write_provenance(
+    page: Page, found: Findings, source: str | None, title: str | None = None
+) -> None:
+    """Add settings and fingerprint of the run, and the lines that give its draws and page again.
+
+    `title` is the page's heading where one was given.
+    """
     page.facts(_facts(found))
     lines = python_lines(found, source)
     if lines is None:
@@ -28,7 +34,7 @@ def write_provenance(page: Page, found: Findings, source: str | None) -> None:
     page.text("These lines give the same draws, bit for bit:")
     page.preformatted("\n".join(lines))
     page.text("So does this, from a shell; and then this page again:")
-    page.preformatted("\n".join(shell_lines(lines, source)))
+    page.preformatted("\n".join(shell_lines(lines, source, page_options(found, title))))
     unsure = (
         " Starting points other than draws of the prior are not recorded either: if `initial` "
         "was given, give it again."
@@ -72,12 +78,22 @@ def python_lines(found: Findings, source: str | None) -> list[str] | None:
     ]
 
 
-def shell_lines(lines: list[str], source: str | None) -> list[str]:
+def shell_lines(lines: list[str], source: str | None, options: Sequence[str] = ()) -> list[str]:
     """Write shell commands that run the lines of Python and write the page."""
     run = source or "run.nc"
-    page = f"{PurePath(run).stem}.html"
-    command = f"luce report {shlex.quote(run)} --out {shlex.quote(page)}"
-    return ["python - <<'END'", *lines, "END", command]
+    command = ["luce", "report", run, "--out", f"{PurePath(run).stem}.html", *options]
+    return ["python - <<'END'", *lines, "END", shlex.join(command)]
+
+
+def page_options(found: Findings, title: str | None) -> list[str]:
+    """List the options of `luce report` that the page was written with, others than usual."""
+    options = [] if title is None else [f"--title={title}"]
+    if found.ci_prob != 0.9:
+        options.append(f"--ci-prob={found.ci_prob!r}")
+    ranked, effects = set(found.view.categories), found.whole.effects
+    if ranked != {label for label in found.whole.categories if label not in effects}:
+        options += [f"--among={label}" for label in found.view.categories]
+    return options
 
 
 def _facts(found: Findings) -> dict[str, Cell]:

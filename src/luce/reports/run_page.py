@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from luce._types import Labels
 from luce.counts.labels import plural
 from luce.errors import DataError
 from luce.page.document import Badge, Page
@@ -27,6 +28,7 @@ def report(
     *,
     title: str | None = None,
     ci_prob: float = 0.9,
+    among: Labels | None = None,
     pictures: bool = True,
 ) -> Path:
     """Write one self-contained page about a run, to open in a browser or send to somebody.
@@ -42,6 +44,9 @@ def report(
         The page's heading.
     ci_prob
         The probability of all intervals, between 0 and 1.
+    among
+        The categories to rank and compare, as in `luce.summary`: unless given, all but the effects
+        of the data, ties and advantages, which stand below.
     pictures
         Draw pictures?  Without them the page is small and written fast.
 
@@ -59,7 +64,8 @@ def report(
     ...     luce.report(run, f"{folder}/page.html").name
     'page.html'
     """
-    return write_report(run, path, title=title, ci_prob=ci_prob, pictures=pictures)[0]
+    page, _ = write_report(run, path, title=title, ci_prob=ci_prob, among=among, pictures=pictures)
+    return page
 
 
 def write_report(
@@ -68,30 +74,44 @@ def write_report(
     *,
     title: str | None = None,
     ci_prob: float = 0.9,
+    among: Labels | None = None,
     pictures: bool = True,
+    source: str | None = None,
 ) -> tuple[Path, Trust]:
-    """Write the page as `report` does; return the page and the verdict on the draws."""
-    target = Path(path)
-    if target.suffix.lower() not in (".html", ".htm"):
-        raise DataError(f"{target} is no name for a page; give one that ends in .html.")
-    source = None
+    """Write the page as `report` does; return the page and the verdict on the draws.
+
+    `source` is the name of the file that the run was loaded from, where it was.
+    """
+    target = check_page(path)
     if isinstance(run, str | os.PathLike):
         source = os.fspath(run)
         run = load(run)
-    page, trust = _page(run, source, title, ci_prob, pictures)
+    from luce.reports.findings import find  # here, so that it is loaded when a page is written
+
+    page, trust = _page(find(run, ci_prob, among), source, title, pictures)
     return page.save(target), trust
 
 
+def check_page(path: str | os.PathLike[str]) -> Path:
+    """Refuse a name that no page can have."""
+    target = Path(path)
+    if target.suffix.lower() not in (".html", ".htm"):
+        raise DataError(f"{target} is no name for a page; give one that ends in .html.")
+    return target
+
+
 def _page(
-    run: DataTree, source: str | None, title: str | None, ci_prob: float, pictures: bool
+    found: ChoiceFindings | TransitionFindings,
+    source: str | None,
+    title: str | None,
+    pictures: bool,
 ) -> tuple[Page, Trust]:
     # Imported here, so that nothing of this is loaded before a page is written.
-    from luce.reports.findings import TransitionFindings, find
+    from luce.reports.findings import TransitionFindings
     from luce.reports.pictures import why_none, write_chain_pictures
     from luce.reports.provenance import write_provenance
     from luce.reports.trust import judge, write_trust
 
-    found = find(run, ci_prob)
     trust = judge(found)
     obstacle = why_none() if pictures else "they were not asked for."
     name = f"{shortened(Path(source).stem, 60)}: " if source and title is None else ""
@@ -106,7 +126,7 @@ def _page(
     if not isinstance(found, TransitionFindings):
         _write_predictive_check(page, found, drawn=not obstacle)
     page.section("Where it came from, and how to get it again")
-    write_provenance(page, found, source)
+    write_provenance(page, found, source, title)
     return page, trust
 
 
@@ -118,10 +138,11 @@ def _begin_choices(
 
     if title is None:
         outcomes = plural(found.posterior.counts.n_outcomes, "outcome")
-        title = f"{name}{plural(found.n, 'category', 'categories')}, {outcomes}"
+        title = f"{name}{plural(found.n, *found.nouns)}, {outcomes}"
     page = Page(title, [*answer.lead(found), Badge(trust.headline, trust.kind)])
     page.section("The answer")
     answer.write_table(page, found)
+    answer.write_effects(page, found)
     answer.write_parameters(page, found)
     if obstacle:
         page.text(f"There are no pictures: {obstacle}")

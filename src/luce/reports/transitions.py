@@ -10,7 +10,9 @@ from luce.page.document import Cell, Code, Folded, Inline, Name, Number, Page, S
 from luce.page.words import shortened
 from luce.reports.answer import (
     MOST_ROWS,
+    best_in_words,
     diagnostic_columns,
+    left_out,
     moment_columns,
     rank_columns,
     write_columns,
@@ -30,12 +32,9 @@ def title_of(found: TransitionFindings) -> str:
 
 def lead(found: TransitionFindings) -> list[Inline]:
     """Say which state is the most popular destination, and how sure that is."""
-    best = found.table["p_best"]
-    first = int(best.argmax())
-    words: list[Inline] = [Name(shortened(found.names[first])), " is the most popular destination"]
     if found.n == 1:
-        return [*words, ". "]
-    return [*words, " with probability ", Strong(probability(float(best[first]))), ". "]
+        return [Name(shortened(found.names[0])), " is the only destination. "]
+    return best_in_words(found, "state", "the most popular destination")
 
 
 def write_table(page: Page, found: TransitionFindings, most: int = MOST_ROWS) -> None:
@@ -45,8 +44,7 @@ def write_table(page: Page, found: TransitionFindings, most: int = MOST_ROWS) ->
         *rank_columns(found),
         *diagnostic_columns(found),
     ]
-    left = max(found.n - most, 0)
-    more = f" The {left:,} smallest are left out." if left else ""
+    more = left_out(max(found.n - most, 0))
     caption = f"The base: how popular each state is as a destination.{more}"
     write_columns(page, columns, min(found.n, most), caption)
     outer = percent(found.ci_prob)

@@ -7,25 +7,26 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from luce.answers.diagnostics import verdict
 from luce.counts.labels import plural
 from luce.page.document import Badge, Name, Page, Words
 from luce.page.words import shortened
 from luce.reports.findings import Findings
 from luce.reports.formatting import percent
-from luce.sampling.convergence import ENOUGH_ESS, LARGEST_RHAT, LEAST_ACCEPTANCE
+from luce.sampling.convergence import (
+    ENOUGH_ESS,
+    GOOD_MCSE,
+    GOOD_RHAT,
+    HEADLINES,
+    LARGEST_MCSE,
+    LARGEST_RHAT,
+    LEAST_ACCEPTANCE,
+    Kind,
+    Verdict,
+    Worst,
+)
 
-# R-hat that Vehtari, Gelman, Simpson, Carpenter and Bürkner (2021) ask for.
-GOOD_RHAT = 1.01
-# As a share of the standard deviation: 400 effective draws give a twentieth.
-GOOD_MCSE, LARGEST_MCSE = 0.05, 0.1
-
-_WORSE = ("good", "mixed", "bad")
 _WORDS = {"good": "yes", "mixed": "nearly", "bad": "no", "neutral": "for information"}
-_HEADLINES = {
-    "good": "The draws can be trusted",
-    "mixed": "Trust the draws with care",
-    "bad": "Do not trust these draws yet",
-}
 
 
 @dataclass(frozen=True)
@@ -42,29 +43,45 @@ class Check:
 class Trust:
     """The verdict, "good", "mixed" or "bad", and the checks it follows from."""
 
-    kind: str
+    kind: Kind
     checks: Sequence[Check]
 
     @property
     def headline(self) -> str:
         """The verdict in words."""
-        return _HEADLINES[self.kind]
+        return HEADLINES[self.kind]
 
 
 def judge(found: Findings) -> Trust:
-    """Check R-hat, effective sample size, Monte Carlo error and acceptance."""
-    checks = [_kind_of_draws(found)]
-    if not len(found.judged):
+    """List the checks that the verdict on the run follows from."""
+    told = verdict(found.run)
+    checks = [_kind_of_draws(found, told)]
+    if found.n == 1 and found.parameters is None:
         checks.append(Check("Variation", "no category varies", "any", "neutral"))
-    else:
-        checks += [_rhat(found), _ess(found), _mcse(found)]
-    if "accepted" in found.run.children.get("sample_stats", {}):
-        checks.append(_acceptance(found))
+    elif not found.independent:
+        checks += _checks_of_chains(found, told)
     if found.run.attrs.get("interrupted"):
         words = f"Ctrl-C ended the run after {plural(found.draws, 'draw')} of each chain"
         checks.append(Check("Interrupted", words, "what was drawn by then stays valid", "neutral"))
-    kinds = [check.kind for check in checks if check.kind in _WORSE]
-    return Trust(max(kinds, key=_WORSE.index, default="good"), checks)
+    return Trust(told.kind, checks)
+
+
+def _checks_of_chains(found: Findings, told: Verdict) -> list[Check]:
+    checks = []
+    if told.still:
+        names = [Name(shortened(name)) for name in told.still[:6]]
+        words: list[str | Name] = [x for name in names for x in (name, ", ")][:-1]
+        more = len(told.still) - len(names)
+        checks.append(
+            Check(
+                "Movement",
+                [*words, f" and {more:,} more" if more else "", " never moved"],
+                "every chain moves in all of them: their draws say nothing",
+                "bad",
+            )
+        )
+    checks += [_rhat(found, told), _ess(found, told), _mcse(found, told)]
+    return checks if told.acceptance is None else [*checks, _acceptance(told.acceptance)]
 
 
 def write_trust(page: Page, found: Findings, trust: Trust) -> None:
@@ -101,61 +118,70 @@ def _why(found: Findings, trust: Trust) -> str:
     )
 
 
-def _kind_of_draws(found: Findings) -> Check:
+def _kind_of_draws(found: Findings, told: Verdict) -> Check:
     size = f"{plural(found.chains, 'chain')} of {plural(found.draws, 'draw')}"
     if not found.independent:
-        return Check("Draws", f"{size}, Markov chains", "any", "neutral")
-    kind = "good" if found.chains * found.draws >= ENOUGH_ESS else "mixed"
-    return Check("Draws", f"{size}, exact and independent", f"at least {ENOUGH_ESS:.0f}", kind)
-
-
-def _rhat(found: Findings) -> Check:
-    wanted = f"at most {GOOD_RHAT}; above {LARGEST_RHAT} chains have not met"
-    largest, whose = found.judged.worst(found.judged.r_hat, largest=True)
-    if found.independent:
-        words = _told(f"{largest:.3f}", whose) if whose else "not computed"
-        return Check("R-hat", words, "nothing: the draws are independent", "neutral")
-    if np.isnan(largest):
-        size = f"{plural(found.chains, 'chain')} of {plural(found.draws, 'draw')}"
-        words = f"cannot be computed from {size}"
-        return Check("R-hat", words, wanted, "mixed" if found.draws >= 4 else "bad")
-    kind = "good" if largest <= GOOD_RHAT else "mixed" if largest <= LARGEST_RHAT else "bad"
-    return Check("R-hat", _told(f"{largest:.3f}", whose), wanted, kind)
-
-
-def _ess(found: Findings) -> Check:
+        alone = "one chain has no other to agree with" if found.chains == 1 else "any"
+        kind = "mixed" if found.chains == 1 else "neutral"
+        return Check("Draws", f"{size}, Markov chains", alone, kind)
     wanted = f"at least {ENOUGH_ESS:.0f}"
-    smallest, whose = found.judged.worst(found.judged.ess, largest=False)
-    poor = "mixed" if found.independent else "bad"
-    if np.isnan(smallest):
-        words = f"cannot be computed from {plural(found.draws, 'draw')} a chain"
-        return Check("Effective sample size", words, wanted, poor)
-    kind = "good" if smallest >= ENOUGH_ESS else poor
-    if found.independent and found.chains * found.draws >= ENOUGH_ESS:
-        kind = "good"  # an estimate a little below is chance
-    return Check("Effective sample size", _told(f"{smallest:,.0f}", whose), wanted, kind)
+    return Check("Draws", f"{size}, exact and independent", wanted, told.kind)
 
 
-def _mcse(found: Findings) -> Check:
+def _rhat(found: Findings, told: Verdict) -> Check:
+    wanted = f"at most {GOOD_RHAT}; above {LARGEST_RHAT} chains have not met"
+    return _of_worst("R-hat", told.largest_rhat, ".3f", wanted, (GOOD_RHAT, LARGEST_RHAT), found)
+
+
+def _ess(found: Findings, told: Verdict) -> Check:
+    what = "Effective sample size"
+    wanted = f"at least {ENOUGH_ESS:.0f}"
+    if told.every > 1:
+        wanted += f", of every {told.every}th draw"
+    smallest = told.smallest_ess
+    if np.isnan(smallest.value):
+        return _missing(what, wanted, found)
+    kind = "good" if smallest.value >= ENOUGH_ESS else "bad"
+    return Check(what, _told(f"{smallest.value:,.0f}", smallest.entry), wanted, kind)
+
+
+def _mcse(found: Findings, told: Verdict) -> Check:
     what = "Monte Carlo error of the mean"
     wanted = f"at most {percent(GOOD_MCSE)} of the standard deviation"
-    x = found.judged
-    share, whose = x.worst(x.relative_mcse, largest=True)
-    poor = "mixed" if found.independent else "bad"
-    if np.isnan(share):
-        words = f"cannot be computed from {plural(found.draws, 'draw')} a chain"
-        return Check(what, words, wanted, poor)
-    kind = "good" if share <= GOOD_MCSE else "mixed" if share <= LARGEST_MCSE else poor
-    return Check(what, _told(f"{100 * share:.2g} %", whose), wanted, kind)
+    bounds = GOOD_MCSE, LARGEST_MCSE
+    return _of_worst(what, told.largest_mcse, ".2g", wanted, bounds, found, percentage=True)
 
 
-def _acceptance(found: Findings) -> Check:
-    accepted = found.run["sample_stats"]["accepted"].to_numpy()
-    proposing = ~np.isnan(accepted).all(axis=(0, 1))
-    least = float(accepted[:, :, proposing].mean(axis=1).min())
+def _acceptance(least: float) -> Check:
     kind = "good" if least >= LEAST_ACCEPTANCE else "bad"
     wanted = f"at least {percent(LEAST_ACCEPTANCE)}"
     return Check("Accepted proposals of a chain", f"{100 * least:.2g} %", wanted, kind)
+
+
+def _of_worst(
+    what: str,
+    worst: Worst,
+    form: str,
+    wanted: str,
+    bounds: tuple[float, float],
+    found: Findings,
+    percentage: bool = False,
+) -> Check:
+    """Compare a figure with the bounds below which it is good, and above which it is bad."""
+    if np.isnan(worst.value):
+        return _missing(what, wanted, found)
+    good, largest = bounds
+    kind = "good" if worst.value <= good else "mixed" if worst.value <= largest else "bad"
+    number = f"{100 * worst.value:{form}} %" if percentage else f"{worst.value:{form}}"
+    return Check(what, _told(number, worst.entry), wanted, kind)
+
+
+def _missing(what: str, wanted: str, found: Findings) -> Check:
+    """Say that a figure has no value: too few draws, or nothing that varies."""
+    if found.draws < 4:
+        words = f"cannot be computed from {plural(found.draws, 'draw')} a chain"
+        return Check(what, words, wanted, "bad")
+    return Check(what, "nothing to compute it from", wanted, "neutral")
 
 
 def _told(number: str, whose: str) -> Words:

@@ -14,6 +14,7 @@ import numpy as np
 
 from luce._types import FloatArray
 from luce.errors import DataError, LuceError
+from luce.runs.encoding import stored_attributes
 from luce.sampling.chains import Output
 from luce.sampling.plan import Plan
 
@@ -42,7 +43,7 @@ def add_arrays(run: Path, plan: Plan) -> None:
             fill_value=np.nan,
             compressors=None,
             dimension_names=("chain", "draw", *output.dims),
-            attributes=dict(output.attributes or {}),
+            attributes=stored_attributes(output.attributes or {}),
         )
 
 

@@ -43,6 +43,11 @@ class Disk:
         for chain in self._chains:
             self._journals[chain.number].take_up(chain, self._moments[chain.number])
 
+    @property
+    def placed(self) -> int:
+        """Draws of each chain on the disk, from which all chains can go on."""
+        return min(own.placed for own in self._journals.values())
+
     def end_of(self, chain: Chain) -> ChainEnd:
         """Return the end of a chain that is finished."""
         number = chain.number
@@ -93,6 +98,20 @@ class StoredDraws:
     def draws(self) -> int:
         """Draws of each chain."""
         return self._plan.settings.draws
+
+    def read(self, path: str, chain: int, rows: slice) -> FloatArray:
+        """Read some draws of a chain, shape (draw, entry)."""
+        output, block = self._plan.output(path), self._plan.block
+        wanted = range(self.draws)[rows]
+        found = []
+        for k in range(wanted[0] // block, wanted[-1] // block + 1):
+            size = min(block, self.draws - k * block)
+            own = [i - k * block for i in (wanted[0], wanted[-1])]
+            first = own[0] if own[0] >= 0 else own[0] % wanted.step
+            values = read_block(self._folder, output, chain, k, size)
+            found.append(np.asarray(values[first : own[1] + 1 : wanted.step]))
+        drawn = np.concatenate(found) if len(found) > 1 else found[0]
+        return drawn.reshape(len(drawn), -1)
 
     def columns(self, path: str, numbers: IntArray, every: int) -> FloatArray:
         """Read some entries of every `every`-th draw, shape (chain, draw, entry)."""

@@ -6,7 +6,7 @@ Stored are numbers, truth values and text; nothing else, so nothing is ever pick
               attribute ``json_values``
     attributes    numbers and text as they are; all others as typed JSON, their names listed in the
                   attribute ``json_attributes``
-    root    besides, ``format`` and ``format_version``, and the seal of a folder, ``sha256``
+    root    besides, ``format`` and ``format_version``
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from xarray import Dataset, DataTree, Variable
 
 FORMAT = "luce run"
-FORMAT_VERSION = 2
+FORMAT_VERSION = 3
 
-_STORAGE_ONLY = ("format", "format_version", "sha256")
+_STORAGE_ONLY = ("format", "format_version")
 _JSON_VALUES = "json_values"
 _JSON_ATTRIBUTES = "json_attributes"
 _NUMBERS = "biuf"
@@ -53,7 +53,7 @@ def original_form(stored: DataTree, source: str) -> DataTree:
     """Turn a stored tree back into the run it was made from."""
     import xarray as xr
 
-    _check_format(stored.attrs, source)
+    check_format(stored.attrs, source)
     groups = {
         node.path: _mapped(node.to_dataset(inherit=False), _original, _original_attributes)
         for node in stored.subtree
@@ -63,7 +63,8 @@ def original_form(stored: DataTree, source: str) -> DataTree:
     return xr.DataTree.from_dict(groups)
 
 
-def _check_format(attributes: Mapping[Any, Any], source: str) -> None:
+def check_format(attributes: Mapping[Any, Any], source: str) -> None:
+    """Refuse a run of another format, or of another version of it."""
     given, version = attributes.get("format"), attributes.get("format_version")
     if not isinstance(given, str) or given != FORMAT:
         raise DataError(

@@ -14,6 +14,9 @@ from luce.errors import DiskFullError, LuceError
 # Error numbers of a file system without room.
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
+# End of the name of a file that is being written.
+_PART = ".part"
+
 # Bytes read at once.
 _BLOCK = 1 << 24
 
@@ -22,7 +25,6 @@ def write_whole(path: Path, content: bytes | memoryview) -> bytes:
     """Write a file to the disk under another name, then rename it; return its SHA-256."""
     try:
         replace_file(path, content, durable=True)
-        _flush_names(path.parent)
     except OSError as error:
         if is_full(error):
             raise full(path, memoryview(content).nbytes) from error
@@ -33,11 +35,12 @@ def write_whole(path: Path, content: bytes | memoryview) -> bytes:
 def replace_file(path: Path, content: bytes | memoryview, *, durable: bool = False) -> None:
     """Write a file under another name, then rename it; an OSError leaves no file behind.
 
-    With `durable`, the content is on the disk before the file is renamed.
+    With `durable`, new folders and the content are on the disk before the file is renamed, and its
+    name is when the function returns.
     """
-    part = path.with_name(f".{path.name}.part")
+    part = path.with_name(f".{path.name}{_PART}")
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        _make_folder(path.parent, durable)
         with part.open("wb") as file:
             file.write(content)
             if durable:
@@ -48,6 +51,38 @@ def replace_file(path: Path, content: bytes | memoryview, *, durable: bool = Fal
         with suppress(OSError):
             part.unlink(missing_ok=True)
         raise
+    if durable:
+        flush_names(path.parent)
+
+
+def _make_folder(folder: Path, durable: bool) -> None:
+    """Make a folder and those above it."""
+    if folder.is_dir():
+        return
+    _make_folder(folder.parent, durable)
+    folder.mkdir(exist_ok=True)
+    if durable:
+        flush_names(folder.parent)
+
+
+def remove_parts(folder: Path) -> None:
+    """Remove files that were being written when their process was killed."""
+    for part in folder.rglob(f".*{_PART}"):
+        part.unlink()
+
+
+def flush_folder(folder: Path) -> None:
+    """Flush all files in a folder to the disk, and their names."""
+    for place, _, names in os.walk(folder):
+        for name in names:
+            flush_file(Path(place, name))
+        flush_names(Path(place))
+
+
+def flush_file(path: Path) -> None:
+    """Flush the content of a file to the disk."""
+    with path.open("rb+") as file:
+        os.fsync(file.fileno())
 
 
 def is_full(error: OSError) -> bool:
@@ -67,18 +102,18 @@ def full(path: Path, wanted: int) -> DiskFullError:
 
 
 def digest_of(path: Path) -> bytes | None:
-    """Compute the SHA-256 of a file; None where there is no file."""
+    """Compute the SHA-256 of a file; None where there is no file that can be read."""
     content = hashlib.sha256()
     try:
         with path.open("rb") as file:
             while block := file.read(_BLOCK):
                 content.update(block)
-    except FileNotFoundError:
+    except OSError:
         return None
     return content.digest()
 
 
-def _flush_names(folder: Path) -> None:
+def flush_names(folder: Path) -> None:
     """Flush the names in a folder to the disk, on systems that can."""
     with suppress(OSError):
         handle = os.open(folder, os.O_RDONLY)

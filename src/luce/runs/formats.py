@@ -17,7 +17,15 @@ import numpy as np
 
 from luce.errors import DataError, LuceError
 from luce.runs.encoding import merged_attributes
-from luce.runs.seal import JOURNAL, check_file, check_folder, seal_file, seal_folder
+from luce.runs.files import flush_file, flush_folder, flush_names
+from luce.runs.seal import (
+    Checksums,
+    check_file,
+    read_checked,
+    read_checksums,
+    seal_file,
+    seal_folder,
+)
 
 if TYPE_CHECKING:
     from xarray import Dataset, DataTree
@@ -26,15 +34,20 @@ if TYPE_CHECKING:
 # Name of the group of running moments and quantiles.
 RUNNING = "running"
 
+# Groups to which the end of a streamed run adds attributes: the root first.
+REWRITTEN = ("", "posterior", "sample_stats")
+
+# Groups of data and prior, which are small beside the draws.
+_WITHOUT_DRAWS = ("observed_data/", "constant_data/")
+
 
 class Format(NamedTuple):
-    """Functions that write, seal, check and read a format; `write` and `read` ignore seals."""
+    """Functions that write and seal a format, and check and read it."""
 
     name: str
     is_folder: bool
     write: Callable[[DataTree, Path], None]
     seal: Callable[[Path], None]
-    check: Callable[[Path], None]
     read: Callable[[Path], DataTree]
 
 
@@ -74,6 +87,7 @@ def _read_netcdf(path: Path) -> DataTree:
     import xarray as xr
 
     engine = netcdf_engine()
+    check_file(path)
     library = importlib.import_module("netCDF4" if engine == "netcdf4" else "h5netcdf")
     opened = library.Dataset(path) if engine == "netcdf4" else library.File(path, "r")
     with opened as file:
@@ -122,7 +136,10 @@ def write_zarr(tree: DataTree, path: Path) -> None:
 
 
 def complete_zarr(path: Path, running: Dataset, attributes: Mapping[str, Any]) -> None:
-    """Add running moments to a folder, and attributes to root, posterior and statistics."""
+    """Add running moments to a folder, and attributes to root, posterior and statistics.
+
+    All of it is on the disk when the function returns.
+    """
     import zarr
 
     from luce.runs.zarr_folder import ZarrFolder
@@ -140,9 +157,13 @@ def complete_zarr(path: Path, running: Dataset, attributes: Mapping[str, Any]) -
             write_empty_chunks=True,
         )
         root: Any = zarr.open_group(store, mode="r+", use_consolidated=False)
-        for node in (root, root["posterior"], root["sample_stats"]):
+        for node in (root, *(root[group] for group in REWRITTEN if group)):
             node.update_attributes(merged_attributes(node.attrs.asdict(), attributes))
         zarr.consolidate_metadata(store)
+    flush_folder(path / RUNNING)
+    for group in REWRITTEN:
+        flush_file(path / group / "zarr.json")
+        flush_names(path / group)
 
 
 @contextmanager
@@ -164,34 +185,41 @@ def _zarr_encoding(variable: Any) -> dict[str, Any]:
 
 
 def _read_zarr(path: Path) -> DataTree:
-    with open_zarr(path) as tree:
+    with open_zarr(path, read_checksums(path)) as tree:
         return tree.load()
 
 
-def open_zarr(path: Path, *, some: bool = False) -> DataTree:
-    """Open a folder without reading its numbers.
+def open_zarr(path: Path, checksums: Checksums, *, some: bool = False) -> DataTree:
+    """Open a folder without reading its draws; each file is checked as it is read.
 
-    Where only `some` draws are stored yet, running moments are hidden: these are written at the
-    end, and may be incomplete.
+    Data and prior are checked at once.  Where only `some` draws are stored yet, `checksums` holds
+    those of the files that the run was begun with.
     """
     import xarray as xr
 
     _need_zarr()
     from luce.runs.zarr_folder import ZarrFolder
 
-    store: Any = ZarrFolder(path, read_only=True, hidden=(JOURNAL, *((RUNNING,) if some else ())))
-    for file in sorted(path.rglob("zarr.json")):
-        metadata = json.loads(file.read_text(encoding="utf-8"))
-        for name in (metadata.get("consolidated_metadata") or {}).get("metadata", {}):
-            if not all(part.isidentifier() for part in name.split("/")):
-                raise DataError(f"{file} names {name!r}, which might lead out of the folder.")
-        if metadata["node_type"] == "array":
-            _check_zarr_array(file.parent, metadata, some)
+    for name, checksum in checksums.items():
+        if name.split("/")[-1] == "zarr.json":
+            metadata = json.loads(read_checked(path, name, checksum))
+            _check_names(path / name, metadata)
+            if metadata["node_type"] == "array":
+                _check_zarr_array((path / name).parent, metadata, some)
+        elif name.startswith(_WITHOUT_DRAWS):
+            read_checked(path, name, checksum)
+    store: Any = ZarrFolder(path, read_only=True, checksums=checksums)
     # Only version 3: the older one lets a file name any codec, and one of them unpickles.
     with _quietly():
         return xr.open_datatree(
             store, engine="zarr", consolidated=False, zarr_format=3, decode_times=False
         )
+
+
+def _check_names(file: Path, metadata: Any) -> None:
+    for name in (metadata.get("consolidated_metadata") or {}).get("metadata", {}):
+        if not all(part.isidentifier() for part in name.split("/")):
+            raise DataError(f"{file} names {name!r}, which might lead out of the folder.")
 
 
 def _check_zarr_array(folder: Path, metadata: Any, some: bool) -> None:
@@ -224,6 +252,6 @@ def _check_size(name: str, shape: Any, itemsize: int, stored: int) -> None:
 
 
 FORMATS = {
-    ".nc": Format("NetCDF", False, _write_netcdf, seal_file, check_file, _read_netcdf),
-    ".zarr": Format("Zarr", True, write_zarr, seal_folder, check_folder, _read_zarr),
+    ".nc": Format("NetCDF", False, _write_netcdf, seal_file, _read_netcdf),
+    ".zarr": Format("Zarr", True, write_zarr, seal_folder, _read_zarr),
 }

@@ -2,17 +2,20 @@
 
 The journal lies in the run's folder until the run is complete:
 
-    journal/run.json              the plan, and the number of draws in a block
-    journal/lock                  held by the process that writes
-    journal/<chain>/<steps>.npz   a snapshot of the chain after that number of steps, its running
-                                  moments, and the SHA-256 of each block so far
+    journal/plan              the plan, the number of draws in a block, the SHA-256 of each file
+                              that the run was begun with, and the files that its end rewrites
+    journal/lock              held by the process that writes
+    journal/<chain>/<steps>   a snapshot of the chain after that number of steps (npz), its running
+                              moments, and the SHA-256 of each block so far; the last two are kept
 
-A place is written only after its blocks are on the disk.  So the last whole place is true, and all
-draws after it are made again, bit for bit.
+Plan and places are sealed; a place belongs to one plan, chain and number of steps.  A place is
+written only after its blocks are on the disk.  So the last whole place is true, and all draws after
+it are made again, bit for bit.
 """
 
 from __future__ import annotations
 
+import hashlib
 import io
 import json
 import shutil
@@ -29,9 +32,10 @@ import numpy as np
 
 from luce.errors import DataError, LuceError
 from luce.runs.blocks import block_file
-from luce.runs.files import digest_of, write_whole
+from luce.runs.files import digest_of, flush_names, remove_parts, write_whole
+from luce.runs.formats import REWRITTEN
 from luce.runs.moments import Running
-from luce.runs.seal import JOURNAL, plan_file
+from luce.runs.seal import JOURNAL, checksums_of, plan_file, sealed, unsealed
 from luce.sampling.chains import Chain
 from luce.sampling.plan import Plan
 
@@ -54,30 +58,50 @@ _UNREADABLE = (
 )
 
 
+# Number of places of a chain that are kept.
+_KEPT = 2
+
+
 def write_plan(run: Path, plan: dict[str, Any]) -> None:
-    """Write the plan of a run, from which the run can be resumed."""
-    write_whole(plan_file(run), json.dumps(plan, indent=2).encode())
+    """Write the plan of a run, from which the run can be resumed, with checksums of its files."""
+    begun = {
+        "files": checksums_of(run),
+        "rewritten": [(run / g / "zarr.json").read_text(encoding="utf-8") for g in REWRITTEN],
+    }
+    write_whole(plan_file(run), sealed(json.dumps({**plan, **begun}, indent=2).encode()))
 
 
 def read_plan(run: Path) -> dict[str, Any]:
     """Read the plan of a run that is not finished."""
     file = plan_file(run)
     try:
-        plan = json.loads(file.read_text(encoding="utf-8"))
+        content = unsealed(file.read_bytes())
+        plan = None if content is None else json.loads(content)
     except FileNotFoundError:
         raise DataError(
-            f"{run} is not a run that was broken off: there is no {JOURNAL}/run.json in it."
+            f"{run} is not a run that was broken off: there is no {JOURNAL}/{file.name} in it."
         ) from None
     except (ValueError, OSError, RecursionError) as error:
         raise DataError(f"{file} is damaged: {error}. The run has to be started anew.") from error
     if not isinstance(plan, dict):
-        raise DataError(f"{file} is damaged: no object. The run has to be started anew.")
+        what = "its fingerprint does not fit" if plan is None else "no object"
+        raise DataError(f"{file} is damaged: {what}. The run has to be started anew.")
     return plan
+
+
+def restore_beginning(run: Path, plan: dict[str, Any]) -> None:
+    """Write files as they were at the beginning, where an end that was broken off rewrote them."""
+    remove_parts(run)
+    for group, text in zip(REWRITTEN, plan["rewritten"], strict=True):
+        file, content = run / group / "zarr.json", text.encode()
+        if digest_of(file) != hashlib.sha256(content).digest():
+            write_whole(file, content)
 
 
 def close(run: Path) -> None:
     """Remove the journal; the run counts as finished once its plan is removed."""
     plan_file(run).unlink(missing_ok=True)
+    flush_names(run / JOURNAL)
     shutil.rmtree(run / JOURNAL, ignore_errors=True)
 
 
@@ -90,7 +114,6 @@ def locked(run: Path) -> Iterator[None]:
         raise LuceError("runs are streamed only where files can be locked: Linux, macOS.") from None
     file = run / JOURNAL / "lock"
     try:
-        file.parent.mkdir(parents=True, exist_ok=True)
         opened = file.open("w")
     except OSError as error:
         raise LuceError(f"{run} cannot be written: {error.strerror or error}.") from error
@@ -105,12 +128,16 @@ def locked(run: Path) -> Iterator[None]:
 
 
 class Journal:
-    """The places of one chain, and the digests of its blocks, shape (blocks, outputs, 32)."""
+    """The places of one chain, and the digests of its blocks, shape (blocks, outputs, 32).
+
+    `placed` is the number of draws before the last place, from which the chain can go on.
+    """
 
     def __init__(self, run: Path, number: int, plan: Plan) -> None:
         self._run, self._number, self._plan = run, number, plan
         self._folder = run / JOURNAL / str(number)
         self.digests = np.empty((0, len(plan.outputs), 32), np.uint8)
+        self.placed = 0
         self._written = time.monotonic()
 
     def add_block(self, digests: list[bytes]) -> None:
@@ -128,18 +155,18 @@ class Journal:
             return
         content = io.BytesIO()
         np.savez(content, **arrays)
-        write_whole(self._folder / f"{chain.steps:015d}.npz", content.getbuffer())
-        self._written = time.monotonic()
-        if large:
-            for old in self._places()[2:]:
-                with suppress(FileNotFoundError):
-                    old.unlink()
+        place = self._folder / f"{chain.steps:015d}"
+        write_whole(place, sealed(content.getbuffer(), self._context(place)))
+        self._written, self.placed = time.monotonic(), chain.done
+        for old in self._places()[_KEPT:]:
+            with suppress(FileNotFoundError):
+                old.unlink()
 
     def take_up(self, chain: Chain, moments: Moments) -> None:
         """Restore a new chain from the last place whose blocks are all whole, if there is one."""
         whole: dict[tuple[int, int, bytes], bool] = {}
         for place in self._places():
-            arrays = _read(place)
+            arrays = read_place(place, self._context(place))
             if arrays is None or not self.fits(arrays, chain, moments, whole):
                 continue
             try:
@@ -148,7 +175,7 @@ class Journal:
                 continue
             for name, running in moments.items():
                 running.restore(_part(arrays, name))
-            self.digests = arrays["digests"]
+            self.digests, self.placed = arrays["digests"], chain.done
             return
 
     def _arrays(self, chain: Chain, moments: Moments) -> dict[str, Any]:
@@ -157,9 +184,14 @@ class Journal:
             found |= {f"{parameter}.{name}": array for name, array in running.arrays().items()}
         return {**found, "digests": self.digests}
 
+    def _context(self, place: Path) -> str:
+        """Return what a place belongs to: the run's plan, the chain, and the number of steps."""
+        plan = digest_of(plan_file(self._run)) or b""
+        return f"{plan.hex()} {self._number} {place.name}"
+
     def _places(self) -> list[Path]:
         """List the places written so far, the last one first."""
-        return sorted(self._folder.glob("[0-9]*.npz"), reverse=True)
+        return sorted(self._folder.glob("[0-9]*"), reverse=True)
 
     def fits(
         self,
@@ -202,14 +234,17 @@ def _part(arrays: dict[str, Any], owner: str) -> dict[str, Any]:
     return {k.removeprefix(prefix): v for k, v in arrays.items() if k.startswith(prefix)}
 
 
-def _read(place: Path) -> dict[str, Any] | None:
+def read_place(place: Path, context: str) -> dict[str, Any] | None:
     """Read a place; None if it is damaged, since the chain can go on from an earlier one."""
     try:
-        with zipfile.ZipFile(place) as packed:
+        content = unsealed(place.read_bytes(), context)
+        if content is None:
+            return None
+        with zipfile.ZipFile(io.BytesIO(content)) as packed:
             sizes = sum(member.file_size for member in packed.infolist())
-            if sizes > place.stat().st_size:  # luce compresses nothing, so luce did not write it
+            if sizes > len(content):  # luce compresses nothing, so luce did not write it
                 return None
-        with place.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
+        with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
             return {name: arrays[name] for name in arrays.files}
     except _UNREADABLE:
         return None

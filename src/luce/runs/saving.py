@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,9 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 from luce.errors import DataError, LuceError
 from luce.runs.contents import check_run
-from luce.runs.encoding import original_form, stored_form
+from luce.runs.encoding import check_format, original_form, stored_form
+from luce.runs.files import flush_file, flush_folder, flush_names
 from luce.runs.formats import Format, format_of, open_zarr
-from luce.runs.seal import files_of, plan_file
+from luce.runs.seal import Checksums, files_of, plan_file, read_checksums
+from luce.runs.workshop import clear_up, move_aside, workshop
 
 if TYPE_CHECKING:
     from xarray import DataTree
@@ -59,7 +59,7 @@ def save(run: DataTree, path: str | os.PathLike[str], *, overwrite: bool = False
     _check_target(target, form, overwrite)
     check_run(run)
     stored = stored_form(run)
-    with _writing(target), _workshop(target) as folder:
+    with _writing(target), workshop(target) as folder:
         new = folder / target.name
         form.write(stored, new)
         form.seal(new)
@@ -68,17 +68,12 @@ def save(run: DataTree, path: str | os.PathLike[str], *, overwrite: bool = False
                 f"{form.name} does not give back this run as it is. Take out the attributes and "
                 "variables that you added."
             )
-        for file in files_of(new) if form.is_folder else [new]:
-            _flush(file)
+        (flush_folder if form.is_folder else flush_file)(new)
         _check_target(target, form, overwrite)  # it may have appeared meanwhile
         if form.is_folder and target.exists():
-            target.rename(folder / "old")  # folders cannot be replaced in one step
-        try:
-            new.replace(target)
-        except OSError:
-            if (folder / "old").exists():
-                (folder / "old").rename(target)
-            raise
+            move_aside(target, folder)
+        new.replace(target)
+        flush_names(target.parent)
 
 
 def load(path: str | os.PathLike[str]) -> DataTree:
@@ -101,6 +96,7 @@ def load(path: str | os.PathLike[str]) -> DataTree:
     """
     source = Path(path)
     form = format_of(source)
+    clear_up(source)
     with reading(source, form.name):
         if not source.exists():
             raise DataError(f"{source} does not exist.")
@@ -109,7 +105,6 @@ def load(path: str | os.PathLike[str]) -> DataTree:
             raise DataError(f"{source} should be {kinds[0]}, and is {kinds[1]}.")
         if form.is_folder:
             require_complete(source)
-        form.check(source)
         run = original_form(form.read(source), str(source))
         check_run(run)
     return run
@@ -118,7 +113,8 @@ def load(path: str | os.PathLike[str]) -> DataTree:
 def open_run(path: str | os.PathLike[str]) -> DataTree:
     """Open a Zarr run without reading its draws, which are read when they are used.
 
-    Checked is only that the folder holds a complete run; `luce.load` reads and checks all of it.
+    Data, prior and attributes are checked at once, and each block of draws when it is read: damage
+    is a `luce.errors.DataError`.  `luce.load` reads and checks all of the run.
 
     Parameters
     ----------
@@ -136,15 +132,16 @@ def open_run(path: str | os.PathLike[str]) -> DataTree:
     3
     """
     source = Path(path)
+    clear_up(source)
     require_complete(source)
-    return read_folder(source)
+    return read_folder(source, read_checksums(source))
 
 
-def read_folder(source: Path, *, some: bool = False) -> DataTree:
+def read_folder(source: Path, checksums: Checksums, *, some: bool = False) -> DataTree:
     """Open a folder without reading its draws, of which perhaps only `some` are stored yet."""
     files_of(source)  # no links: they would lead out of the folder
     with reading(source, "Zarr"):
-        return original_form(open_zarr(source, some=some), str(source))
+        return original_form(open_zarr(source, checksums, some=some), str(source))
 
 
 @contextmanager
@@ -161,9 +158,13 @@ def reading(source: Path, form: str) -> Iterator[None]:
 
 
 def require_complete(source: Path) -> None:
-    """Refuse a folder whose run is not complete."""
-    attributes = root_attributes(source)
-    if plan_file(source).exists() or attributes.get("complete", 1) == 0:
+    """Refuse a folder whose run is not complete, or of another format."""
+    unfinished = plan_file(source).exists()
+    if not unfinished:
+        attributes = root_attributes(source)
+        check_format(attributes, str(source))
+        unfinished = attributes.get("complete", 1) == 0
+    if unfinished:
         raise DataError(
             f"{source} is not complete, unless it is being written just now. "
             f"`luce resume {source}` draws what is missing."
@@ -174,7 +175,7 @@ def root_attributes(source: Path) -> dict[str, Any]:
     """Read the attributes of a run without opening it."""
     try:
         metadata = json.loads((source / "zarr.json").read_text(encoding="utf-8"))
-        attributes: dict[str, Any] = metadata["attributes"]
+        attributes: dict[str, Any] = dict(metadata["attributes"])
     except FileNotFoundError:
         raise DataError(
             f"{source} is not a Zarr folder: there is no file zarr.json in it."
@@ -202,16 +203,6 @@ def _check_target(target: Path, form: Format, overwrite: bool) -> None:
 
 
 @contextmanager
-def _workshop(target: Path) -> Iterator[Path]:
-    """Make a hidden folder beside the target, on the same disk, and remove it at the end."""
-    folder = Path(tempfile.mkdtemp(".part", f".{target.name}.", target.parent))
-    try:
-        yield folder
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
-
-
-@contextmanager
 def _writing(target: Path) -> Iterator[None]:
     try:
         yield
@@ -221,9 +212,3 @@ def _writing(target: Path) -> Iterator[None]:
         raise LuceError(
             f"{target} could not be written: {type(error).__name__}: {error}"
         ) from error
-
-
-def _flush(file: Path) -> None:
-    """Flush a file to the disk, before it is renamed."""
-    with file.open("rb+") as opened:
-        os.fsync(opened.fileno())

@@ -1,37 +1,54 @@
-"""The seal of a saved run: a fingerprint of its bytes, checked before any library reads them.
+"""Checksums of stored runs: fingerprints (SHA-256) of all bytes that a run rests on.
 
-The libraries that read NetCDF can hang or crash on damaged bytes, so damaged files are refused.
+The libraries that read NetCDF can hang or crash on damaged bytes, so damaged files are refused
+before any library reads them.
 
     file      the last line is ``luce sha256 <fingerprint of all bytes before it>``; NetCDF readers
               do not look beyond the end that the file itself states
-    folder    the attribute ``sha256`` of the root's zarr.json: the fingerprint of all other files,
-              and of zarr.json without that attribute
+    folder    the file ``checksums`` has a line ``<fingerprint>  <name>`` for each other file, as
+              ``sha256sum --check`` reads it, and ends in the line of a sealed file
+    journal   an unfinished run has the fingerprints of its files in its plan, a sealed file
 """
 
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from luce.errors import DataError
+from luce.runs.files import replace_file
 
 # Beginning of the last line of a sealed file, bytes of that line, and bytes read at once.
 _MARK = b"\nluce sha256 "
 _LENGTH = len(_MARK) + 64 + 1
 _BLOCK = 1 << 20
-_ATTRIBUTE = "sha256"
 
-# Name of the folder in a run that holds its journal, which is not sealed.
+# Name of the folder in a run that holds its journal, which is removed when the run is finished.
 JOURNAL = "journal"
+
+# Name of the file with the fingerprints of all other files of a finished run.
+CHECKSUMS = "checksums"
+
+# Fingerprint of each file of a folder, by its name relative to the folder.
+Checksums = Mapping[str, str]
 
 
 def plan_file(run: Path) -> Path:
     """Name the file with the plan of a run, which exists as long as the run is not finished."""
-    return run / JOURNAL / "run.json"
+    return run / JOURNAL / "plan"
+
+
+def sealed(content: bytes | memoryview, context: str = "") -> bytes:
+    """Append the line with the fingerprint to bytes; `context` says what they belong to."""
+    return b"".join([content, _MARK, _of_bytes(context.encode(), content).encode(), b"\n"])
+
+
+def unsealed(content: bytes, context: str = "") -> bytes | None:
+    """Return the bytes that `sealed` was given; None where these or their context have changed."""
+    inner = content[: max(len(content) - _LENGTH, 0)]
+    return inner if sealed(inner, context) == content else None
 
 
 def seal_file(path: Path) -> None:
@@ -55,42 +72,76 @@ def check_file(path: Path) -> None:
             "it, open it with xarray.open_datatree."
         )
     if last[len(_MARK) :] != _of_file(path, size).encode() + b"\n":
-        raise _changed(path)
+        raise changed(path)
 
 
-def seal_folder(path: Path, known: Mapping[Path, str] | None = None) -> None:
-    """Write the fingerprint into the root's metadata; `known` holds digests of some files."""
-    root = path / "zarr.json"
-    metadata = json.loads(root.read_text(encoding="utf-8"))
-    metadata["attributes"].pop(_ATTRIBUTE, None)
-    metadata["attributes"][_ATTRIBUTE] = _of_folder(path, metadata, known or {})
-    new = root.with_name(".zarr.json.part")
-    new.write_text(json.dumps(metadata, indent=2), encoding="utf-8")
-    new.replace(root)
+def seal_folder(path: Path, known: Checksums | None = None) -> None:
+    """Write the checksums of a folder; `known` holds those of some files."""
+    lines = (f"{digest}  {name}\n" for name, digest in checksums_of(path, known).items())
+    replace_file(path / CHECKSUMS, sealed("".join(lines).encode()), durable=True)
 
 
-def check_folder(path: Path) -> None:
-    """Refuse a folder that has changed since `seal_folder`."""
-    root = path / "zarr.json"
-    if not root.is_file():
-        raise DataError(f"{path} is not a Zarr folder: there is no file zarr.json in it.")
+def checksums_of(path: Path, known: Checksums | None = None) -> dict[str, str]:
+    """Compute the checksums of a folder's files, its journal left out."""
+    known = known or {}
+    return {
+        name: known.get(name) or _of_file(path / name, (path / name).stat().st_size)
+        for name in _names(path)
+    }
+
+
+def read_checksums(path: Path) -> dict[str, str]:
+    """Read the checksums of a folder; refuse it where files are missing, or are too many."""
+    file = path / CHECKSUMS
     try:
-        metadata = json.loads(root.read_text(encoding="utf-8"))
-        given = metadata["attributes"].pop(_ATTRIBUTE)
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        lines = unsealed(file.read_bytes())
+    except OSError as error:
         raise DataError(
-            f"{path} was not written by luce.save, or its zarr.json is damaged. If another program "
-            "wrote it, open it with xarray.open_datatree."
+            f"{path} was not written by luce.save, or its file {CHECKSUMS!r} cannot be read: "
+            f"{error.strerror or error}. If another program wrote it, open it with "
+            "xarray.open_datatree."
         ) from error
-    if given != _of_folder(path, metadata, {}):
-        raise _changed(path)
+    if lines is None:
+        raise changed(file)
+    pairs = [line.partition("  ") for line in lines.decode(errors="replace").splitlines()]
+    checksums = {name: digest for digest, _, name in pairs}
+    for name in sorted(set(_names(path)) - checksums.keys()):
+        raise changed(path / name, "the file does not belong there")
+    require_files(path, checksums)
+    return checksums
 
 
-def _changed(path: Path) -> DataError:
+def require_files(path: Path, checksums: Checksums) -> None:
+    """Refuse a folder in which files are missing."""
+    for name in sorted(checksums.keys() - set(_names(path))):
+        raise changed(path / name, "the file is missing")
+
+
+def read_checked(path: Path, name: str, checksum: str) -> bytes:
+    """Read a file of a folder; refuse it where it has changed since its checksum was computed."""
+    file = path / name
+    try:
+        content = file.read_bytes()
+    except OSError as error:
+        raise DataError(f"{file} cannot be read: {error.strerror or error}.") from error
+    if _of_bytes(content) != checksum:
+        raise changed(file)
+    return content
+
+
+def changed(path: Path, how: str = "its fingerprint does not fit") -> DataError:
+    """Make the error of a file that is not as luce wrote it."""
     return DataError(
-        f"{path} has been changed or damaged since luce.save wrote it: its fingerprint does not "
-        "fit. Take a copy that is whole, or save the run again."
+        f"{path} has been changed or damaged since luce wrote it: {how}. Take a copy that is "
+        "whole, or save or draw the run again."
     )
+
+
+def _of_bytes(*parts: bytes | memoryview) -> str:
+    content = hashlib.sha256()
+    for part in parts:
+        content.update(part)
+    return content.hexdigest()
 
 
 def _of_file(path: Path, size: int) -> str:
@@ -102,14 +153,10 @@ def _of_file(path: Path, size: int) -> str:
     return content.hexdigest()
 
 
-def _of_folder(path: Path, metadata: Any, known: Mapping[Path, str]) -> str:
-    content = hashlib.sha256(json.dumps(metadata, sort_keys=True).encode())
-    for file in files_of(path):
-        name = file.relative_to(path).as_posix()
-        if name != "zarr.json" and not name.startswith(f"{JOURNAL}/"):
-            own = known.get(file) or _of_file(file, file.stat().st_size)
-            content.update(f"\n{name} {own}".encode())
-    return content.hexdigest()
+def _names(path: Path) -> list[str]:
+    """List the names of the files that have checksums."""
+    names = (file.relative_to(path).as_posix() for file in files_of(path))
+    return [n for n in names if n != CHECKSUMS and not n.startswith(f"{JOURNAL}/")]
 
 
 def files_of(path: Path) -> list[Path]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
-import tempfile
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -14,13 +12,15 @@ from luce.errors import DataError, DiskFullError, LuceError
 from luce.runs import journal, moments
 from luce.runs.blocks import add_arrays, block_file
 from luce.runs.disk import ChainEnd, Disk, StoredDraws
-from luce.runs.encoding import original_form, stored_form, stored_group
-from luce.runs.files import is_full
-from luce.runs.formats import complete_zarr, format_of, open_zarr, write_zarr
-from luce.runs.seal import seal_folder
+from luce.runs.encoding import stored_form, stored_group
+from luce.runs.files import flush_folder, flush_names, is_full
+from luce.runs.formats import complete_zarr, format_of, write_zarr
+from luce.runs.saving import open_run
+from luce.runs.seal import Checksums, seal_folder
 from luce.runs.tree import labelled, run_tree
+from luce.runs.workshop import clear_up, workshop
 from luce.sampling import convergence
-from luce.sampling.chains import Chain, Watch, run_chains
+from luce.sampling.chains import Watch, run_chains
 from luce.sampling.plan import Plan
 
 if TYPE_CHECKING:
@@ -33,6 +33,7 @@ def check_folder(folder: Path) -> None:
         raise DataError(f"to = {folder}; draws go to a folder whose name ends in '.zarr'.")
     if not folder.parent.is_dir():
         raise DataError(f"{folder} cannot be written: there is no folder {folder.parent}.")
+    clear_up(folder)
     if folder.exists():
         unfinished = (folder / "journal").is_dir()
         how = f"; `luce resume {folder}` goes on with it" if unfinished else ""
@@ -44,7 +45,8 @@ def draw_to_disk(plan: Plan, folder: Path, elsewhere: Elsewhere | None = None) -
     check_folder(folder)
     stream = Stream(plan, folder)
     stream.begin()
-    return stream.complete(elsewhere)
+    with journal.locked(folder):
+        return stream.complete(elsewhere)
 
 
 @dataclass(frozen=True)
@@ -59,35 +61,32 @@ class Stream:
         target = self.folder
         empty = run_tree(self.plan, {}, self.plan.settings.draws, {"complete": 0})
         try:
-            workshop = Path(tempfile.mkdtemp(".part", f".{target.name}.", target.parent))
-        except OSError as error:
-            raise LuceError(f"{target} cannot be written: {error.strerror or error}.") from error
-        try:
-            new = workshop / target.name
-            write_zarr(stored_form(empty), new)
-            add_arrays(new, self.plan)
-            journal.write_plan(new, {**self.plan.to_json(), "block": self.plan.block})
-            if target.exists():
-                raise DataError(f"{target} exists; give another name, or remove it first.")
-            new.rename(target)
+            with workshop(target) as folder:
+                new = folder / target.name
+                write_zarr(stored_form(empty), new)
+                add_arrays(new, self.plan)
+                journal.write_plan(new, {**self.plan.to_json(), "block": self.plan.block})
+                if target.exists():
+                    raise DataError(f"{target} exists; give another name, or remove it first.")
+                flush_folder(new)
+                new.rename(target)
+                flush_names(target.parent)
         except OSError as error:
             kind = DiskFullError if is_full(error) else LuceError
             raise kind(f"{target} cannot be written: {error.strerror or error}.") from error
-        finally:
-            shutil.rmtree(workshop, ignore_errors=True)
 
     def complete(self, elsewhere: Elsewhere | None = None) -> DataTree:
         """Draw the missing draws, seal the folder, check convergence, and open the run.
 
-        `elsewhere` draws the chains in other processes, which see the same folder.
+        The caller has locked the folder.  `elsewhere` draws the chains in other processes, which
+        see the same folder.
         """
-        with journal.locked(self.folder):
-            began = time.perf_counter()
-            every = range(self.plan.settings.chains)
-            ends = self.draw(every) if elsewhere is None else elsewhere(self)
-            self._finish(ends, time.perf_counter() - began)
+        began = time.perf_counter()
+        every = range(self.plan.settings.chains)
+        ends = self.draw(every) if elsewhere is None else elsewhere(self)
+        self._finish(ends, time.perf_counter() - began)
         convergence.check(self.plan, StoredDraws(self.folder, self.plan))
-        return original_form(open_zarr(self.folder), str(self.folder))
+        return open_run(self.folder)
 
     def draw(self, numbers: Sequence[int], watch: Watch | None = None) -> list[ChainEnd]:
         """Draw the missing draws of some chains; `watch` may stop them."""
@@ -99,16 +98,15 @@ class Stream:
         try:
             stopped = run_chains(chains, sink, threads, settings.progress, watch)
         except DiskFullError as error:
-            raise DiskFullError(f"{error} {self._how_far(chains)}") from error
+            raise DiskFullError(f"{error} {self._how_far(sink)}") from error
         if stopped:
-            raise KeyboardInterrupt(self._how_far(chains) if watch is None else "")
+            raise KeyboardInterrupt(self._how_far(sink) if watch is None else "")
         return [sink.end_of(chain) for chain in chains]
 
-    def _how_far(self, chains: Sequence[Chain]) -> str:
-        done = min(chain.done for chain in chains) // self.plan.block * self.plan.block
+    def _how_far(self, sink: Disk) -> str:
         return (
-            f"{done:,} of {self.plan.settings.draws:,} draws of each chain are in {self.folder}; "
-            f"`luce resume {self.folder}` goes on from there."
+            f"{sink.placed:,} of {self.plan.settings.draws:,} draws of each chain are in "
+            f"{self.folder}; `luce resume {self.folder}` goes on from there."
         )
 
     def _finish(self, ends: Sequence[ChainEnd], seconds: float) -> None:
@@ -138,13 +136,14 @@ class Stream:
         found = moments.variables(self.plan, [end.moments for end in ends])
         return labelled(self.plan, found, more)
 
-    def _known_digests(self, ends: Sequence[ChainEnd]) -> dict[Path, str]:
-        return {
+    def _known_digests(self, ends: Sequence[ChainEnd]) -> Checksums:
+        files = {
             block_file(self.folder, output, end.number, block): bytes(row[k]).hex()
             for end in ends
             for block, row in enumerate(end.digests)
             for k, output in enumerate(self.plan.outputs)
         }
+        return {file.relative_to(self.folder).as_posix(): own for file, own in files.items()}
 
 
 # Function that draws the chains of a stream in other processes, and returns their ends in order.

@@ -85,11 +85,17 @@ def run_attributes(plan: Plan) -> Attributes:
 
 def final_attributes(plan: Plan, sink: Memory) -> Attributes:
     """Return attributes of a run that are known only after its last draw."""
-    return {
+    found: Attributes = {
         "sampling_time": sink.seconds,
         "interrupted": int(sink.interrupted),
         **plan.final_attributes(sink.ends),
     }
+    settings, verdict = plan.settings, sink.verdict
+    if settings.until is not None:
+        found["until"] = settings.until
+        found["until_met"] = int(verdict is not None and not verdict.unmet)
+        found["draws_asked_for"] = settings.draws
+    return found
 
 
 def labelled(plan: Plan, variables: Mapping[str, Any], more: Mapping[str, Any]) -> Dataset:

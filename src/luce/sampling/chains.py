@@ -47,7 +47,7 @@ class Output:
     dims: tuple[str, ...]
     shape: tuple[int, ...]
     kept: IntArray | None = None
-    attributes: Mapping[str, str] | None = None
+    attributes: Mapping[str, Any] | None = None
 
     @property
     def stored_shape(self) -> tuple[int, ...]:
@@ -136,6 +136,10 @@ class FixedLengthChain(ABC):
     def finished(self) -> bool:
         """Are all draws made?"""
         return self.steps >= self.expected
+
+    def extend(self, draws: int) -> None:
+        """Go on until `draws` draws are made in all."""
+        self.draws = draws
 
     def advance(self, sink: Sink) -> None:
         """Make one chunk of steps: warm-up steps until these are done, then draws."""

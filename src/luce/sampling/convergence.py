@@ -1,172 +1,402 @@
-"""One verdict on convergence for every sink: split R-hat, effective sample size, acceptance.
+"""One verdict on convergence, whatever the sink: all entries of all parameters are checked.
 
-R-hat and effective sample size are those of arviz-stats, on ranks scaled to (0, 1) instead of
-normal scores, for many columns at once.  They are computed here because importing arviz-stats takes
-longer than most runs; `luce.summary` reports arviz-stats' own.
+R-hat and effective sample size are those of arviz-stats (Vehtari, Gelman, Simpson, Carpenter and
+Bürkner 2021): split chains, ranks as normal scores.  They are computed here because importing
+arviz-stats takes longer than most runs.
+
+All entries are screened by one pass over the draws, and the worst of them are ranked (`screen`).
+`Posterior.sample` warns by this verdict, and `luce fit`, `luce report` and `until=` go by it.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from luce._types import FloatArray, IntArray
+from luce._types import FloatArray
+from luce.counts.labels import plural, some
 from luce.errors import ConvergenceWarning, warn_user
+from luce.sampling.screen import DrawsToCheck, Quantity, finite_logs, screen
 
 if TYPE_CHECKING:
     from luce.sampling.plan import Plan
 
-# Largest numbers of draws of a chain, and of entries of a parameter, that are checked: more would
-# cost time and tell little.
-_CHECKED_DRAWS = 2000
-_CHECKED_ENTRIES = 100
-
-# Vehtari, Gelman, Simpson, Carpenter and Bürkner (2021) ask for an effective sample size of 400.
-# R-hat of four chains that agree stays below 1.05 at that size; more means they have not met.
+# Vehtari et al. ask for an effective sample size of 400.  R-hat of four chains that agree stays
+# below 1.05 at that size; more means they have not met.  They ask for 1.01, which the largest of
+# thousands of entries reaches only with many more draws: above it, the draws are taken with care.
 ENOUGH_ESS = 400.0
 LARGEST_RHAT = 1.05
+GOOD_RHAT = 1.01
+
+# Monte Carlo error of the mean, as a share of the standard deviation: 400 effective draws give a
+# twentieth.
+GOOD_MCSE, LARGEST_MCSE = 0.05, 0.1
 
 # Smallest share of accepted proposals.  A chain below it stands still for hundreds of draws, which
-# exact splits around its core, since they keep moving, would hide from the two figures above.
+# exact splits around its core, since they keep moving, would hide from the figures above.
 LEAST_ACCEPTANCE = 0.005
 
+# Draws of all chains that are looked at, for each effective draw that is wanted.  Chains that just
+# reach what is wanted are correlated over 20 of the draws looked at, so thinning hides nothing.
+# At least a few hundred draws of each chain are looked at.
+_LOOKED_AT, _LEAST_LOOKED_AT = 20, 500
 
-class DrawsToCheck(Protocol):
-    """Draws that can be read by column, from memory or from a disk."""
+# Numbers that are ranked at once.
+_SLAB = 1 << 20
 
-    @property
-    def draws(self) -> int:
-        """Draws of each chain."""
+Kind = Literal["good", "mixed", "bad"]
+HEADLINES: dict[Kind, str] = {
+    "good": "The draws can be trusted",
+    "mixed": "Trust the draws with care",
+    "bad": "Do not trust these draws yet",
+}
 
-    def columns(self, path: str, numbers: IntArray, every: int) -> FloatArray:
-        """Read some entries of every `every`-th draw, shape (chain, draw, entry)."""
+
+@dataclass(frozen=True)
+class Worst:
+    """The worst value of a figure, and the entry it belongs to; nan where it is unknown."""
+
+    value: float = float("nan")
+    entry: str = ""
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """Result of the check; `problem` is None where the draws can be trusted."""
+    """Result of the check.
 
+    Parameters
+    ----------
+    kind
+        "good"; "mixed" for draws to be taken with care; "bad" for draws that cannot be trusted.
+    problem
+        A sentence that says what is wrong with "bad" draws, else None.
+    care
+        Reasons for care in words, where the draws are "mixed".
+    largest_rhat, smallest_ess, largest_mcse
+        Worst figures and their entries; the last is a share of the standard deviation.
+    still
+        Entries that never moved in a chain, by name.
+    acceptance
+        Smallest share of proposals that a chain accepted; None without proposals.
+    every
+        Every so many-th draw was looked at.
+    unmet
+        A sentence that says that `until` was not met by all draws that may be made, else empty.
+    """
+
+    kind: Kind = "good"
     problem: str | None = None
-    rhat: float = float("nan")
-    ess: float = float("nan")
+    care: tuple[str, ...] = ()
+    largest_rhat: Worst = Worst()
+    smallest_ess: Worst = Worst()
+    largest_mcse: Worst = Worst()
+    still: tuple[str, ...] = ()
+    acceptance: float | None = None
+    every: int = 1
+    unmet: str = ""
+
+    @property
+    def rhat(self) -> float:
+        """Largest R-hat."""
+        return self.largest_rhat.value
+
+    @property
+    def ess(self) -> float:
+        """Smallest effective sample size."""
+        return self.smallest_ess.value
+
+    @property
+    def headline(self) -> str:
+        """The verdict in a few words."""
+        return HEADLINES[self.kind]
+
+    def __str__(self) -> str:
+        if self.problem is not None:
+            return self.problem[0].upper() + self.problem[1:]
+        return f"{self.headline}{': ' + '; '.join(self.care) if self.care else ''}."
 
 
 def check(plan: Plan, sink: DrawsToCheck) -> Verdict:
     """Judge a run by all parameters that its plan declares, and warn where it cannot be trusted."""
     verdict = judge(plan, sink)
-    if verdict.problem is not None:
-        warn_user(ConvergenceWarning(verdict.problem, verdict.rhat, verdict.ess))
+    warn(verdict)
     return verdict
 
 
-def judge(plan: Plan, sink: DrawsToCheck) -> Verdict:
+def warn(verdict: Verdict) -> None:
+    """Warn about draws that cannot be trusted, or that are fewer than `until` asks for."""
+    sentences = [words for words in (verdict.problem, verdict.unmet) if words]
+    if sentences:
+        warn_user(ConvergenceWarning(" ".join(sentences), verdict.rhat, verdict.ess))
+
+
+def judge(plan: Plan, sink: DrawsToCheck, wanted: float = ENOUGH_ESS) -> Verdict:
     """Judge a run by all parameters that its plan declares."""
+    chains = plan.settings.chains
     if plan.independent:
+        return judge_independent(chains * sink.draws, wanted)
+    proposals = any(output.path == "sample_stats/accepted" for output in plan.outputs)
+    return judge_draws(sink, chains, list(_quantities(plan)), proposals, wanted)
+
+
+def _quantities(plan: Plan) -> Iterable[Quantity]:
+    outputs = {output.path: output for output in plan.outputs}
+    for p in plan.parameters:
+        output = outputs.get(f"posterior/{p.name}")
+        if output is None or p.role == "latent":
+            continue
+        labels = [p.coords[dim] for dim in p.dims]
+        if output.kept is not None:
+            labels[-1] = labels[-1][output.kept]
+        yield Quantity(
+            name=p.name,
+            labels=labels,
+            competitor=p.role == "competitor",
+            logs=f"posterior/log_{p.name}" in outputs,
+            simplex=p.support == "simplex" and output.kept is None,
+        )
+
+
+def judge_independent(draws: int, wanted: float = ENOUGH_ESS) -> Verdict:
+    """Judge draws that are independent by construction: only their number counts."""
+    if draws >= wanted:
         return Verdict()
-    accepted = _least_acceptance(plan, sink)
-    if accepted < LEAST_ACCEPTANCE:
-        return Verdict(
+    few = f"{plural(draws, 'draw')} in all; at least {wanted:,.0f} are wanted"
+    return Verdict("mixed", care=(few,))
+
+
+def judge_draws(
+    sink: DrawsToCheck,
+    chains: int,
+    quantities: Sequence[Quantity],
+    proposals: bool = False,
+    wanted: float = ENOUGH_ESS,
+) -> Verdict:
+    """Judge draws of Markov chains.
+
+    Parameters
+    ----------
+    sink
+        The draws.
+    chains
+        Number of chains.
+    quantities
+        Parameters to judge.
+    proposals
+        Does the sink hold the shares of accepted proposals?
+    wanted
+        Smallest effective sample size that is enough.
+    """
+    accepted = _least_acceptance(sink) if proposals else None
+    if accepted is not None and accepted < LEAST_ACCEPTANCE:
+        words = (
             f"do not trust these draws: a chain accepted {accepted:.2%} of its proposals, so it "
             "hardly moved. Use another method, or another proposal_concentration."
         )
-    every = -(-sink.draws // _CHECKED_DRAWS)
-    columns = []
-    for parameter in plan.parameters:
-        path = f"posterior/{parameter.name}"
-        if parameter.role != "latent" and any(o.path == path for o in plan.outputs):
-            columns.append(sink.columns(path, _looked_at(plan, path), every))
-    return judge_columns(np.concatenate(columns, axis=2), sink.draws, every)
-
-
-def judge_columns(few: FloatArray, draws: int, every: int = 1) -> Verdict:
-    """Judge columns of draws, shape (chain, draw, column), of which every `every`-th is given."""
-    if not np.isfinite(few).all():
-        return Verdict("do not trust these draws: some of them are not finite numbers.")
-    # A constant column (a single category, say) has no R-hat and is left out.
-    few = few[:, :, np.ptp(few, axis=(0, 1)) > 0]
-    if few.size == 0:
-        return Verdict()
-    rhat = ess = float("nan")
-    if draws < 4:
-        problem = f"{draws} draws a chain are too few to judge"
-    else:
-        rhat, ess = worst_rhat_and_ess(few)
-        if rhat <= LARGEST_RHAT and ess >= ENOUGH_ESS:
-            return Verdict(None, rhat, ess)
-        thinned = f" among every {every}th draw" if every > 1 else ""
-        problem = (
-            f"the largest R-hat is {rhat:.3f} (at most {LARGEST_RHAT} is wanted) and the smallest "
-            f"effective sample size {ess:.0f}{thinned} (at least {ENOUGH_ESS:.0f})"
+        return Verdict("bad", words, acceptance=accepted)
+    if sink.draws < 4:
+        return Verdict(
+            "bad",
+            f"do not trust these draws yet: {plural(sink.draws, 'draw')} a chain are too few to "
+            "judge. Take more draws.",
+            acceptance=accepted,
         )
-    message = f"do not trust these draws yet: {problem}. Take more draws, or another method."
-    return Verdict(message, rhat, ess)
+    looked_at = max(_LOOKED_AT * round(wanted), _LEAST_LOOKED_AT * chains)
+    every = -(-sink.draws * chains // looked_at)
+    found = [_examine(sink, chains, quantity, every) for quantity in quantities]
+    return replace(_verdict(found, chains, every, wanted), acceptance=accepted)
 
 
-def _looked_at(plan: Plan, path: str) -> IntArray:
-    """Choose evenly spaced entries of a parameter."""
-    size = int(np.prod(plan.output(path).stored_shape, dtype=np.int64))
-    return np.unique(np.linspace(0, size - 1, min(size, _CHECKED_ENTRIES)).astype(np.int64))
+@dataclass(frozen=True)
+class _Examined:
+    """Worst figures of one parameter, and the entries of it that never moved."""
+
+    finite: bool
+    still: tuple[str, ...] = ()
+    rhat: Worst = Worst()
+    ess: Worst = Worst()
+    mcse: Worst = Worst()
 
 
-def _least_acceptance(plan: Plan, sink: DrawsToCheck) -> float:
-    """Return the smallest share of proposals that a chain accepted; 1 without proposals."""
+def _examine(sink: DrawsToCheck, chains: int, quantity: Quantity, every: int) -> _Examined:
+    """Screen all entries of a parameter, and rank the draws of the worst."""
+    screened = screen(sink, chains, quantity, every)
+    if not screened.finite:
+        return _Examined(finite=False)
+    still = np.flatnonzero(screened.still)
+    if len(still):
+        names = tuple(quantity.entry(int(i)) for i in still)
+        return _Examined(True, names, Worst(float("inf"), names[0]), Worst(float(chains), names[0]))
+    numbers = screened.worst
+    if not len(numbers):
+        return _Examined(finite=True)
+    x = np.ascontiguousarray(finite_logs(sink.columns(quantity.judged_path, numbers, every)))
+    rhat, ess = rhat_and_ess(x)
+    values = sink.columns(quantity.path, numbers, every) if quantity.logs else x
+    mcse = relative_mcse(np.ascontiguousarray(values))
+
+    def worst(figures: FloatArray, sign: float) -> Worst:
+        if np.isnan(figures).all():
+            return Worst()
+        k = int(np.nanargmax(sign * figures))
+        return Worst(float(figures[k]), quantity.entry(int(numbers[k])))
+
+    return _Examined(True, (), worst(rhat, 1), worst(ess, -1), worst(mcse, 1))
+
+
+def _verdict(found: Sequence[_Examined], chains: int, every: int, wanted: float) -> Verdict:
+    """Sum the findings on all parameters up."""
+    if not all(one.finite for one in found):
+        return Verdict("bad", "do not trust these draws: some of them are not finite numbers.")
+    still = tuple(name for one in found for name in one.still)
+    rhat = max((one.rhat for one in found), key=lambda w: _first(w, -np.inf), default=Worst())
+    ess = min((one.ess for one in found), key=lambda w: _first(w, np.inf), default=Worst())
+    mcse = max((one.mcse for one in found), key=lambda w: _first(w, -np.inf), default=Worst())
+    problem = _problem(still, rhat, ess, mcse, every, wanted)
+    care = _reasons_for_care(rhat, mcse, chains)
+    kind: Kind = "bad" if problem is not None else "mixed" if care else "good"
+    return Verdict(kind, problem, care, rhat, ess, mcse, still, every=every)
+
+
+def _first(worst: Worst, missing: float) -> float:
+    return missing if np.isnan(worst.value) else worst.value
+
+
+def _problem(
+    still: tuple[str, ...], rhat: Worst, ess: Worst, mcse: Worst, every: int, wanted: float
+) -> str | None:
+    if still:
+        return (
+            f"do not trust these draws: these never moved: {some(still, quote=False)}, though the "
+            "posterior says that they must; their draws say nothing. Start elsewhere "
+            "(initial=...), or use another method."
+        )
+    worse = []
+    if rhat.value > LARGEST_RHAT:
+        worse.append("rhat")
+    if ess.value < wanted:
+        worse.append("ess")
+    thinned = f" among every {every}th draw" if every > 1 else ""
+    if worse:
+        return (
+            f"do not trust these draws yet: the largest R-hat is {rhat.value:.3f}, of {rhat.entry} "
+            f"(at most {LARGEST_RHAT} is wanted), and the smallest effective sample size "
+            f"{ess.value:.0f}{thinned}, of {ess.entry} (at least {wanted:.0f}). Take more draws, "
+            "or another method."
+        )
+    if mcse.value > LARGEST_MCSE:
+        return (
+            f"do not trust these draws yet: the Monte Carlo error of the mean of {mcse.entry} is "
+            f"{mcse.value:.0%} of its standard deviation (at most {LARGEST_MCSE:.0%} is wanted). "
+            "Take more draws, or another method."
+        )
+    return None
+
+
+def _reasons_for_care(rhat: Worst, mcse: Worst, chains: int) -> tuple[str, ...]:
+    reasons = []
+    if chains == 1:
+        reasons.append("one chain has no other to agree with")
+    if rhat.value > GOOD_RHAT:
+        reasons.append(f"the largest R-hat is {rhat.value:.3f}, of {rhat.entry}")
+    if mcse.value > GOOD_MCSE:
+        reasons.append(
+            f"the Monte Carlo error of the mean of {mcse.entry} is {mcse.value:.0%} of its "
+            "standard deviation"
+        )
+    return tuple(reasons)
+
+
+def _least_acceptance(sink: DrawsToCheck) -> float:
+    """Return the smallest share of proposals that a chain accepted."""
     path = "sample_stats/accepted"
-    if not any(output.path == path for output in plan.outputs):
-        return 1.0
-    numbers = np.arange(plan.output(path).shape[-1])
-    accepted = sink.columns(path, numbers, 1).mean(axis=1)
+    cores = sink.read(path, 0, slice(0, 1)).shape[1]
+    accepted = sink.columns(path, np.arange(cores), 1).mean(axis=1)
     return float(np.nanmin(accepted))  # nan for cores whose method proposes nothing
 
 
-def worst_rhat_and_ess(x: FloatArray) -> tuple[float, float]:
-    """Compute the largest split R-hat and the smallest effective sample size over the last axis.
+def rhat_and_ess(x: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Compute split R-hat and bulk effective sample size of each variable.
 
     With chains split in halves, W the mean variance within and B the variance of the means,
 
         R-hat^2 = (N - 1) / N + B / W,     ESS = M N / (1 + 2 sum of autocorrelations),
 
     the sum cut where pairs of autocorrelations stop being positive and decreasing (Geyer 1992).
-    Ranks are of |x - median| too, so that unequal spreads show in R-hat.
+    Both are of ranks, as normal scores; R-hat is that of ranks of |x - median| too, if larger, so
+    that unequal spreads show.
 
     Parameters
     ----------
     x
         Shape (chain, draw, variable), at least 4 draws.
     """
-    half = x.shape[1] // 2
-    halves = np.concatenate([x[:, :half], x[:, -half:]])
+    width = max(1, _SLAB // (x.shape[0] * x.shape[1]))
+    slabs = [_rhat_and_ess(x[:, :, k : k + width]) for k in range(0, x.shape[2], width)]
+    return np.concatenate([r for r, _ in slabs]), np.concatenate([e for _, e in slabs])
+
+
+def _rhat_and_ess(x: FloatArray) -> tuple[FloatArray, FloatArray]:
+    halves = _halves(x)
     folded = np.abs(halves - np.median(halves, axis=(0, 1)))
-    ranks, folded_ranks = _ranks(halves), _ranks(folded)
-    rhat = max(_rhat(ranks).max(), _rhat(folded_ranks).max())
-    return float(rhat), float(effective_sizes(ranks).min())
+    scores = _normal_scores(halves)
+    return np.maximum(_rhat(scores), _rhat(_normal_scores(folded))), effective_sizes(scores)
+
+
+def relative_mcse(x: FloatArray) -> FloatArray:
+    """Compute the Monte Carlo error of each mean, as a share of the standard deviation.
+
+    x has shape (chain, draw, variable); the error is nan where a variable never varies.
+    """
+    spread = np.ptp(x, axis=(0, 1))
+    varies = spread > 0
+    found = np.full(x.shape[2], np.nan)
+    if varies.any():
+        moving = x[:, :, varies]
+        units = (moving - moving[:1, :1]) / spread[varies]  # squares of tiny numbers would vanish
+        found[varies] = 1 / np.sqrt(effective_sizes(_halves(units)))
+    return found
 
 
 def worst_ess(x: FloatArray) -> float:
     """Compute the smallest effective sample size of ranks; x has shape (chain, draw, variable).
 
-    Constant variables are left out; if all are constant, the number of draws is returned.
+    A variable that is always 0, such as the log likelihood of no data, is left out.  Any other that
+    never varies is worth one draw a chain.
     """
-    half = x.shape[1] // 2
-    moving = x[:, :, np.ptp(x, axis=(0, 1)) > 0]
-    if half < 2 or moving.size == 0:
+    moving = x[:, :, (x != 0).any(axis=(0, 1))]
+    if moving.size == 0:
         return float(x.shape[0] * x.shape[1])
-    halves = np.concatenate([moving[:, :half], moving[:, -half:]])
-    return float(effective_sizes(_ranks(halves)).min())
+    if x.shape[1] < 4 or (np.ptp(moving, axis=(0, 1)) == 0).any():
+        return float(x.shape[0])
+    return float(rhat_and_ess(moving)[1].min())
 
 
 def ess_of_mean(x: FloatArray) -> float:
-    """Compute the effective sample size of the mean of x, shape (chain, draw)."""
-    half = x.shape[1] // 2
-    if half < 2 or np.ptp(x) == 0:
+    """Compute the effective sample size of the mean of x, shape (chain, draw).
+
+    Draws that never vary are worth one draw a chain.
+    """
+    if np.ptp(x) == 0:
+        return float(len(x))
+    if x.shape[1] < 4:
         return float(x.size)
-    halves = np.concatenate([x[:, :half], x[:, -half:]])
-    return float(effective_sizes(halves[:, :, None])[0])
+    return float(effective_sizes(_halves(x[:, :, None]))[0])
 
 
-def _ranks(x: FloatArray) -> FloatArray:
-    """Rank over the first two axes, ties sharing their mean rank, scaled to (0, 1)."""
+def _halves(x: FloatArray) -> FloatArray:
+    """Split chains in halves, without the middle one of an odd number of draws."""
+    half = x.shape[1] // 2
+    return np.concatenate([x[:, :half], x[:, -half:]])
+
+
+def _normal_scores(x: FloatArray) -> FloatArray:
+    """Replace draws by normal quantiles of their ranks over the first two axes (Blom 1958)."""
+    from scipy.special import ndtri
+
     flat = x.reshape(-1, x.shape[2])
     order = flat.argsort(axis=0)
     ranks = np.empty_like(flat)
@@ -175,7 +405,7 @@ def _ranks(x: FloatArray) -> FloatArray:
     for j in np.flatnonzero((rising[1:] == rising[:-1]).any(axis=0)):  # rejected proposals
         _, place, count = np.unique(flat[:, j], return_inverse=True, return_counts=True)
         ranks[:, j] = (np.cumsum(count) - (count - 1) / 2)[place]
-    return ((ranks - 0.5) / len(flat)).reshape(x.shape)
+    return np.asarray(ndtri((ranks - 3 / 8) / (len(flat) + 1 / 4))).reshape(x.shape)
 
 
 def _rhat(x: FloatArray) -> FloatArray:
@@ -190,14 +420,31 @@ def _rhat(x: FloatArray) -> FloatArray:
 def effective_sizes(x: FloatArray) -> FloatArray:
     """Compute the effective sample size of each variable of (chain, draw, variable), unsplit."""
     m, n, _ = x.shape
-    centred = x - x.mean(axis=1, keepdims=True)
-    power = np.abs(np.fft.rfft(centred, 2 * n, axis=1)) ** 2
+    correlation = _correlations(x)
+    # Sum pairs of correlations while they are positive, none counting more than the one before, and
+    # add the next even correlation, as arviz-stats does.
+    most = (n - 3) // 2
+    if most < 1:  # arviz-stats would sum nothing
+        return np.asarray(m * n / np.maximum(1 + 2 * correlation[1], 1 / np.log10(m * n)))
+    pairs = correlation[: 2 * most + 2].reshape(most + 1, 2, -1).sum(axis=1)
+    falls = pairs <= 0
+    cut = np.where(falls.any(axis=0), falls.argmax(axis=0), most)
+    before = np.arange(most + 1)[:, None] < cut
+    decreasing = np.minimum.accumulate(np.where(before, pairs, np.inf), axis=0)
+    last = np.take_along_axis(correlation, 2 * cut[None], axis=0)[0]
+    last = np.where(falls.any(axis=0), np.maximum(last, 0.0), last)
+    time = 2 * np.where(before, decreasing, 0.0).sum(axis=0) - 1 + last
+    return np.asarray(m * n / np.maximum(time, 1 / np.log10(m * n)))
+
+
+def _correlations(x: FloatArray) -> FloatArray:
+    """Compute autocorrelations over all chains, shape (lag, variable), the first being 1."""
+    m, n, _ = x.shape
+    means = x.mean(axis=1)
+    power = np.abs(np.fft.rfft(x - means[:, None], 2 * n, axis=1)) ** 2
     covariance = np.fft.irfft(power, axis=1)[:, :n].mean(axis=0) / n
     within = covariance[0] * n / (n - 1)
-    total = within * (n - 1) / n + x.mean(axis=1).var(axis=0, ddof=1)
-    correlation = 1 - (within - covariance * n / (n - 1)) / total
-    pairs = correlation[: n // 2 * 2].reshape(n // 2, 2, -1).sum(axis=1)
-    positive = np.cumprod(pairs > 0, axis=0)
-    decreasing = np.minimum.accumulate(np.where(positive, pairs, 0.0), axis=0)
-    time = np.maximum(2 * decreasing.sum(axis=0) - 1, 1 / np.log10(m * n))
-    return np.asarray(m * n / time)
+    total = covariance[0] + (means.var(axis=0, ddof=1) if m > 1 else 0.0)
+    correlation = 1 - (within - covariance) / total
+    correlation[0] = 1.0
+    return np.asarray(correlation)

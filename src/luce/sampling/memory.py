@@ -5,15 +5,28 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from luce._types import FloatArray, IntArray
 from luce.errors import MethodError
 from luce.model.shapes import ModuleShapes
-from luce.sampling.chains import Chain, Output, Rows, Snapshot, run_chains
-from luce.sampling.plan import CorePlan, Plan
+from luce.sampling import convergence
+from luce.sampling.chains import (
+    Chain,
+    FixedLengthChain,
+    Output,
+    Rows,
+    Snapshot,
+    run_chains,
+)
+from luce.sampling.convergence import Verdict
+from luce.sampling.plan import CorePlan, Plan, SweepPlan
 from luce.sampling.settings import Settings
+
+# Draws that `until` makes at most, as a multiple of the draws asked for.
+MOST_EXTENDED = 16
 
 
 class Memory:
@@ -36,6 +49,7 @@ class Memory:
         self.arrays = {o.path: np.empty((*size, *o.stored_shape)) for o in plan.outputs}
         self.ends: list[Snapshot] = []
         self.seconds = 0.0
+        self.verdict: Verdict | None = None
         self.interrupted = False
         self._spare: dict[tuple[str, int], FloatArray] = {}
 
@@ -66,6 +80,11 @@ class Memory:
     def warmed(self, chain: Chain) -> None:
         """Store nothing of a warm-up."""
 
+    def read(self, path: str, chain: int, rows: slice) -> FloatArray:
+        """Read some draws of a chain, shape (draw, entry)."""
+        values = self.arrays[path][chain, rows]
+        return values.reshape(len(values), -1)
+
     def columns(self, path: str, numbers: IntArray, every: int) -> FloatArray:
         """Read some entries of every `every`-th draw, shape (chain, draw, entry)."""
         values = self.arrays[path][:, ::every]
@@ -77,18 +96,36 @@ class Memory:
         """Draws of each chain."""
         return int(next(iter(self.arrays.values())).shape[1])
 
+    def extend(self, draws: int) -> None:
+        """Make room for `draws` draws of each chain, keeping those made so far."""
+        for path, values in self.arrays.items():
+            self.arrays[path] = np.empty((len(values), draws, *values.shape[2:]))
+            self.arrays[path][:, : values.shape[1]] = values
+
     def shorten(self, draws: int) -> None:
         """Keep only the first `draws` draws of each chain."""
         self.arrays = {path: values[:, :draws] for path, values in self.arrays.items()}
 
 
 def draw_in_memory(plan: Plan) -> Memory:
-    """Draw the chains of a plan in threads of this process; Ctrl-C keeps the draws made so far."""
+    """Draw the chains of a plan in threads of this process; Ctrl-C keeps the draws made so far.
+
+    With `until`, the draws are judged when as many were made as were asked for, and again after
+    each doubling, so that draws depend on the seed alone.
+    """
     began = time.perf_counter()
     sink, chains = Memory(plan), plan.new_chains()
     settings = plan.settings
-    sink.interrupted = run_chains(chains, sink, settings.n_threads(), settings.progress)
+    while True:
+        sink.interrupted = run_chains(chains, sink, settings.n_threads(), settings.progress)
+        if sink.interrupted or not _wants_more(plan, sink):
+            break
+        sink.extend(2 * sink.draws)
+        for chain in chains:
+            assert isinstance(chain, FixedLengthChain)
+            chain.extend(sink.draws)
     if sink.interrupted:
+        sink.verdict = None  # it was passed on fewer draws
         if not all(chain.done for chain in chains):
             raise KeyboardInterrupt
         sink.shorten(min(chain.done for chain in chains))
@@ -97,24 +134,80 @@ def draw_in_memory(plan: Plan) -> Memory:
     return sink
 
 
+def _wants_more(plan: Plan, sink: Memory) -> bool:
+    """Judge the draws so far by `until`; return whether to double them."""
+    until = plan.settings.until
+    if until is None:
+        return False
+    wanted = convergence.ENOUGH_ESS if isinstance(until, str) else until
+    sink.verdict = verdict = convergence.judge(plan, sink, wanted)
+    few = plan.independent and until != "converged" and verdict.kind != "good"
+    if verdict.problem is None and not few:
+        return False
+    times = sink.draws // plan.settings.draws
+    fits = _fits(plan, plan.settings.chains, 3 * sink.draws)  # the old draws, and twice as many
+    if fits and 2 * times <= MOST_EXTENDED:
+        return True
+    given = repr(until) if isinstance(until, str) else f"{until:g}"
+    words = (
+        f"until={given} was not met after {sink.draws:,} draws of each chain, {times} times those "
+        f"asked for{'' if fits else ', and more do not fit into memory'}"
+    )
+    if verdict.smallest_ess.entry:
+        smallest = f"{verdict.ess:,.0f}, of {verdict.smallest_ess.entry}"
+        words += f": the smallest effective sample size is {smallest}"
+    sink.verdict = replace(convergence.judge(plan, sink), unmet=f"{words}.")
+    return False
+
+
 def draw_core(shapes: ModuleShapes, core: int, settings: Settings) -> FloatArray:
     """Draw log shares of the cells of one core alone, shape (chain, draw, cell)."""
     sink = draw_in_memory(CorePlan(shapes, core, settings))
     return sink.arrays["posterior/log_probabilities"]
 
 
+def _fits(plan: Plan, chains: int, draws: int) -> bool:
+    memory = _memory()
+    return memory is None or 8 * chains * draws * _width(plan)[0] * len(_width(plan)[1]) <= memory
+
+
+def _memory() -> int | None:
+    """Return the memory of this machine in bytes; None on a system that does not tell."""
+    try:
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, ValueError, OSError):
+        return None
+
+
+def _width(plan: Plan) -> tuple[int, list[str]]:
+    """Return the numbers in a draw of the largest outputs, and the paths of these outputs."""
+    widths = {o.path: int(np.prod(o.stored_shape, dtype=np.int64)) for o in plan.outputs}
+    width = max(widths.values())
+    return width, [path for path, own in widths.items() if own == width]
+
+
+def check_thinning(plan: Plan) -> None:
+    """Refuse thinning whose sweeps between two draws cannot fit into memory."""
+    memory, settings = _memory(), plan.settings
+    if memory is None or not isinstance(plan, SweepPlan):
+        return
+    width = max((len(part.problem.shape) + 1 for part in plan.method.parts), default=0)
+    each = 8 * width * settings.n_threads()  # bytes of a sweep in all threads
+    if each * settings.thin > memory:
+        raise MethodError(
+            f"thin = {settings.thin:,}: the sweeps between two draws need "
+            f"{each * settings.thin / 1e9:,.0f} GB, and this machine has {memory / 1e9:.0f} GB; "
+            f"at most {memory // each:,} is possible."
+        )
+
+
 def check_memory(plan: Plan, chains: int | None = None) -> None:
     """Refuse draws that cannot fit into memory, before the machine starts swapping."""
     chains = plan.settings.chains if chains is None else chains
     draws = plan.settings.draws
-    width = max(int(np.prod(o.stored_shape, dtype=np.int64)) for o in plan.outputs)
-    large = [o.path for o in plan.outputs if np.prod(o.stored_shape, dtype=np.int64) == width]
-    wanted = 8 * chains * draws * width * len(large)
-    try:
-        memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    except (AttributeError, ValueError, OSError):  # a system that does not tell its memory
-        return
-    if wanted > memory:
+    width, large = _width(plan)
+    wanted, memory = 8 * chains * draws * width * len(large), _memory()
+    if memory is not None and wanted > memory:
         logs = any(path.endswith("/log_probabilities") for path in large)
         raise MethodError(
             f"{chains} chains of {draws:,} draws of {width:,} categories need "

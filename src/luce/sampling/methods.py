@@ -18,6 +18,7 @@ from luce.model.model import Model
 from luce.model.shapes import ModuleShapes, raw_problem
 from luce.sampling import envelope, laplace
 from luce.sampling.settings import Settings
+from luce.sampling.shifts import find_shifts
 
 if TYPE_CHECKING:
     from luce.kernels import Kernel
@@ -26,8 +27,9 @@ if TYPE_CHECKING:
     from luce.kernels.problem import Problem
     from luce.kernels.rejection import Envelope
 
-# Smallest shape of the prior that starts are drawn from, unless the problem is kept in logarithms:
-# a smaller shape might underflow to a start that no chain can leave.
+# Smallest shape of the distribution that starts are drawn from.  Starts then differ by up to a
+# hundred nats, and sweeps return from there.  With smaller shapes log p reaches -1 / shape, further
+# than sweeps can travel.
 _LEAST_START_SHAPE = 0.05
 
 # Smallest starting probability, as a share of an equal one: Dirichlet proposals from nearer to the
@@ -99,11 +101,9 @@ class Part:
     prior: FloatArray
 
     def draw_start(self, rng: np.random.Generator) -> FloatArray:
-        """Draw a state from the prior."""
+        """Draw a state from the prior, with shapes of at least 0.05."""
         # A named atom of a Dirichlet process has no prior mass of its own; any start will do.
-        shape = np.where(self.prior > 0, self.prior, 1.0)
-        if not self.problem.wide:
-            shape = np.maximum(shape, _LEAST_START_SHAPE)
+        shape = np.maximum(np.where(self.prior > 0, self.prior, 1.0), _LEAST_START_SHAPE)
         # log G(a) = log G(a + 1) + log(U) / a stays finite where G(a) underflows.
         logs = np.log(rng.standard_gamma(shape + 1)) + np.log1p(-rng.random(len(shape))) / shape
         return self._state(logs - np.logaddexp.reduce(logs))
@@ -285,6 +285,8 @@ def _part(
                 "curvature within the range of doubles. Leave method='auto'."
             )
         problem = problem._replace(fit=curved[0])
+    elif name == "waiting-times" and problem.wide:
+        problem = problem._replace(fit=find_shifts(problem, prior))
     return Part(KERNELS[name], problem, prior)
 
 

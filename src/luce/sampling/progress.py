@@ -7,14 +7,13 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from threading import current_thread, main_thread
 from types import TracebackType
 from typing import Any
 
 PATIENCE = 2.0  # seconds before a bar appears
 
-announced = False  # was compilation announced in this process?
+announcing = False  # is compilation announced in this process?
 
 
 class ProgressBar:
@@ -74,34 +73,44 @@ class ProgressBar:
             self._bar.stop()
 
 
-def announce_compilation(kernel: Any = None) -> None:
-    """Announce, once per process, that the samplers are being compiled, if no cache exists.
+def announce_compilation() -> None:
+    """Say on standard error, from now on, whenever a kernel is compiled, and which."""
+    global announcing
+    if announcing:
+        return
+    announcing = True
+    from luce.kernels.jit import cache_folder, tell_of_compilations
 
-    The cache is that of `kernel`, a compiled function; of the exact sampler unless given.
+    tell_of_compilations(Announcement(kept=cache_folder() is not None))
+
+
+class Announcement:
+    """Prints the parts of luce that are compiled, each once in a row.
+
+    Parameters
+    ----------
+    kept
+        Is compiled code kept for other processes?
     """
-    global announced
-    if announced:
-        return
-    announced = True
-    if kernel is None:
-        from luce.kernels.dirichlet_tree import draw_splits
 
-        kernel = draw_splits
-    if not hasattr(kernel, "stats"):  # NUMBA_DISABLE_JIT: nothing is compiled
-        return
-    if kernel.stats.cache_path is None:
-        print(
-            "luce: compiling the samplers in every process, since there is no folder to keep them "
-            "in; set NUMBA_CACHE_DIR to one that can be written",
-            file=sys.stderr,
-        )
-        return
-    folder, module = Path(kernel.stats.cache_path), kernel.__module__.rpartition(".")[2]
-    if not any(folder.glob(f"{module}.{kernel.__name__}*.nbi")):
-        print(
-            "luce: compiling the samplers; this happens once and takes some seconds",
-            file=sys.stderr,
-        )
+    def __init__(self, kept: bool) -> None:
+        self._kept, self._last = kept, ""
+
+    def __call__(self, module: str) -> None:
+        """Announce that a kernel of a module is being compiled."""
+        part = module.split(".")[0].replace("_", " ")
+        if part == self._last:
+            return
+        if self._kept:
+            when = "this happens once for each kind of problem, and takes some seconds"
+        else:
+            when = (
+                "this takes some seconds in every process, since there is no folder to keep it in; "
+                "set NUMBA_CACHE_DIR to one that can be written"
+            )
+        more = " (some seconds)" if self._last else f"; {when}"
+        print(f"luce: compiling {part}{more}", file=sys.stderr)
+        self._last = part
 
 
 class CtrlC:

@@ -25,6 +25,19 @@ METHODS = (
     "metropolis",
 )
 
+# Settings that are whole numbers, with the least and the most that each can be.
+_MOST = 10**15
+_WHOLE = {
+    "draws": (1, _MOST),
+    "chains": (1, 10**6),
+    "warmup": (0, _MOST),
+    "thin": (1, _MOST),
+    "threads": (1, _MOST),
+    "chunk_steps": (1, _MOST),
+    "block_bytes": (1, _MOST),
+    "block_chunks": (1, _MOST),
+}
+
 
 @dataclass(frozen=True, kw_only=True)
 class Settings:
@@ -36,6 +49,8 @@ class Settings:
         Elementary steps that a chain makes at once, about 5 ms: few enough that the numbers one
         step writes are still in the cache when the next reads them.  Some kernels round their state
         between chunks, so draws may depend on this number in the last digit.
+    until
+        None, "converged", or a number of effective draws; see `Posterior.sample`.
     block_bytes, block_chunks
         Largest block of draws on a disk, in bytes and in chunks; 100 chunks take half a second.
     place_bytes, place_seconds
@@ -58,6 +73,7 @@ class Settings:
     thin: int = 1
     keep: Labels | None = None
     quantiles: Sequence[float] | None = None
+    until: float | str | None = None
     chunk_steps: int = 200_000
     block_bytes: int = 1 << 26
     block_chunks: int = 100
@@ -65,17 +81,21 @@ class Settings:
     place_seconds: float = 30.0
 
     def __post_init__(self) -> None:
-        for name in ("draws", "chains", "thin", "chunk_steps", "block_bytes", "block_chunks"):
-            check_whole(name, getattr(self, name), 1)
-        if self.warmup is not None:
-            check_whole("warmup", self.warmup, 0)
-        if self.threads is not None:
-            check_whole("threads", self.threads, 1)
+        for name, (least, most) in _WHOLE.items():
+            value = getattr(self, name)
+            if value is None and name in ("warmup", "threads"):
+                continue
+            check_whole(name, value, least)
+            if value > most:
+                raise MethodError(f"{name} = {value}; at most {most:,} is possible.")
+            # As Python's own number, which cannot overflow.
+            object.__setattr__(self, name, int(value))
         if not isinstance(self.reduce, (bool, np.bool_)):
             raise MethodError(f"reduce = {self.reduce!r}; True or False is needed.")
         if self.method not in METHODS:
             raise MethodError(f"method = {self.method!r}; choose one of {', '.join(METHODS)}.")
         self._check_proposal()
+        self._check_until()
         if isinstance(self.initial, str) and self.initial != "prior":
             raise MethodError(
                 f"initial = {self.initial!r}; give 'prior' or starting probabilities."
@@ -92,17 +112,27 @@ class Settings:
         if not (isinstance(beta, Real) and np.isfinite(beta) and beta > 0):
             raise MethodError(f"proposal_concentration = {beta!r}; it must be positive and finite.")
 
+    def _check_until(self) -> None:
+        number = isinstance(self.until, Real) and not isinstance(self.until, (bool, np.bool_))
+        if number and np.isfinite(self.until) and self.until >= 1:  # type: ignore[arg-type, operator]
+            object.__setattr__(self, "until", float(self.until))  # type: ignore[arg-type]
+        elif self.until is not None and self.until != "converged":
+            raise MethodError(
+                f"until = {self.until!r}; give 'converged', or the number of effective draws of "
+                "each category that are wanted, at least 1."
+            )
+
     @property
     def sweeps_to_discard(self) -> int:
         """Warm-up sweeps of a chain that needs some: half the draws, from 100 to 1000."""
         if self.warmup is not None:
-            return int(self.warmup)
+            return self.warmup
         return min(max(self.draws // 2, 100), 1000)
 
     def n_threads(self) -> int:
         """Count the chains that run at the same time."""
         if self.threads is not None:
-            return min(int(self.threads), self.chains)
+            return min(self.threads, self.chains)
         here = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
         return min(here or 1, self.chains)
 

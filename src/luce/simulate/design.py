@@ -27,7 +27,7 @@ def generator(rng: Rng) -> np.random.Generator:
 
 def read_truth(given: Truth) -> tuple[Categories, FloatArray]:
     """Read labels and their probabilities, scaled to add up to 1."""
-    known = as_mapping(given)
+    known = as_mapping(given, "probabilities")
     if not isinstance(known, Mapping) or len(known) < 2:
         raise DataError(
             f"probabilities are {describe(given)}; two labels or more are needed, each with a "

@@ -22,6 +22,9 @@ TABLES: list[tuple[str | None, str]] = [
     ("transitions", "from,to,count\na,b,3\nb,c,2\nc,a,1\n"),
     ("table", "row,a,b,c\nx,5,,2\ny,1,2,0\n"),
     ("teams", "winners,losers\na+b,c+d\nc,a\n"),
+    ("pairs", "winner  loser count\n'ann b' bo 2\n bo\t cy 1\n"),
+    ("pairs", '"winner" "loser"\n"1" "a" "b"\n"2" "b" "NA"\n'),
+    ("table", "   a b c\nx  0 2 NA\ny  1 0 4\n"),
     ("groups", "group,count,within\na|b,2,a|b|c\nc,3,\n"),
 ]
 

@@ -61,14 +61,37 @@ def unmet_demands(
     means that every demand can be met.  Amounts up to `dust` are treated as rounding error.
     """
     network = _new_network(supply, demand, link_start, link_to)
+    _fill(network, dust)
+    return network.level >= 0
+
+
+@compiled
+def transport(
+    supply: FloatArray,
+    demand: FloatArray,
+    link_start: IntArray,
+    link_to: IntArray,
+    dust: float,
+) -> tuple[FloatArray, FloatArray]:
+    """Meet as much demand as possible; return the flow on each link, and the supply left over.
+
+    Arguments as in `unmet_demands`.
+    """
+    network = _new_network(supply, demand, link_start, link_to)
+    _fill(network, dust)
+    return network.flow, network.left
+
+
+@internal
+def _fill(network: _Network, dust: float) -> None:
+    """Send flow along shortest routes until no more can be sent."""
     unmet, level = network.unmet, network.level
     while _find_levels(network, dust):
-        next_link, next_back = link_start[:-1].copy(), network.back_start[:-1].copy()
-        for j in range(len(demand)):
+        next_link, next_back = network.link_start[:-1].copy(), network.back_start[:-1].copy()
+        for j in range(len(unmet)):
             while unmet[j] > dust and level[j] == 0:
                 if _push(network, j, next_link, next_back, dust) == 0.0:
                     break
-    return level >= 0
 
 
 @internal

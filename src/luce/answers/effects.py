@@ -1,0 +1,108 @@
+"""Effects of a model of two sides, ties and an advantage, as probabilities that people know.
+
+Both are categories of the data, with probabilities t and h of their own, but no competitors.  They
+are told for two competitors of median strength m, in each draw:
+
+    tie      t / (2 m + t)            the two tie, nobody having an advantage
+    home     (m + h) / (2 m + h)      the one with the advantage wins, ties left out
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from luce._types import FloatArray, Label
+from luce.answers.scales import intervals
+from luce.answers.view import DrawsView
+from luce.counts.labels import label_array
+from luce.errors import DataError
+from luce.page.words import percent, probability
+
+if TYPE_CHECKING:
+    from xarray import DataArray
+
+    from luce.answers.view import DrawsLike
+
+_WORDS = {
+    "tie": "two competitors of median strength tie",
+    "home": "of two competitors of median strength the one with the advantage wins",
+}
+_BESIDE = {"tie": ", nobody having an advantage,", "home": ", ties left out,"}
+
+
+def effect_probabilities(draws: DrawsLike) -> DataArray:
+    """Compute what ties and advantages mean between two competitors of median strength.
+
+    Parameters
+    ----------
+    draws
+        A run of `Posterior.sample` whose data marks effects (`ConditionalCounts.effects`).  The
+        median is that of the competitors whose draws were kept.
+
+    Returns
+    -------
+    DataArray
+        Dimensions (chain, draw, effect): for a tie the probability that the two tie, nobody having
+        an advantage; for an advantage the probability that the one who has it wins, ties left out.
+        It is nan in draws whose probabilities are too small to be stored.
+
+    Examples
+    --------
+    >>> import luce
+    >>> games = {"item1": ["a", "b"], "item2": ["b", "a"], "outcome": ["a", "tie"]}
+    >>> run = luce.Posterior(luce.from_pairs(games, ties="entity")).sample(2000, seed=1)
+    >>> round(float(luce.answers.effect_probabilities(run).mean()), 1)
+    0.4
+    """
+    x = DrawsView.of(draws)
+    numbers = {label: i for i, label in enumerate(x.categories) if label in x.effects}
+    if not numbers:
+        raise DataError(
+            "no category of these draws is marked as an effect; counts.with_effects marks them."
+        )
+    competitors = np.array([i for i in range(x.n_categories) if i not in numbers.values()])
+    if not len(competitors):
+        raise DataError("the draws hold effects only, and no competitors to tell them for.")
+    values = np.empty((*x.values.shape[:2], len(numbers)))
+    for chain, rows in x.blocks(x.n_categories):
+        logs = x.logs(chain, rows)
+        median = _log_median(logs[:, competitors])
+        for k, (label, i) in enumerate(numbers.items()):
+            sides = 1 if x.effects[label] == "home" else 2  # that are not counted
+            with np.errstate(over="ignore", invalid="ignore"):
+                values[chain, rows, k] = 1 - sides / (2 + np.exp(logs[:, i] - median))
+    labels = label_array(numbers)
+    return x.labelled(values, ("chain", "draw", "effect"), "effect_probabilities", effect=labels)
+
+
+def sentences(draws: DrawsView, ci_prob: float) -> dict[Label, str]:
+    """Say each effect in a sentence, by its label."""
+    found = effect_probabilities(draws)
+    both = len({draws.effects[label] for label in found["effect"].to_numpy().tolist()}) > 1
+    return {
+        label: _sentence(draws.effects[label], found[:, :, k], ci_prob, both)
+        for k, label in enumerate(found["effect"].to_numpy().tolist())
+    }
+
+
+def _log_median(logs: FloatArray) -> FloatArray:
+    """Compute the log of the median of each row's exponentials; nan where that is stored as 0."""
+    n = logs.shape[1]
+    middle = np.partition(logs, [(n - 1) // 2, n // 2], axis=1)
+    low, high = middle[:, (n - 1) // 2], middle[:, n // 2]
+    with np.errstate(invalid="ignore"):
+        return np.asarray(high + np.log((1 + np.exp(low - high)) / 2))
+
+
+def _sentence(kind: str, values: DataArray, ci_prob: float, both: bool) -> str:
+    words = f"{_WORDS[kind]}{_BESIDE[kind] if both else ''}"
+    if np.isnan(values).any():
+        return (
+            f"how often {words} cannot be computed: some probabilities are too small to be stored. "
+            "Draw again with log_probabilities=True"
+        )
+    at = intervals(values, ci_prob)
+    mean, low, high = (probability(float(at[name])) for name in ("mean", "lower", "upper"))
+    return f"{words} with probability {mean} ({percent(ci_prob)} interval {low} to {high})"
