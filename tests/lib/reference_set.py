@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from lib.sampling_oracles import Moments
+from lib.sampling_oracles import Moments, z_scores
 
 from luce import ConditionalCounts, DirichletProcess, Gamma, Posterior
 
@@ -78,13 +78,31 @@ def reference_of(one: dict[str, Any]) -> Moments:
     return Moments(np.array(value), np.array(error), freedom)
 
 
-def found_by(run: Any, one: dict[str, Any]) -> Moments:
-    """Return the same of a run, with errors from the spread of its chains."""
-    drawn = run.posterior["probabilities"].values
+def drawn_by(run: Any, one: dict[str, Any]) -> np.ndarray:
+    """Return the draws of a run, shape (chain, draw, quantity)."""
+    drawn: np.ndarray = run.posterior["probabilities"].values
     if "gamma" in one["prior"]:
         drawn = np.concatenate([drawn, run.posterior["concentration"].values[..., None]], axis=2)
+    return drawn
+
+
+def found_in(drawn: np.ndarray, one: dict[str, Any]) -> Moments:
+    """Return the same as `reference_of` of draws, with errors from the spread of their chains."""
     each = [drawn.mean(1), ((drawn - one["mean"]["value"]) ** 2).mean(1)]
     if one["quantiles"]:
         each += [(drawn <= np.array(q)).mean(1) for q in one["quantiles"]["value"]]
     values, chains = np.stack(each, axis=1), len(drawn)
     return Moments(values.mean(0), values.std(0, ddof=1) / np.sqrt(chains), chains - 1.0)
+
+
+def assert_agrees(drawn: np.ndarray, one: dict[str, Any], limit: float) -> None:
+    """No mean, variance or level of a quantile is further off than `limit` errors."""
+    found, reference = found_in(drawn, one), reference_of(one)
+    z = z_scores(found, reference)
+    row, i = np.unravel_index(np.argmax(z), z.shape)
+    levels = one["quantiles"]["levels"] if one["quantiles"] else []
+    what = ("mean", "variance", *(f"level {q:g}" for q in levels))[row]
+    assert z[row, i] < limit, (
+        f"{what} of category {i}: {found.value[row, i]:.6g} against "
+        f"{reference.value[row, i]:.6g}, {z[row, i]:.1f} errors; {limit:.1f} allowed"
+    )
