@@ -232,4 +232,4 @@ class ForgetsTheSet(CallsOnCounts):
 
 def test_control_a_wrong_model_is_found() -> None:
     with pytest.raises(AssertionError):
-        run_sequences(ForgetsTheSet, 25)
+        run_sequences(ForgetsTheSet, 25, shrink=False)

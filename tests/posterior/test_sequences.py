@@ -154,7 +154,7 @@ def test_many_more_calls_on_posteriors(machine: type[CallsOnPosteriors]) -> None
 
 def test_control_a_wrong_formula_is_found() -> None:
     with pytest.raises(AssertionError):
-        run_sequences(ForgetsAnOutcome, 10)
+        run_sequences(ForgetsAnOutcome, 10, shrink=False)
 
 
 def test_no_data_is_the_prior() -> None:
