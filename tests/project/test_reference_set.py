@@ -20,7 +20,7 @@ from scipy.stats import t as student
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "reference-posteriors.md"
 EXACT = [name for name, one in PROBLEMS.items() if one.moments != "simulation"]
-FAST = ("beta", "three", "tree", "star-millionth")
+FAST = ("beta", "three", "tree")
 
 
 def test_the_file_holds_the_problems() -> None:
@@ -73,7 +73,9 @@ def normal_score(t: float, freedom: float) -> float:
     return float(norm.isf(student.sf(t, freedom)))
 
 
-@pytest.mark.parametrize("name", ["three", "tree", "path-6"])
+@pytest.mark.parametrize(
+    "name", ["three", *(pytest.param(n, marks=pytest.mark.slow) for n in ("tree", "path-6"))]
+)
 def test_the_simulation_finds_exact_values(name: str) -> None:
     problem = PROBLEMS[name]
     exact = independent.EXACT[problem.moments](problem)
@@ -102,6 +104,7 @@ def test_the_page_lists_every_problem() -> None:
         assert row_of(name, one) in page
 
 
+@pytest.mark.compiled
 def test_the_script_of_the_page(monkeypatch: pytest.MonkeyPatch) -> None:
     script, shown = re.findall(
         r"^```py\n(.*?)^```\n\n```text\n(.*?)^```", PAGE.read_text(encoding="utf-8"), re.M | re.S

@@ -73,7 +73,9 @@ class CallsOnRuns(RuleBasedStateMachine):
         luce.save(run, self.folder / place, overwrite=overwrite)
         self.whole[place] = name, seed
 
-    @rule(name=names, seed=seeds, place=folders, files=st.one_of(st.just(ALL), st.integers(12, 90)))
+    @rule(
+        name=names, seed=seeds, place=folders, files=st.one_of(st.just(ALL), st.integers(BEGUN, 90))
+    )
     def stream(self, name: str, seed: int, place: str, files: int) -> None:
         if self.exists(place):
             with pytest.raises(LuceError):
