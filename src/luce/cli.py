@@ -356,7 +356,7 @@ def _read(arguments: argparse.Namespace) -> Reading:
     if arguments.only is None:
         return reading
     kept = keep_only(reading, _split(arguments.only))
-    print(f"kept with --only: {_size(kept)} of {_size(reading)}")
+    print(f"kept with --only: {_extent(kept)} of {_extent(reading)}")
     return kept
 
 
@@ -372,7 +372,7 @@ def _code(given: str) -> tuple[str, str]:
     return code.strip(), label.strip()
 
 
-def _size(reading: Reading) -> str:
+def _extent(reading: Reading) -> str:
     """Count the outcomes of a reading, and its categories or rows."""
     counts = reading.counts
     if isinstance(counts, dict):
