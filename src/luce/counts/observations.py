@@ -160,6 +160,8 @@ def merge(n: int, log: Log) -> Merged:
     fractions = (summed % 1 != 0) | (singletons % 1 != 0)
     size = np.abs(summed) + np.abs(singletons)
     counts[fractions & (np.abs(counts) <= CANCELLED * size)] = 0.0
+    if n == 1:
+        counts[:] = 0.0  # the only category is the full set, whose probability is 1
     return read_only(counts, family)
 
 

@@ -208,7 +208,8 @@ class GibbsStep:
         rng
             Four words are drawn from it; equal states give equal steps.
         probabilities
-            Shape (n,), or (..., n) for many steps at once, each with counts of its own.
+            Shape (n,), or (..., n) for many steps at once, each with counts of its own.  A start
+            far too small is left step by step: from 0, a thousand steps may be needed.
         counts
             Outcomes by term and category, shape (..., n_terms, n); or the pair of their totals by
             category, (..., n), and by term, (..., n_terms).  In the pair, outcomes conditioned on

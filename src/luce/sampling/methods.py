@@ -36,6 +36,10 @@ _LEAST_START_SHAPE = 0.05
 # boundary would collapse, and hidden counts take long to leave it.
 _LEAST_START = 1e-3
 
+# Smallest shape for which Metropolis keeps plain probabilities: its proposals from near a corner
+# may be smaller than any double, and a chain cannot leave a probability of exactly 0.
+_LEAST_PLAIN_METROPOLIS = 0.1
+
 # Costs of the parts of a sweep, in units of one addition: a random gamma or exponential, an
 # exponential or division, a number read from or written to a list.
 _GAMMA, _FUNCTION, _LISTED = 12.0, 5.0, 2.0
@@ -287,6 +291,8 @@ def _part(
         problem = problem._replace(fit=curved[0])
     elif name == "waiting-times" and problem.wide:
         problem = problem._replace(fit=find_shifts(problem, prior))
+    elif name == "metropolis" and problem.shape.min() < _LEAST_PLAIN_METROPOLIS:
+        problem = problem._replace(wide=True)
     return Part(KERNELS[name], problem, prior)
 
 
