@@ -76,6 +76,7 @@ ERRORS = [
     luce.errors.QuestionsError(["which?", "where?"]), luce.errors.UncheckedDataWarning("k"),
     luce.errors.IgnoredColumnsWarning({"price": "numbers", "age": "numbers"}, "l.csv"),
     luce.errors.EvidenceWarning("i", {"bridge": (1.0, 0.1, 3.0)}), HalfWinsWarning("j"),
+    luce.errors.DroppedTiesWarning("m"),
 ]  # fmt: skip
 
 

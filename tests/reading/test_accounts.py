@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from lib.reading_cases import CASES, ENGINES, Case, given_as, same
 
@@ -152,6 +153,27 @@ def uses(write: Any, text: str, kind: str | None = None) -> dict[str, str]:
     return dict(understand(write("d.csv", text), kind)[1].uses)
 
 
+def test_an_index_is_accounted_for() -> None:
+    """It names the rows of a wide table; elsewhere it is a column like any other."""
+    dated = pd.DataFrame(GAMES, index=pd.Index(["2020", "2021", "2022"], name="date"))
+    with pytest.warns(IgnoredColumnsWarning, match="'date' .*all times are pooled"):
+        luce.from_pairs(dated)
+    assert luce.from_pairs(dated, ignore=["date"]) == luce.from_pairs(GAMES)
+    wide = pd.DataFrame({"a": [1, 2], "b": [2, 1]}, index=pd.Index([2020, 2021], name="year"))
+    for read in (luce.from_table, luce.from_rankings):
+        assert read(wide) == read(wide, ignore=["year"]) == read(wide.reset_index(drop=True))
+
+
+def test_missing_values_say_nothing_of_a_column(write: Any) -> None:
+    """A column of numbers is one also where its missing values have another text."""
+    path = write("d.csv", "winner,loser,price\na,b,3\nb,a,gone\n")
+    with pytest.warns(IgnoredColumnsWarning, match="'price' .*numbers"):
+        luce.read(path, missing=["gone"])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        luce.read(path)  # a column of texts
+
+
 @pytest.mark.parametrize("read", [read for read, _ in KINDS.values()] + [luce.from_table])
 def test_a_column_to_leave_out_must_be_there(read: Any) -> None:
     data = {"x": ["r", "s"], "stadium": ["a", "b"], "sex": ["f", "m"], "vote": ["y", "n"]}
@@ -189,3 +211,10 @@ def test_numbers_that_are_no_ranks_are_asked_about() -> None:
     with pytest.raises(DataError, match="'laps' may hold something else than ranks"):
         luce.from_rankings(races)
     assert luce.from_rankings(races, ignore=["laps"]).n_outcomes == 6
+    voted = pd.DataFrame({**ballots, "age": [33, 45, 21]}).rename_axis("respondent")
+    with pytest.raises(DataError, match="'age' may hold something else than ranks"):
+        luce.from_rankings(voted)
+    driven = pd.DataFrame(races).set_index("who").rename_axis("driver")
+    with pytest.raises(DataError, match="'laps' may hold something else than ranks"):
+        luce.from_rankings(driven)
+    assert luce.from_rankings(driven, ignore=["laps"]).n_outcomes == 6
