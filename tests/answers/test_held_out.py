@@ -97,7 +97,7 @@ def test_true_predictions_are_calibrated_and_wrong_ones_not() -> None:
 
 
 def test_the_error_of_a_log_score_is_as_large_as_it_says() -> None:
-    """Posterior means of shares of a Dirichlet are known; the control takes a third of the errors."""
+    """Means of shares of a Dirichlet are known; the control takes a third of the errors."""
     a, runs = [0.4, 3.0, 1.5], 40
     held_out = [("a", "ab", 3), ("b", "ab", 1), ("c", None, 2)]
     truth = (3 * np.log(0.4 / 3.4) + np.log(3.0 / 3.4) + 2 * np.log(1.5 / 4.9)) / 6
