@@ -3,6 +3,7 @@
 import fcntl
 import io
 import json
+import re
 import shutil
 from pathlib import Path
 from typing import Any
@@ -148,6 +149,24 @@ def test_plans_that_cannot_be_right_are_refused(unfinished: Path) -> None:
         luce.resume(unfinished, progress=False)
     file.write_bytes(whole)
     assert sorted(path for path in unfinished.rglob("*")) == before  # nothing was begun
+    assert same_numbers(luce.resume(unfinished, progress=False), draw("waiting-times"))
+
+
+def test_one_bit_of_the_data_or_another_seed_is_refused(unfinished: Path) -> None:
+    """Both were taken over, and sealed, before there were checksums from the beginning on."""
+    for name in ("constant_data/concentration/c/0", "observed_data/category_counts/c/0"):
+        flip_a_bit(unfinished / name)
+        with pytest.raises(DataError, match=rf"{name} has been changed or damaged"):
+            luce.resume(unfinished, progress=False)
+        flip_a_bit(unfinished / name)
+    file = seal.plan_file(unfinished)
+    whole = file.read_bytes()
+    other = re.sub(rb'("seed_entropy": \[?\s*)\d', rb"\g<1>9", whole)
+    assert other != whole
+    file.write_bytes(other)
+    with pytest.raises(DataError, match="plan is damaged: its fingerprint does not fit"):
+        luce.resume(unfinished, progress=False)
+    file.write_bytes(whole)
     assert same_numbers(luce.resume(unfinished, progress=False), draw("waiting-times"))
 
 
