@@ -308,12 +308,12 @@ def _interrupted(run: Any) -> Iterator[Any]:
     sizes = run.posterior.sizes
     every = -(-run.posterior["probabilities"].size // _QUICK)
     which = f"one in {every:,} of the" if every > 1 else "the"
+    usual = signal.signal(signal.SIGINT, signal.SIG_DFL)
     print(
         f"luce: interrupted. The summary is of {which} {sizes['draw']:,} draws made; Ctrl-C again "
         "ends at once.",
         file=sys.stderr,
     )
-    usual = signal.signal(signal.SIGINT, signal.SIG_DFL)
     try:
         yield run.isel(draw=slice(None, None, every))
     finally:

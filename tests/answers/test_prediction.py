@@ -271,8 +271,9 @@ def test_steps_that_cannot_be_made_are_told() -> None:
         luce.log_predictive(run, new, method="steps")
 
 
+@pytest.mark.compiled
 def test_the_same_question_has_the_same_answer() -> None:
-    run = Posterior(OLD).sample(size(1000, 60), seed=SEED, progress=False)
+    run = Posterior(OLD).sample(200, seed=SEED, progress=False)
     one, same = (luce.log_predictive(run, NEW, method="evidences") for _ in range(2))
     assert one == same
     assert one.details["after"] == same.details["after"]

@@ -60,8 +60,8 @@ class GivenDraws(Plan):
     def draws(self) -> int:
         return self.arrays["posterior/x"].shape[1]
 
-    def read(self, path: str, chain: int, rows: slice) -> Floats:
-        return self.arrays[path][chain, rows]
+    def read(self, path: str, chain: int, rows: slice, entries: slice) -> Floats:
+        return self.arrays[path][chain, rows][:, entries]
 
     def columns(self, path: str, numbers: npt.NDArray[np.int64], every: int) -> Floats:
         return self.arrays[path][:, ::every][:, :, numbers]

@@ -1,7 +1,9 @@
 """Published data: every raw file is read as its likelihood, and gives the published estimates."""
 
+import csv
 from collections.abc import Iterator, Mapping
 from math import lgamma, log
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -54,6 +56,27 @@ def test_the_raw_file_is_the_published_likelihood(data: Published) -> None:
     reference = from_brackets([data.labels(item) for item in items], brackets)
     assert data.counts == reference
     assert data.counts.digest == reference.digest
+
+
+TABLES = [data for data in SETS if "records" not in data.read.__code__.co_names]
+
+
+@pytest.mark.parametrize(
+    "data", [d for d in TABLES if list((DATA / d.name).glob("*.csv"))], ids=str
+)
+def test_the_raw_file_as_a_table_with_white_space(data: Published, tmp_path: Path) -> None:
+    """As R's write.table writes it: texts in quotes, NA, no name above the names of rows."""
+    for file in (DATA / data.name).glob("*.csv"):
+        with file.open(newline="") as opened:
+            header, *rows = csv.reader(opened)
+        lines = [header[1:] if header[0] == "" else header, *rows]
+        text = "\n".join(" ".join(map(as_in_r, line)) for line in lines)
+        (tmp_path / file.name).write_text(text + "\n")
+    assert ConditionalCounts(data.counts.categories) + data.read(tmp_path) == data.counts
+
+
+def as_in_r(value: str) -> str:
+    return "NA" if value == "" else value if value.isdigit() else f'"{value}"'
 
 
 @ALL

@@ -185,7 +185,7 @@ def test_a_hundred_thousand_mutated_inputs(quarter: int, tmp_path: Path) -> None
 
 
 def test_lines_by_the_block_and_one_by_one_give_the_same(tmp_path: Path) -> None:
-    tables = [sample for sample in FILES if sample.name.endswith((".csv", ".tsv"))]
+    tables = [s for s in FILES if s.name.endswith((".csv", ".tsv", "spaced.txt", "wins.txt"))]
     compared = 0
     for k in range(400):
         rng = random.Random(f"table {SEED} {k}")

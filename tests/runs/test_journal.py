@@ -3,6 +3,7 @@
 import fcntl
 import io
 import json
+import re
 import shutil
 from pathlib import Path
 from typing import Any
@@ -22,8 +23,8 @@ from lib.streaming_runs import (
 import luce
 from luce import LuceError
 from luce.errors import DataError
-from luce.runs import files, journal, seal
-from luce.runs.journal import read_place
+from luce.runs import journal, seal
+from luce.runs.journal import context_of, read_place
 from luce.runs.seal import sealed
 
 pytestmark = pytest.mark.filterwarnings("ignore::luce.ConvergenceWarning")
@@ -41,7 +42,7 @@ def test_places_that_cannot_be_right_are_not_used(unfinished: Path) -> None:
     flip_a_bit(a_block(unfinished))
     places = unfinished / "journal" / "1"
     good = max(places.glob("*"))
-    arrays = read_place(good, context(unfinished, 1, good.name))
+    arrays = read_place(good, context_of(unfinished, good))
     assert arrays is not None
     done, steps = int(arrays["chain.done"]), int(good.name)
     assert done > 0
@@ -50,7 +51,7 @@ def test_places_that_cannot_be_right_are_not_used(unfinished: Path) -> None:
         renamed = {name.replace("__", "."): array for name, array in changes.items()}
         content, name = io.BytesIO(), f"{steps + number:015d}"
         save(content, **{**arrays, **renamed})
-        whole = sealed(content.getvalue(), context(unfinished, 1, name))
+        whole = sealed(content.getvalue(), context_of(unfinished, places / name))
         (places / name).write_bytes(whole)
 
     place(1, chain__state_0=arrays["chain.state_0"][1:])
@@ -67,13 +68,6 @@ def test_places_that_cannot_be_right_are_not_used(unfinished: Path) -> None:
     for other in sorted((unfinished / "journal" / "2").glob("*")):
         (places / f"{steps + 12:015d}").write_bytes(other.read_bytes())
     assert same_numbers(luce.resume(unfinished, progress=False), draw("waiting-times"))
-
-
-def context(run: Path, chain: int, steps: str) -> str:
-    """What the seal of a place says that it belongs to."""
-    plan = files.digest_of(seal.plan_file(run))
-    assert plan is not None
-    return f"{plan.hex()} {chain} {steps}"
 
 
 def test_large_places_are_written_seldom(tmp_path: Path, breaking: Any) -> None:
@@ -155,6 +149,24 @@ def test_plans_that_cannot_be_right_are_refused(unfinished: Path) -> None:
         luce.resume(unfinished, progress=False)
     file.write_bytes(whole)
     assert sorted(path for path in unfinished.rglob("*")) == before  # nothing was begun
+    assert same_numbers(luce.resume(unfinished, progress=False), draw("waiting-times"))
+
+
+def test_one_bit_of_the_data_or_another_seed_is_refused(unfinished: Path) -> None:
+    """Both were taken over, and sealed, before there were checksums from the beginning on."""
+    for name in ("constant_data/concentration/c/0", "observed_data/category_counts/c/0"):
+        flip_a_bit(unfinished / name)
+        with pytest.raises(DataError, match=rf"{name} has been changed or damaged"):
+            luce.resume(unfinished, progress=False)
+        flip_a_bit(unfinished / name)
+    file = seal.plan_file(unfinished)
+    whole = file.read_bytes()
+    other = re.sub(rb'("seed_entropy": \[?\s*)\d', rb"\g<1>9", whole)
+    assert other != whole
+    file.write_bytes(other)
+    with pytest.raises(DataError, match="plan is damaged: its fingerprint does not fit"):
+        luce.resume(unfinished, progress=False)
+    file.write_bytes(whole)
     assert same_numbers(luce.resume(unfinished, progress=False), draw("waiting-times"))
 
 

@@ -184,18 +184,23 @@ class ManyEntries:
         self.draws, self._n, self._number, self._series = draws, n, number, series
         self._chains = chains
 
-    def read(self, path: str, chain: int, rows: slice) -> Floats:
-        wanted = range(self.draws)[rows]
-        found = np.stack([self._row(chain, i) for i in wanted])
-        found[:, self._number] = self._series[chain, rows, 0]
+    def read(self, path: str, chain: int, rows: slice, entries: slice) -> Floats:
+        first, stop, _ = entries.indices(self._n)
+        found = np.stack([self._row(chain, i, first, stop) for i in range(self.draws)[rows]])
+        if first <= self._number < stop:
+            found[:, self._number - first] = self._series[chain, rows, 0]
         return found
 
-    def _row(self, chain: int, i: int) -> Floats:
-        return np.random.default_rng([SEED, chain, i]).random(self._n)
+    def _row(self, chain: int, i: int, first: int, stop: int) -> Floats:
+        """Make some entries of a draw, which are always the same."""
+        generator = np.random.PCG64(SEED + 1000 * chain + i)
+        return np.random.Generator(generator.advance(first)).random(stop - first)
 
     def columns(self, path: str, numbers: npt.NDArray[np.int64], every: int) -> Floats:
         rows = slice(None, None, every)
-        return np.stack([self.read(path, c, rows)[:, numbers] for c in range(self._chains)])
+        return np.stack(
+            [self.read(path, c, rows, slice(None))[:, numbers] for c in range(self._chains)]
+        )
 
 
 def evenly_spaced(n: int) -> npt.NDArray[np.int64]:
@@ -303,6 +308,15 @@ def test_logarithms_tell_movement_that_probabilities_hide() -> None:
     assert probabilities(logs, stored=True).kind == "good"
     logs[:, :, 1] = -700.0  # stuck
     assert probabilities(logs, stored=True).still == ("b",)
+
+
+def test_chains_in_different_corners_are_found() -> None:
+    """Each chain holds one category at 1, up to rounding: each alone may stand still, not both."""
+    logs = np.random.default_rng(SEED).standard_normal((4, 500, 3)) - [1000, 1000, 3000]
+    logs[:2, :, 0] = logs[2:, :, 1] = 0.0
+    found = probabilities(logs, stored=True)
+    assert found.kind == "bad"
+    assert found.rhat > 1.5
 
 
 def test_logarithms_that_walk_are_found_where_probabilities_are_0() -> None:

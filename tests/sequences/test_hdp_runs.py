@@ -1,6 +1,8 @@
 """Runs of transitions: saved, loaded, streamed and gone on with as runs of posteriors are."""
 
+import io
 import json
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +16,8 @@ from lib.transition_runs import LENGTH, MODELS, SEQUENCES, fitted, transitions_p
 import luce
 from luce.errors import DataError
 from luce.runs.contents import check_run
+from luce.runs.journal import context_of, read_place, read_plan
+from luce.runs.seal import plan_file, sealed
 from luce.sequences import HDPTransitions
 from luce.sequences.hdp_runs import transitions_of
 
@@ -78,7 +82,7 @@ def test_wherever_it_stops_it_goes_on_bit_for_bit(
 def test_a_run_that_was_killed_goes_on_bit_for_bit(tmp_path: Path) -> None:
     folder = tmp_path / "run.zarr"
     draw_and_die("transition_runs.fitted('nonparametric', folder)", "transition_runs", folder, 20)
-    assert list((folder / "journal").glob("*/*.npz"))  # it goes on from there
+    assert list((folder / "journal").glob("*/*"))  # it goes on from there
     memory = fitted("nonparametric")
     run = luce.resume(folder, progress=False)
     assert same_numbers(run, memory)
@@ -90,10 +94,11 @@ def test_a_snapshot_is_all_that_a_chain_goes_on_from(tmp_path: Path) -> None:
     """The control of the tests above: with other bits other draws follow."""
     folder = tmp_path / "run.zarr"
     draw_and_die("transition_runs.fitted('weak limit', folder)", "transition_runs", folder, 20)
-    for place in (folder / "journal").glob("*/*.npz"):
-        with np.load(place) as packed:
-            arrays = dict(packed)
-        np.savez(place, **{**arrays, "chain.bits": arrays["chain.bits"][::-1]})
+    for place in (folder / "journal").glob("*/*"):
+        arrays, content = read_place(place, context_of(folder, place)), io.BytesIO()
+        assert arrays is not None
+        np.savez(content, **{**arrays, "chain.bits": arrays["chain.bits"][::-1]})
+        place.write_bytes(sealed(content.getvalue(), context_of(folder, place)))
     assert not same_numbers(luce.resume(folder, progress=False), fitted("weak limit"))
 
 
@@ -135,10 +140,13 @@ def test_data_that_was_changed_is_not_gone_on_with(tmp_path: Path, breaking: Any
     with pytest.raises(BrokenOff):
         fitted("weak limit", folder)
     breaking(10**9)
-    file = folder / "zarr.json"
-    metadata = json.loads(file.read_text())
-    metadata["attributes"]["data_digest"] = "0"
-    file.write_text(json.dumps(metadata))
+    counts = folder / "observed_data" / "transition_counts" / "c" / "0" / "0"
+    flip_a_bit(counts)
+    with pytest.raises(DataError, match="changed or damaged"):
+        luce.resume(folder, progress=False)
+    plan = read_plan(folder)  # now as if that data had been there from the beginning
+    plan["files"][counts.relative_to(folder).as_posix()] = sha256(counts.read_bytes()).hexdigest()
+    plan_file(folder).write_bytes(sealed(json.dumps(plan).encode()))
     with pytest.raises(DataError, match="not the data that this run was drawn from"):
         luce.resume(folder, progress=False)
 

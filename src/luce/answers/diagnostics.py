@@ -111,16 +111,18 @@ class _RunDraws:
         """Draws of each chain."""
         return int(self._run["posterior"].sizes["draw"])
 
-    def read(self, path: str, chain: int, rows: slice) -> FloatArray:
-        """Read some draws of a chain, shape (draw, entry)."""
+    def read(self, path: str, chain: int, rows: slice, entries: slice) -> FloatArray:
+        """Read some entries of some draws of a chain, shape (draw, entry)."""
         values = self._variable(path)[chain, rows].to_numpy()
-        return values.reshape(len(values), -1)
+        return values.reshape(len(values), -1)[:, entries]
 
     def columns(self, path: str, numbers: IntArray, every: int) -> FloatArray:
         """Read some entries of every `every`-th draw, shape (chain, draw, entry)."""
         variable = self._variable(path)
         rows = slice(None, None, every)
-        return np.stack([self.read(path, c, rows)[:, numbers] for c in range(variable.shape[0])])
+        return np.stack(
+            [self.read(path, c, rows, slice(None))[:, numbers] for c in range(variable.shape[0])]
+        )
 
     def _variable(self, path: str) -> DataArray:
         group, name = path.split("/")

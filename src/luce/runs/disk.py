@@ -99,9 +99,10 @@ class StoredDraws:
         """Draws of each chain."""
         return self._plan.settings.draws
 
-    def read(self, path: str, chain: int, rows: slice) -> FloatArray:
-        """Read some draws of a chain, shape (draw, entry)."""
+    def read(self, path: str, chain: int, rows: slice, entries: slice) -> FloatArray:
+        """Read some entries of some draws of a chain, shape (draw, entry)."""
         output, block = self._plan.output(path), self._plan.block
+        width = int(np.prod(output.stored_shape, dtype=np.int64))
         wanted = range(self.draws)[rows]
         found = []
         for k in range(wanted[0] // block, wanted[-1] // block + 1):
@@ -109,9 +110,9 @@ class StoredDraws:
             own = [i - k * block for i in (wanted[0], wanted[-1])]
             first = own[0] if own[0] >= 0 else own[0] % wanted.step
             values = read_block(self._folder, output, chain, k, size)
-            found.append(np.asarray(values[first : own[1] + 1 : wanted.step]))
-        drawn = np.concatenate(found) if len(found) > 1 else found[0]
-        return drawn.reshape(len(drawn), -1)
+            flat = np.asarray(values).reshape(size, width)
+            found.append(flat[first : own[1] + 1 : wanted.step, entries])
+        return np.concatenate(found) if len(found) > 1 else found[0]
 
     def columns(self, path: str, numbers: IntArray, every: int) -> FloatArray:
         """Read some entries of every `every`-th draw, shape (chain, draw, entry)."""

@@ -156,7 +156,7 @@ class Journal:
         content = io.BytesIO()
         np.savez(content, **arrays)
         place = self._folder / f"{chain.steps:015d}"
-        write_whole(place, sealed(content.getbuffer(), self._context(place)))
+        write_whole(place, sealed(content.getbuffer(), context_of(self._run, place)))
         self._written, self.placed = time.monotonic(), chain.done
         for old in self._places()[_KEPT:]:
             with suppress(FileNotFoundError):
@@ -166,7 +166,7 @@ class Journal:
         """Restore a new chain from the last place whose blocks are all whole, if there is one."""
         whole: dict[tuple[int, int, bytes], bool] = {}
         for place in self._places():
-            arrays = read_place(place, self._context(place))
+            arrays = read_place(place, context_of(self._run, place))
             if arrays is None or not self.fits(arrays, chain, moments, whole):
                 continue
             try:
@@ -183,11 +183,6 @@ class Journal:
         for parameter, running in moments.items():
             found |= {f"{parameter}.{name}": array for name, array in running.arrays().items()}
         return {**found, "digests": self.digests}
-
-    def _context(self, place: Path) -> str:
-        """Return what a place belongs to: the run's plan, the chain, and the number of steps."""
-        plan = digest_of(plan_file(self._run)) or b""
-        return f"{plan.hex()} {self._number} {place.name}"
 
     def _places(self) -> list[Path]:
         """List the places written so far, the last one first."""
@@ -232,6 +227,12 @@ def _part(arrays: dict[str, Any], owner: str) -> dict[str, Any]:
     """Select the arrays of one owner, the chain or a parameter, without its prefix."""
     prefix = f"{owner}."
     return {k.removeprefix(prefix): v for k, v in arrays.items() if k.startswith(prefix)}
+
+
+def context_of(run: Path, place: Path) -> str:
+    """Return what a place belongs to: the run's plan, the chain, and the number of steps."""
+    plan = digest_of(plan_file(run)) or b""
+    return f"{plan.hex()} {place.parent.name} {place.name}"
 
 
 def read_place(place: Path, context: str) -> dict[str, Any] | None:

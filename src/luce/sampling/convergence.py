@@ -313,7 +313,7 @@ def _reasons_for_care(rhat: Worst, mcse: Worst, chains: int) -> tuple[str, ...]:
 def _least_acceptance(sink: DrawsToCheck) -> float:
     """Return the smallest share of proposals that a chain accepted."""
     path = "sample_stats/accepted"
-    cores = sink.read(path, 0, slice(0, 1)).shape[1]
+    cores = sink.read(path, 0, slice(0, 1), slice(None)).shape[1]
     accepted = sink.columns(path, np.arange(cores), 1).mean(axis=1)
     return float(np.nanmin(accepted))  # nan for cores whose method proposes nothing
 

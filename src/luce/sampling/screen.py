@@ -6,7 +6,7 @@ which entries stand still, and chooses the entries that are worth ranking.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -19,10 +19,10 @@ from luce._types import BoolArray, FloatArray, IntArray
 _RANKED = 100
 
 # Batches that the screen cuts a chain into, and draws that its centres and scales are taken from.
-_BATCHES, _FOR_SCALES = 25, 32
+_BATCHES, _FOR_SCALES = 25, 16
 
-# Numbers that are worked on at once.
-_PIECE = 1 << 16
+# Entries that are screened together, and numbers that are worked on at once.
+_SLAB, _PIECE = 1 << 15, 1 << 16
 
 # Finite number that stands for the logarithm of 0; differences of such numbers are finite too.
 _LOG_OF_ZERO = float(np.finfo(np.float64).min) / 4
@@ -35,8 +35,8 @@ class DrawsToCheck(Protocol):
     def draws(self) -> int:
         """Draws of each chain."""
 
-    def read(self, path: str, chain: int, rows: slice) -> FloatArray:
-        """Read some draws of a chain, shape (draw, entry)."""
+    def read(self, path: str, chain: int, rows: slice, entries: slice) -> FloatArray:
+        """Read some entries of some draws of a chain, shape (draw, entry)."""
 
     def columns(self, path: str, numbers: IntArray, every: int) -> FloatArray:
         """Read some entries of every `every`-th draw, shape (chain, draw, entry)."""
@@ -110,63 +110,99 @@ def screen(sink: DrawsToCheck, chains: int, quantity: Quantity, every: int) -> S
     batches have the variance of u divided by L; the entries where they vary most beyond that mix
     worst.  |u| shows chains of unequal spreads.
     """
-    path, n = quantity.judged_path, quantity.size
-    length = -(-sink.draws // every)
-    centre, scale = _centres_and_scales(sink, path, chains)
-    edges = np.linspace(0, length, min(_BATCHES, length // 2) + 1).astype(np.int64)
-    sums = np.zeros((5, n))
-    still = np.zeros(n, np.bool_)
-    allowed = np.zeros(n, np.bool_)
-    for chain in range(chains):
-        first = finite_logs(sink.read(path, chain, slice(0, 1)))[0]
-        moved = np.zeros(n, np.bool_)
-        for a, b in zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True):
-            batch = np.zeros((2, n))
-            for x in _pieces(sink, quantity, chain, a, b, every):
-                if not moved.all():
-                    moved |= (x != first).any(axis=0)
-                x -= centre
-                x /= np.abs(x) + scale
-                batch[0] += x.sum(axis=0)
-                sums[4] += np.einsum("ij,ij->j", x, x)
-                batch[1] += np.abs(x, out=x).sum(axis=0)
-            batch /= b - a
-            sums[:2] += batch
-            sums[2:4] += batch**2
-        here = ~moved & _may_stand_still(first, quantity)
-        allowed |= here
-        still |= ~moved & ~here
-    if not np.isfinite(sums).all():
-        return Screened(False, still, np.empty(0, np.int64))
-    ratio = _variance_ratios(sums, chains * (len(edges) - 1), chains * length)
-    ratio[:, allowed] = -np.inf
-    return Screened(True, still, _largest(ratio, n - int(allowed.sum())))
+    starts = range(0, quantity.size, _SLAB)
+    slabs = [
+        _Slab(sink, chains, quantity, every, slice(a, min(a + _SLAB, quantity.size)))
+        for a in starts
+    ]
+    found = [slab.screen() for slab in slabs]
+    ratio = np.concatenate([one[0] for one in found], axis=1)
+    still = np.concatenate([one[1] for one in found])
+    finite = not np.isnan(ratio).any()
+    worst = _largest(ratio) if finite else np.empty(0, np.int64)
+    return Screened(finite, still, worst)
 
 
-def _centres_and_scales(
-    sink: DrawsToCheck, path: str, chains: int
-) -> tuple[FloatArray, FloatArray]:
-    """Compute median and median distance from it of each entry, from a few draws."""
-    step = max(1, sink.draws // max(8, _FOR_SCALES // chains))
-    few = np.concatenate([sink.read(path, c, slice(0, None, step)) for c in range(chains)])
-    few = finite_logs(few)
-    few = few[:: max(1, len(few) // _FOR_SCALES)]
-    centre = np.asarray(np.median(few, axis=0))
-    far = np.abs(few - centre)
-    scale = np.asarray(np.median(far, axis=0))
-    scale = np.where(scale > 0, scale, far.max(axis=0))
-    return centre, np.where(scale > 0, scale, 1.0)
+@dataclass(frozen=True)
+class _Slab:
+    """Neighbouring entries of a parameter, few enough to be screened within the cache."""
 
+    sink: DrawsToCheck
+    chains: int
+    quantity: Quantity
+    every: int
+    entries: slice
 
-def _pieces(
-    sink: DrawsToCheck, quantity: Quantity, chain: int, start: int, stop: int, every: int
-) -> Iterable[FloatArray]:
-    """Copy thinned draws `start` to `stop` of a chain, a few rows at a time."""
-    rows = max(1, _PIECE // max(1, quantity.size))
-    for a in range(start, stop, rows):
-        b = min(a + rows, stop)
-        rows_here = slice(a * every, (b - 1) * every + 1, every)
-        yield finite_logs(sink.read(quantity.judged_path, chain, rows_here))
+    def screen(self) -> tuple[FloatArray, BoolArray]:
+        """Compute ratios of variances, shape (2, entry), and mark entries that stand still.
+
+        The ratio is -inf for entries that need no ranking, and nan where draws are not finite.
+        """
+        n = self.entries.stop - self.entries.start
+        length = -(-self.sink.draws // self.every)
+        edges = np.linspace(0, length, min(_BATCHES, length // 2) + 1).astype(np.int64)
+        centre, scale = self._centres_and_scales()
+        sums, still = np.zeros((5, n)), np.zeros(n, np.bool_)
+        at = self._read(0, slice(0, 1))[0]
+        exempt = _may_stand_still(at, self.quantity)
+        for chain in range(self.chains):
+            first = self._read(chain, slice(0, 1))[0]
+            moved = np.zeros(n, np.bool_)
+            for a, b in zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True):
+                sums += self._batch(chain, a, b, centre, scale, first, moved)
+            still |= ~moved & ~_may_stand_still(first, self.quantity)
+            exempt &= ~moved & (first == at)
+        ratio = _variance_ratios(sums, self.chains * (len(edges) - 1), self.chains * length)
+        ratio[:, ~np.isfinite(sums).all(axis=0)] = np.nan
+        ratio[:, exempt] = -np.inf
+        return ratio, still
+
+    def _read(self, chain: int, rows: slice) -> FloatArray:
+        path = self.quantity.judged_path
+        return finite_logs(self.sink.read(path, chain, rows, self.entries))
+
+    def _centres_and_scales(self) -> tuple[FloatArray, FloatArray]:
+        """Compute median and median distance from it of each entry, from a few draws."""
+        step = max(1, self.sink.draws // max(8, _FOR_SCALES // self.chains))
+        every = slice(0, None, step)
+        few = np.concatenate([self._read(chain, every) for chain in range(self.chains)])
+        few = few[:: max(1, len(few) // _FOR_SCALES)]
+        centre = np.asarray(np.median(few, axis=0))
+        far = np.abs(few - centre)
+        scale = np.asarray(np.median(far, axis=0))
+        scale = np.where(scale > 0, scale, far.max(axis=0))
+        return centre, np.where(scale > 0, scale, 1.0)
+
+    def _batch(
+        self,
+        chain: int,
+        start: int,
+        stop: int,
+        centre: FloatArray,
+        scale: FloatArray,
+        first: FloatArray,
+        moved: BoolArray,
+    ) -> FloatArray:
+        """Sum one batch up: means of u and of |u|, their squares, and the sum of u squared.
+
+        Entries that differ from the `first` draw are marked in `moved`.
+        """
+        rows = slice(start * self.every, (stop - 1) * self.every + 1, self.every)
+        drawn = self.sink.read(self.quantity.judged_path, chain, rows, self.entries)
+        found = np.zeros((5, len(centre)))
+        size = max(1, _PIECE // len(centre))
+        for k in range(0, len(drawn), size):
+            x = finite_logs(drawn[k : k + size])
+            if not moved.all():
+                moved |= (x != first).any(axis=0)
+            x -= centre
+            x /= np.abs(x) + scale
+            found[0] += x.sum(axis=0)
+            found[4] += np.einsum("ij,ij->j", x, x)
+            found[1] += np.abs(x, out=x).sum(axis=0)
+        found[:2] /= stop - start
+        found[2:4] = found[:2] ** 2
+        return found
 
 
 def finite_logs(x: FloatArray) -> FloatArray:
@@ -199,9 +235,10 @@ def _variance_ratios(sums: FloatArray, batches: int, draws: int) -> FloatArray:
     return np.where(np.isnan(ratio), np.inf, ratio)
 
 
-def _largest(ratio: FloatArray, n: int) -> IntArray:
+def _largest(ratio: FloatArray) -> IntArray:
     """Return the numbers of the entries with the largest ratios of either kind."""
-    few = min(n, _RANKED)
+    ranked = np.flatnonzero(ratio[0] > -np.inf)
+    few = min(len(ranked), _RANKED)
     if few == 0:
         return np.empty(0, np.int64)
-    return np.unique([np.argpartition(-row, few - 1)[:few] for row in ratio])
+    return np.unique([ranked[np.argpartition(-row[ranked], few - 1)[:few]] for row in ratio])
