@@ -151,6 +151,7 @@ RUNS: dict[str, Callable[[], Any]] = {
     "process": lambda: of(INSECTS, luce.DirichletProcess(2.0)),
     "process, drawn concentration": lambda: of(INSECTS, luce.DirichletProcess(luce.Gamma(2, 1))),
     "some kept": lambda: sampled(keep=[1, 2], thin=2),
+    "until": lambda: sampled(method="waiting-times", until=20),
     "spawned seed": lambda: sampled(seed=np.random.SeedSequence(1).spawn(2)[1]),
     "streamed": lambda: sampled(to="run.zarr", quantiles=[0.1, 0.9], keep=[1]),
     "stored": stored,
