@@ -9,7 +9,7 @@ import signal
 import sys
 import time
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -30,9 +30,11 @@ from luce.errors import (
     SkippedRowsWarning,
 )
 from luce.posterior import Posterior
-from luce.reading.files import keep_only, understand
-from luce.reading.kind import Reading
+from luce.reading.accounts import IGNORED
+from luce.reading.files import ask_about, keep_only, understand
+from luce.reading.kind import Reading, near
 from luce.reading.kinds import KINDS
+from luce.reading.questions import Questions
 from luce.runs.saving import check_target, load, save
 from luce.sampling.settings import check_whole
 from luce.version import __version__
@@ -195,7 +197,9 @@ def _add_reading(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--column", action="append", default=[], metavar="ROLE=NAME", help=column)
     for name, words in _READER_OPTIONS.items():
         parser.add_argument(f"--{name.replace('_', '-')}", help=words)
-    parser.add_argument("--ignore", action="append", metavar="COLUMN", help="leave a column out")
+    parser.add_argument(
+        "--ignore", action="append", metavar="COLUMN", help="leave a column out; again for more"
+    )
     cells = "groups: a column that is part of the category; again for more"
     parser.add_argument("--cells", action="append", metavar="COLUMN", help=cells)
     codes = "choices: labels of codes, as 1=train,2=car; again for more"
@@ -218,6 +222,7 @@ def run_fit(arguments: argparse.Namespace) -> int:
         check_target(arguments.out, arguments.overwrite)
     with _warnings_printed():
         reading = _read(arguments)
+    _print_ignored(reading.uses)
     posteriors = _posteriors(reading, arguments.concentration)
     if arguments.out is not None and len(posteriors) > 1:
         raise DataError("--out saves one run, and --rows separate makes one for each state.")
@@ -319,6 +324,8 @@ def run_inspect(arguments: argparse.Namespace) -> int:
     """Read a file; print its counts and the exact and simulated parts of its posterior."""
     with _warnings_printed():
         reading = _read(arguments)
+    if reading.uses:
+        _print_uses(reading.uses)
     counts = reading.counts
     for name, one in counts.items() if isinstance(counts, dict) else [("", counts)]:
         start = f"from {printable(name)}: " if isinstance(counts, dict) else ""
@@ -331,26 +338,21 @@ def _read(arguments: argparse.Namespace) -> Reading:
     """Read the file with the options given, and print its kind and size."""
     options = {name: getattr(arguments, name) for name in (*_READER_OPTIONS, "ignore", "cells")}
     options = {name: value for name, value in options.items() if value is not None}
-    for pair in arguments.column:
-        role, equals, name = pair.partition("=")
-        if not equals:
-            raise DataError(f"--column {pair}: ROLE=NAME is needed, as winner=champion.")
-        if role not in _roles():
-            raise DataError(
-                f"--column {pair}: {role!r} is no part that a column can play; the parts are "
-                f"{', '.join(_roles())}."
-            )
-        options[role] = name
-    if arguments.codes is not None:
-        options["codes"] = dict(map(_code, _split(arguments.codes)))
+    file = {
+        "encoding": arguments.encoding,
+        "delimiter": arguments.delimiter,
+        "missing": arguments.missing,
+    }
+    with Questions() as questions:
+        options |= _columns(arguments.column, questions)
+        if arguments.codes is not None:
+            with questions.gathered():
+                options["codes"] = dict(map(_code, _split(arguments.codes)))
+        if questions:  # what else is to be asked about the columns is asked with it
+            with questions.gathered():
+                ask_about(arguments.file, arguments.kind, **file, **options)
     kind, reading = understand(
-        arguments.file,
-        arguments.kind,
-        encoding=arguments.encoding,
-        delimiter=arguments.delimiter,
-        missing=arguments.missing,
-        skip_bad=arguments.skip_bad,
-        **options,
+        arguments.file, arguments.kind, skip_bad=arguments.skip_bad, **file, **options
     )
     print(f"{printable(Path(arguments.file).name)}: {kind}: {reading}")
     if arguments.only is None:
@@ -358,6 +360,42 @@ def _read(arguments: argparse.Namespace) -> Reading:
     kept = keep_only(reading, _split(arguments.only))
     print(f"kept with --only: {_extent(kept)} of {_extent(reading)}")
     return kept
+
+
+def _columns(pairs: Sequence[str], questions: Questions) -> dict[str, str]:
+    """Read ROLE=NAME of columns, and ask about those that cannot be read."""
+    columns = {}
+    for pair in pairs:
+        role, equals, name = pair.partition("=")
+        if not equals:
+            questions.ask(f"--column {pair}: ROLE=NAME is needed, as winner=champion.")
+        elif role not in _roles():
+            questions.ask(
+                f"--column {pair}: {role!r} is no part that a column can play; the parts are "
+                f"{', '.join(_roles())}.{near(role, _roles())}"
+            )
+        else:
+            columns[role] = name
+    return columns
+
+
+def _print_uses(uses: Mapping[str, str]) -> None:
+    """Print what became of each column; columns of one use stand together."""
+    columns: dict[str, list[str]] = {}
+    for name, use in uses.items():
+        columns.setdefault(use, []).append(name)
+    listed = {some(names, 4): printable(use) for use, names in columns.items()}
+    listed = {"column": "read as"} | listed
+    width = max(map(len, listed))
+    for names, use in listed.items():
+        print(f"  {names:<{width}}  {use}")
+
+
+def _print_ignored(uses: Mapping[str, str]) -> None:
+    """Print which columns play no part, unless that was asked for."""
+    ignored = [name for name, use in uses.items() if use.startswith(IGNORED)]
+    if ignored:
+        print(f"Ignored columns: {some(ignored, 12)}.")
 
 
 def _split(given: list[str]) -> list[str]:

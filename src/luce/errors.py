@@ -56,6 +56,18 @@ class BadRowsError(DataError):
         return type(self), (self.problems, self.unit, self.source, self.advice)
 
 
+class QuestionsError(DataError):
+    """Raised when several things must be told before data can be read; `questions` lists them."""
+
+    def __init__(self, questions: Sequence[str]) -> None:
+        self.questions = list(questions)
+        listed = "\n  ".join(self.questions)
+        super().__init__(f"{len(self.questions)} things are to be told or mended\n  {listed}")
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return type(self), (self.questions,)
+
+
 class NotExactError(LuceError):
     """Raised when a closed form is asked for and none exists.
 
@@ -109,6 +121,22 @@ class SkippedRowsWarning(UserWarning):
         return type(self), (self.problems, self.unit, self.source, self.advice)
 
 
+class IgnoredColumnsWarning(UserWarning):
+    """Issued when columns that may matter play no part; `columns` maps each to what can be done."""
+
+    def __init__(self, columns: Mapping[str, str], source: str = "") -> None:
+        self.columns = dict(columns)
+        self.source = source
+        super().__init__(f"{source + ': ' if source else ''}{_ignored(self.columns)}")
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return type(self), (self.columns, self.source)
+
+
+class UncheckedDataWarning(UserWarning):
+    """Issued when data is too large for a check, and is taken as it is."""
+
+
 class EvidenceWarning(UserWarning):
     """Issued when an evidence, or a mean of likelihoods or densities over draws, is uncertain.
 
@@ -127,6 +155,20 @@ class ConvergenceWarning(UserWarning):
         super().__init__(message)
         self.rhat = rhat
         self.ess = ess
+
+
+def _ignored(columns: Mapping[str, str]) -> str:
+    """Say of columns that they are ignored, those with the same remedy together."""
+    by_advice: dict[str, list[str]] = {}
+    for name, advice in columns.items():
+        by_advice.setdefault(advice, []).append(repr(name))
+    told = [
+        f"{', '.join(names[:6])}{', ...' if len(names) > 6 else ''} ({advice})"
+        for advice, names in by_advice.items()
+    ]
+    them = "it" if len(columns) == 1 else "them"
+    right = f"If that is right, list {them} in ignore=[...] (--ignore NAME)."
+    return f"ignored: {'; '.join(told)}. {right}"
 
 
 def listed(problems: Sequence[Problem], unit: str) -> str:

@@ -59,7 +59,11 @@ def test_inspect_only_says(write: Any, tmp_path: Path, capsys: pytest.CaptureFix
     path = write("duels.csv", table())
     code, out, err = run(capsys, "inspect", path)
     assert (code, err) == (0, "")
-    assert out.startswith("duels.csv: pairs: 7 comparisons among 3 categories\n\n3 categories, 7 ")
+    assert out.startswith(
+        "duels.csv: pairs: 7 comparisons among 3 categories\n"
+        "  column    read as\n  'winner'  winner\n  'loser'   loser\n  'count'   count\n"
+        "\n3 categories, 7 "
+    )
     assert os.listdir(tmp_path) == ["duels.csv"]
     moves = write("moves.csv", "from,to,count\na,b,2\nb,c,1\nc,a,1\na,c,1\n")
     code, out, _ = run(capsys, "inspect", moves, "--rows", "separate")
@@ -191,6 +195,58 @@ def test_a_reader_that_has_seen_enough_is_no_error(
     assert capsys.readouterr().err == ""
 
 
+def test_columns_are_accounted_for(write: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    path = write("votes.csv", "winner,loser,stadium,price\na,b,x,3.5\nb,a,y,2\n")
+    code, out, err = run(capsys, "inspect", path)
+    assert code == 0
+    assert err == (
+        "luce: votes.csv: ignored: 'price' (numbers; probabilities depend on no covariates). If "
+        "that is right, list it in ignore=[...] (--ignore NAME).\n"
+    )
+    assert out.splitlines()[1:6] == [
+        "  column     read as",
+        "  'winner'   winner",
+        "  'loser'    loser",
+        "  'stadium'  ignored",
+        "  'price'    ignored: numbers; probabilities depend on no covariates",
+    ]
+    code, out, err = run(capsys, "inspect", path, "--ignore", "price", "--ignore", "stadium")
+    assert (code, err) == (0, "")
+    assert out.splitlines()[4] == "  'price', 'stadium'  left out, as asked"
+    fit = ["fit", path, "--draws", 10, "--chains", 1, "--seed", 1]
+    code, out, err = run(capsys, *fit)
+    assert out.splitlines()[1] == "Ignored columns: 'stadium', 'price'."
+    assert "ignored: 'price' (numbers" in err
+    code, out, err = run(capsys, *fit, "--ignore", "price", "--ignore", "stadium")
+    assert "gnored" not in out + err
+
+
+def test_swissmetro_is_not_grouped_answers(write: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    """A column called group was taken for grouped answers, and a posterior of '2' and '3' drawn."""
+    rows = "1,2,a,1,1\n2,3,b,1,1\n3,2,a,1,1\n"
+    path = write("swissmetro.csv", "subject,group,choice,avail_a,avail_b\n" + rows)
+    code, out, _ = run(capsys, "inspect", path)
+    assert (code, out.splitlines()[0]) == (
+        0,
+        "swissmetro.csv: choices: 3 choices among 2 categories",
+    )
+
+
+def test_open_questions_are_asked_at_once(write: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    path = write("votes.csv", "Winer,Losser,n\na,b,3\n")
+    named = ["--column", "winner=Winer", "--column", "loser=Losser"]
+    code, out, _ = run(capsys, "inspect", path, *named)  # roles tell the kind
+    assert (code, out.splitlines()[0]) == (0, "votes.csv: pairs: 3 comparisons among 2 categories")
+    wrong = ["--column", "winer=Winer", "--column", "loser=Loser", "--column", "count"]
+    code, out, err = run(capsys, "inspect", path, *wrong)
+    assert (code, out) == (1, "")
+    assert "'winer' is no part that a column can play" in err
+    assert "Did you mean 'winner'?" in err
+    assert "loser = 'Loser': there is no such column" in err
+    assert "Did you mean 'Losser'?" in err
+    assert "--column count: ROLE=NAME is needed" in err
+
+
 STEERING = ["\x1b[31mred", "bell\x07", "\u202eback", "x\x9b2J", "\x1b]0;title\x07"]
 
 
@@ -203,6 +259,7 @@ def test_names_from_data_cannot_steer_the_terminal(
     moves = write("moves.csv", f"from,to\n{name},b\nb,c\nc,{name}\n")
     bad = write("bad.csv", f"winner,loser\n{name},b\n{name},{name}\nb,c\n")
     columns = write("columns.csv", f"b,{name}\n1,2\n3,y\n")
+    wide = write("wide.csv", f"choice,avail_b,avail_{name},{name}\nb,1,1,x\n{name},1,1,y\n")
     shown = []
     for arguments in (
         ("inspect", duels),
@@ -213,6 +270,8 @@ def test_names_from_data_cannot_steer_the_terminal(
         ("inspect", bad, "--skip-bad"),
         ("inspect", columns, "--kind", "table"),
         ("inspect", columns),
+        ("inspect", wide),
+        ("fit", wide, "--draws", 100, "--seed", 1),
         ("inspect", duels.with_name(f"{name}.csv")),
     ):
         _, out, err = run(capsys, *arguments)

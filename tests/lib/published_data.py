@@ -129,7 +129,7 @@ SETS = [
     Published("flatlizards", "winner and loser of a contest",
               lambda d: luce.read(d / "flatlizards.csv")),
     Published("pudding_tie_item", "wins and ties of pairs, where a tie is an entity",
-              lambda d: luce.read(d / "pudding.csv", ties="entity")),
+              lambda d: luce.read(d / "pudding.csv", ties="entity", ignore=["r_ij"])),
     Published("beans", "orders of three varieties, and each against the local one", beans),
     Published("salad", "a judge's ranks of four dressings in a row",
               lambda d: luce.read(d / "salad.csv", "rankings")),

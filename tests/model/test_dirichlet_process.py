@@ -388,3 +388,13 @@ def test_new_categories_are_expected_as_the_sum_says(scale: float) -> None:
     ]
     found = expected_number(rest, np.full(2, scale), 7.0)
     np.testing.assert_allclose(found, by_hand, rtol=1e-10)
+
+
+def test_data_that_is_too_large_to_check_is_told_of() -> None:
+    """A ranking of n has sets with n (n + 1) / 2 members in all, more than 20 million here."""
+    n = 6_400
+    labels = [*range(n), "rest"]
+    counts = luce.from_rankings([range(n)], unranked="below", categories=labels)
+    process = DirichletProcess(1.0, remainder="rest")
+    with pytest.warns(luce.errors.UncheckedDataWarning, match="it is not checked that data says"):
+        luce.Posterior(counts, process)

@@ -74,6 +74,8 @@ ERRORS = [
     luce.errors.BadRowsError(BAD, "line", "f.csv"), luce.errors.DroppedTiesWarning("l"),
     luce.errors.SkippedRowsWarning(BAD, "row", "g.csv", "advice"),
     luce.ConvergenceWarning("h", 1.2, 30.0),
+    luce.errors.QuestionsError(["which?", "where?"]), luce.errors.UncheckedDataWarning("k"),
+    luce.errors.IgnoredColumnsWarning({"price": "numbers", "age": "numbers"}, "l.csv"),
     luce.errors.EvidenceWarning("i", {"bridge": (1.0, 0.1, 3.0)}), HalfWinsWarning("j"),
 ]  # fmt: skip
 

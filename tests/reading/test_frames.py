@@ -214,7 +214,7 @@ def test_options_of_the_others() -> None:
     renamed = {"x": ["a"], "y": ["b"], "z": [3]}
     same(from_pairs(renamed, winner="y", loser="x", count="z"),
          ConditionalCounts("ab").observe({"b": 3}))  # fmt: skip
-    same(from_pairs(renamed, winner="x", loser="y", categories="zab"),
+    same(from_pairs(renamed, winner="x", loser="y", ignore=["z"], categories="zab"),
          ConditionalCounts("zab").observe({"a": 1}, within="ab"))  # fmt: skip
     wide = {"choice": ["b", "a"], "a.ok": [0, 1], "b.ok": [1, 1], "c.ok": [1, 0]}
     same(from_choices(wide, availability="ok"),

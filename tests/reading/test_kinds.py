@@ -56,7 +56,7 @@ def test_every_role_of_a_kind_is_a_parameter_with_usual_names(kind: Kind) -> Non
     parameters = list(inspect.signature(public).parameters)
     assert parameters[0] == "data"
     assert kind.options == parameters[1:]
-    assert {*kind.roles, *kind.column_options} - {"available"} <= set(parameters)
+    assert {*kind.roles, *kind.column_options} <= set(parameters)
     assert set(kind.roles) <= set(USUAL)
     assert all(layout.needed for layout in kind.layouts.values())
     assert set(kind.numbers) & set(kind.roles) or not kind.layouts
@@ -73,11 +73,6 @@ def test_a_kind_is_read_by_name_as_by_its_function() -> None:
         kind_named("poems")
 
 
-def test_columns_that_fit_two_kinds_are_asked_about(write: Any) -> None:
-    path = write("data.csv", "winners,losers,chosen\na,b,a\n")
-    assert "could be choices or teams" in refusal(path)
-
-
 def test_only_the_reader_that_is_needed_is_loaded() -> None:
     code = (
         "import sys, luce; luce.from_pairs([('a', 'b')]); print(*sorted(m for m in sys.modules if"
@@ -87,3 +82,58 @@ def test_only_the_reader_that_is_needed_is_loaded() -> None:
     loaded = {name.removeprefix("luce.reading.") for name in done.stdout.split()}
     assert {"pairs", "kinds"} <= loaded
     assert not {"rankings", "choices", "groups", "teams", "files"} & loaded
+
+
+def test_roles_and_options_tell_the_kind(write: Any) -> None:
+    path = write("data.csv", "Champion,Victim\na,b\nb,c\n")
+    assert "fit no kind" in refusal(path)
+    named = luce.read(path, winner="Champion", loser="Victim")
+    assert named == luce.from_pairs([("a", "b"), ("b", "c")])
+    assert reading.understand(path, source="Champion", target="Victim")[0] == "transitions"
+    states = write("states.csv", "who,what\n1,a\n1,b\n")
+    assert reading.understand(states, sequence="who", state="what")[0] == "transitions"
+    table = write("table.csv", "x,y\n1,2\n2,1\n")
+    assert reading.understand(table, best="smallest")[0] == "rankings"
+    told = refusal(path, winner="Champion", chosen="Victim")
+    assert "winner is for pairs; chosen is for choices" in told
+
+
+def test_all_questions_are_asked_at_once(write: Any) -> None:
+    path = write("data.csv", "Winer,Lser,weight\na,b,2\nb,c,1\n")
+    told = refusal(path, winner="Winner", loser="Loser", count="wight", colour="red")
+    assert told.splitlines() == [
+        "data.csv: 4 things are to be told or mended",
+        "  winner = 'Winner': there is no such column; the columns are 'Winer', 'Lser', 'weight'. "
+        "Did you mean 'Winer'?",
+        "  loser = 'Loser': there is no such column; the columns are 'Winer', 'Lser', 'weight'. "
+        "Did you mean 'Lser'?",
+        "  count = 'wight': there is no such column; the columns are 'Winer', 'Lser', 'weight'. "
+        "Did you mean 'weight'?",
+        "  colour is no option of any reader.",
+    ]
+    assert refusal(path, winner="Winer").endswith("Did you mean loser='Lser'?")
+    assert refusal(path, kind="pairs", winer="Winer").endswith("Did you mean 'winner'?")
+    two = refusal(write("r.csv", "ranking\na>b=c\nb>a\n"))
+    assert "ranking with a tie" in two
+    assert "some rankings leave items out" in two
+
+
+def test_sets_have_no_order_and_no_weights() -> None:
+    refused = [
+        (luce.from_pairs, [{"a", "b"}], "as a pair; a set has no order"),
+        (luce.from_pairs, [frozenset("ab")], "as a pair; a set has no order"),
+        (luce.from_pairs, {("a", "b")}, "as pairs; a set has no order"),
+        (luce.from_transitions, {"a", "b"}, "as a sequence of states; a set has no order"),
+        (luce.from_transitions, [{"a", "b"}], "as a sequence of states; a set has no order"),
+        (luce.from_rankings, [{"a", "b"}], "as a ranking; a set has no order"),
+        (luce.from_teams, [({"a": 1, "b": 0.5}, ["c"])], "gives its members weights"),
+        (luce.from_teams, [(["a"], {"b": 2})], "gives its members weights"),
+        (luce.from_choices, [("a", {"a": 1, "b": 0.5})], "gives its members weights"),
+    ]
+    for read, data, words in refused:
+        with pytest.raises(luce.errors.DataError, match=words):
+            read(data)
+    equal = luce.from_teams([({"a": 1, "b": 1.0}, ["c"])])
+    assert equal == luce.from_teams([(["a", "b"], ["c"])])
+    assert luce.from_rankings([["a", {"b", "c"}]], ties="last").n_outcomes == 1
+    assert luce.from_transitions([frozenset("a"), frozenset("b")]).n_categories == 2

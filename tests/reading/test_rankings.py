@@ -48,7 +48,9 @@ def test_options_of_rankings() -> None:
     found = from_rankings(races, did_not_finish=["Oops"], ignore=["points"])
     first = ABC.observe({"a": 1}).observe({"c": 1}, without=["a"])
     same(found, first.observe_ranking("abc"))
-    same(from_rankings(races, did_not_finish=["Oops"]),
+    with pytest.raises(DataError, match="'points' may hold something else than ranks"):
+        from_rankings(races, did_not_finish=["Oops"])
+    same(from_rankings(races, did_not_finish=["Oops"], layout="items-in-rows"),
          first.observe_ranking("abc").observe_ranking("cba"))  # fmt: skip
     with pytest.raises(BadRowsError, match="the rank of 'b' is 'oops'"):
         from_rankings(races, layout="items-in-rows")

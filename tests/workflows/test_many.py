@@ -143,3 +143,23 @@ def test_groups_that_cannot_be_read_are_refused() -> None:
     refused("have no meaning here", {"a": Posterior(league())}, "league")
     steps = {"g": list("AAA"), "from": list("xyz"), "to": list("yzx")}
     refused("makes several posteriors of a group", steps, "g", "transitions", rows="separate")
+
+
+def test_an_ignored_column_is_told_of_once() -> None:
+    data = {
+        "winner": list("abab"),
+        "loser": list("bcbc"),
+        "year": [1, 1, 2, 2],
+        "price": [1, 2, 3, 4],
+    }
+    common: dict[str, Any] = {
+        "draws": 4,
+        "chains": 1,
+        "seed": 1,
+        "progress": False,
+        "cluster": None,
+    }
+    with pytest.warns(luce.errors.IgnoredColumnsWarning) as said:
+        luce.sample_many(data, "year", "pairs", **common)
+    told = [w.message for w in said if isinstance(w.message, luce.errors.IgnoredColumnsWarning)]
+    assert [list(message.columns) for message in told] == [["price"]]

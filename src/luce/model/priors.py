@@ -18,13 +18,13 @@ from luce._types import Concentration, FloatArray, Label
 from luce.counts.attainable import check_attainable
 from luce.counts.counts import ConditionalCounts
 from luce.counts.labels import as_mapping, is_hashable, read_number, some
-from luce.errors import DataError
+from luce.errors import DataError, UncheckedDataWarning, warn_user
 
 # Difference of the base's total mass from 1 that is treated as rounding error.
 _ROUNDING = 1e-12
 
 # Largest total number of set members for which `_check_known` tests the data; larger data is taken
-# as it is.
+# as it is, with a warning.
 _MOST_MEMBERS = 20_000_000
 
 
@@ -325,7 +325,17 @@ def _check_known(counts: ConditionalCounts, weights: FloatArray) -> None:
     of all others.
     """
     family, new = counts.sets, weights == 0
-    if not new.any() or family.n_sets == 0 or family.sizes.sum() > _MOST_MEMBERS:
+    if not new.any() or family.n_sets == 0:
+        return
+    if family.sizes.sum() > _MOST_MEMBERS:
+        warn_user(
+            UncheckedDataWarning(
+                f"the sets have {family.sizes.sum():,} members, more than {_MOST_MEMBERS:,}: it "
+                "is not checked that data says something of the total probability of the "
+                "categories without base mass. If these were only ever seen given that the "
+                "outcome lay among themselves, the posterior does not exist."
+            )
+        )
         return
     values = np.r_[counts.category_counts, family.exponent]
     if (values % 1 == 0).all() and np.abs(values).max() * (new.sum() + 1) < 2**53:

@@ -5,7 +5,7 @@ a chosen out of S              p_a / p(S)
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from itertools import chain
 from typing import Any
 
@@ -16,7 +16,7 @@ from luce.counts.labels import some
 from luce.errors import DataError
 from luce.reading.frames import is_frame, source_of
 from luce.reading.inspection import Inspection
-from luce.reading.kind import Columns, Layout, Reading, find_role, plain
+from luce.reading.kind import Columns, Layout, Reading, find_role, leave_out
 from luce.reading.kinds import CHOICES, availability_columns
 from luce.reading.rows import Column, Runs
 from luce.reading.sources import PlainSource, Source
@@ -30,6 +30,8 @@ from luce.reading.values import (
     is_list,
     is_missing,
     objects,
+    plain,
+    refuse_weights,
     repeated,
 )
 
@@ -45,10 +47,12 @@ def from_choices(
     losers: str | None = None,
     case: str | None = None,
     alternative: str | None = None,
+    available: str | None = None,
     count: str | None = None,
     availability: str | None = None,
     separator: str | None = None,
     codes: Mapping[Any, Label] | None = None,
+    ignore: Sequence[str] = (),
     categories: Labels | None = None,
     skip_bad: bool = False,
 ) -> Reading:
@@ -62,9 +66,9 @@ def from_choices(
     chosen, offered, losers, count
         Columns, where a row is a choice: the chosen alternative; those on offer, as a list or a
         text with separators, or else the others that were on offer (`losers`); how often.
-    case, alternative, chosen
-        Columns, where a row is an alternative of a choice: which choice, which alternative, and 1
-        if it was chosen, else 0 (or the label of the chosen one in every row).
+    case, alternative, chosen, available
+        Columns, where a row is an alternative of a choice: which choice, which alternative, 1 if it
+        was chosen, else 0 (or the label of the chosen one in every row), and 1 if it was on offer.
     availability
         The start or end of the names of columns that tell whether an alternative was on offer,
         where a row is a choice: "avail" for avail_bus or bus_avail.  The usual ones are found.
@@ -73,6 +77,9 @@ def from_choices(
     codes
         Labels of alternatives that are written as codes, such as {1: "train", 2: "car"}; 1 is also
         the text "1".
+    ignore
+        Columns to leave out.  Any other column that is not read, and that holds numbers or times or
+        names judges, is warned of.
     categories
         All labels in order; those that occur, sorted, unless given.
     skip_bad
@@ -85,7 +92,7 @@ def from_choices(
     """
     columns = CHOICES.columns(locals())
     decode = _decoder(codes)
-    source = _source(data)
+    source = leave_out(_source(data), ignore)
     found = CHOICES.match(source.names, columns)
     wide = availability_columns(source.names, availability)
     taken = found is not None and any(name in wide.values() for name in found.roles.values())
@@ -194,6 +201,7 @@ def _source(data: Any) -> Source:
 
 
 def _assortment(given: Any) -> frozenset[Any]:
+    refuse_weights(given)
     if not is_list(given):
         raise DataError(
             f"{describe_type(given)} was given as what was offered; a list of labels is needed."
@@ -240,7 +248,9 @@ def _inspect_wide(source: Source, columns: Columns, wide: Mapping[str, str]) -> 
     if "chosen" not in roles:
         raise CHOICES.no_layout(source.names, _WIDE)
     counted = [roles["count"]] if "count" in roles else []
-    return Inspection(source, source.distinct([roles["chosen"], *wide.values()], counted), roles)
+    rows = source.distinct([roles["chosen"], *wide.values()], counted)
+    parts = {column: f"availability of {label}" for label, column in wide.items()}
+    return Inspection(source, rows, roles, parts)
 
 
 def _read_wide(

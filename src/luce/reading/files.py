@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from os import PathLike
 from pathlib import Path
@@ -12,8 +12,10 @@ from luce._types import Label, Labels
 from luce.counts.counts import ConditionalCounts
 from luce.counts.labels import Categories, is_hashable
 from luce.errors import DataError
-from luce.reading.kind import Counts, Reading
-from luce.reading.kinds import find_kind, kind_named
+from luce.reading.detection import check_options, find_kind
+from luce.reading.kind import Counts, Kind, Reading
+from luce.reading.kinds import kind_named
+from luce.reading.questions import Questions
 from luce.reading.sources import Source
 from luce.reading.text import LineSource, Row, TextFile
 from luce.reading.values import missing_texts
@@ -90,11 +92,38 @@ def understand(
         kind_named(kind)
     with _naming(where.name):
         source, settled, defaults = _open(where, kind, encoding, delimiter, missing)
-        known = kind or settled
-        found = kind_named(known) if known else find_kind(source.names)
-    found.check_options(options)
+        found = _settle_kind(source, kind or settled, options)
+        reading = found.read(source, **{**defaults, **options})
+    return found.name, reading._replace(uses=source.uses)
+
+
+def ask_about(
+    path: str | PathLike[str],
+    kind: str | None = None,
+    *,
+    encoding: str | None = None,
+    delimiter: str | None = None,
+    missing: Iterable[str] | None = None,
+    **options: Any,
+) -> None:
+    """Ask about the kind, the options and the columns of a file, and read no further."""
+    where = Path(path)
+    _check_file(where)
     with _naming(where.name):
-        return found.name, found.read(source, **{**defaults, **options})
+        source, settled, _ = _open(where, kind, encoding, delimiter, missing)
+        _settle_kind(source, kind or settled, options)
+
+
+def _settle_kind(source: Source, known: str | None, options: Mapping[str, Any]) -> Kind:
+    """Find the kind of data; ask all questions about it, its options and columns at once."""
+    found = None if known is None else kind_named(known)
+    with Questions() as questions:
+        with questions.gathered():
+            check_options(source, options, found)
+        with questions.gathered():
+            found = found or find_kind(source, options)
+    assert found is not None
+    return found
 
 
 def keep_only(reading: Reading, labels: Labels) -> Reading:

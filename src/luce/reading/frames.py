@@ -12,7 +12,7 @@ import numpy as np
 from luce._types import FloatArray, IntArray
 from luce.errors import DataError
 from luce.reading.rows import Column, Rows
-from luce.reading.sources import PlainSource, Source, places_of
+from luce.reading.sources import HEAD, PlainSource, Source, places_of, shown_column
 from luce.reading.values import describe_type, hashable, is_list, objects
 
 _REPEATS = "_luce_repeats"
@@ -162,6 +162,11 @@ class FrameSource(Source):
         """Return every row of some columns."""
         rows = self._collect(self._frame.select(*names))
         return {name: Column.of(_values(rows[name])) for name in names}
+
+    def head(self, names: Sequence[str], most: int = HEAD) -> dict[str, Column]:
+        """Return the first rows of some columns."""
+        rows = self._collect(self._frame.select(*names).head(most))
+        return {name: shown_column(_values(rows[name])) for name in names}
 
     def _collect(self, frame: Any) -> Any:
         """Run a lazy query; polars in pieces, so that files larger than memory pass through."""

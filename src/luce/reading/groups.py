@@ -18,7 +18,7 @@ from luce._types import FloatArray, Label, Labels
 from luce.errors import DataError
 from luce.reading.frames import is_frame, source_of
 from luce.reading.inspection import Inspection
-from luce.reading.kind import Columns, Reading, check_column, find_roles
+from luce.reading.kind import Columns, Reading, check_column, find_roles, leave_out
 from luce.reading.kinds import GROUPS
 from luce.reading.rows import Column
 from luce.reading.sources import PlainSource, Source
@@ -37,6 +37,7 @@ def from_groups(
     within: str | None = None,
     cells: Sequence[str] | None = None,
     separator: str | None = None,
+    ignore: Sequence[str] = (),
     categories: Labels | None = None,
     skip_bad: bool = False,
 ) -> Reading:
@@ -55,6 +56,9 @@ def from_groups(
         categories are all combinations of their values, and an empty value leaves that part open.
     separator
         Text between labels; found where there is one of | ; + and comma, unless given.
+    ignore
+        Columns to leave out.  Any other column that is not read, and that holds numbers or times or
+        names judges, is warned of.
     categories
         All labels in order; those that occur, sorted, unless given.
     skip_bad
@@ -69,7 +73,7 @@ def from_groups(
     ConditionalCounts(4 categories, 17 outcomes, 2 sets)
     """
     columns = GROUPS.columns(locals())
-    source = _source(data)
+    source = leave_out(_source(data), ignore)
     if cells is not None:
         return _read_cells(source, columns, cells, categories, skip_bad)
     inspection = GROUPS.inspect(source, GROUPS.require(source.names, columns))
@@ -154,7 +158,8 @@ def _read_cells(
         raise DataError(f"cells = {cells!r}; a list of columns is needed.")
     rest = [name for name in source.names if name not in cells]
     roles = find_roles(rest, {"count": columns["count"]}, ["count"])
-    inspection = Inspection(source, source.distinct(list(cells), list(roles.values())), roles)
+    rows = source.distinct(list(cells), list(roles.values()))
+    inspection = Inspection(source, rows, roles, dict.fromkeys(cells, "part of the category"))
     times = _whole_counts(inspection)
     usable = inspection.settle(skip_bad)
     told = source.missing is not None  # then missing answers are empty already

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from types import MappingProxyType
 
 import numpy as np
 
 from luce._types import BoolArray, FloatArray, IntArray
 from luce.errors import BadRowsError, DataError, Problem, SkippedRowsWarning, warn_user
+from luce.reading.accounts import account_for_columns
 from luce.reading.rows import Column, Rows, Runs
 from luce.reading.sources import Source
 from luce.reading.values import as_labels, find_separator
@@ -26,13 +28,21 @@ class Inspection:
         Distinct rows, or groups of rows; in the latter case each *group* is checked.
     roles
         Name of the column that plays each role.
+    parts
+        What further columns are read as, in words: "ranks".
     """
 
-    def __init__(self, source: Source, rows: Rows | Runs, roles: Mapping[str, str]) -> None:
+    def __init__(
+        self,
+        source: Source,
+        rows: Rows | Runs,
+        roles: Mapping[str, str],
+        parts: Mapping[str, str] = MappingProxyType({}),
+    ) -> None:
         nameless = isinstance(rows, Runs) and rows.nameless
         if len(rows) == 0 and not source.problems and not nameless:
             raise DataError(f"{_of(source)}there are column names but no {source.unit}s of data.")
-        self.source, self.rows, self.roles = source, rows, roles
+        self.source, self.rows, self.roles, self.parts = source, rows, roles, parts
         self.usable: BoolArray = np.ones(len(rows), np.bool_)
         self._sentences: dict[int, str] = {}
 
@@ -114,7 +124,10 @@ class Inspection:
             self.usable[i] = False
 
     def settle(self, skip_bad: bool) -> BoolArray:
-        """Return which rows to use; raise an error that lists the bad ones, or warn of them."""
+        """Return which rows to use; raise an error that lists the bad ones, or warn of them.
+
+        Every column of the source is then accounted for, and those left aside are warned of.
+        """
         problems = sorted({*self._problems(), *self.source.problems})
         if problems and not skip_bad:
             raise BadRowsError(problems, self.source.unit, self.source.name, self.source.advice)
@@ -123,7 +136,12 @@ class Inspection:
             warn_user(SkippedRowsWarning(problems, source.unit, source.name, source.advice))
         if not self.usable.any():
             raise DataError(f"{_of(self.source)}no usable {self.source.unit} is left.")
+        account_for_columns(self.source, self._used())
         return self.usable
+
+    def _used(self) -> dict[str, str]:
+        """Map columns to what they were read as."""
+        return {**{column: role for role, column in self.roles.items()}, **self.parts}
 
     def _problems(self) -> list[Problem]:
         """List the refused rows by their places in the source."""

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import inspect
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache, wraps
+from difflib import get_close_matches
+from functools import wraps
 from importlib import import_module
+from types import MappingProxyType
 from typing import Any, NamedTuple, ParamSpec, TypeAlias
 
 from luce._types import Label
 from luce.counts.counts import ConditionalCounts
 from luce.counts.labels import plural, some
 from luce.errors import DataError
+from luce.reading.evidence import Head, contradiction, is_key, repeats_within, same_values
 from luce.reading.inspection import Inspection
-from luce.reading.sources import Source
+from luce.reading.questions import Questions
+from luce.reading.sources import Source, without
+from luce.reading.values import plain, words_of
 
 Counts: TypeAlias = ConditionalCounts | dict[Label, ConditionalCounts]
 Columns: TypeAlias = Mapping[str, str | None]  # role -> the column that the user named, if any
@@ -33,20 +37,20 @@ USUAL = {
     "tied": "ties draws tied drawn tij",
     "outcome": "outcome result winner label ftr",
     "count": "count n freq frequency times",
-    "ranking": "ranking rankingid id race raceid ballot voter judge event contest heat",
+    "ranking": "ranking rankingid race raceid ballot voter judge event contest heat id",
     "item": "item driver competitor candidate athlete alternative name team player",
     "rank": "rank place position pos finish order",
     "order": "ranking order ordering ballot preference preferences ranked",
-    "case": "case id chid choiceid obs observation situation caseid custom_id sessionid session "
-    "qid choicesituation",
-    "alternative": "alternative alt altid item option product mode",
-    "chosen": "chosen choice choose selected picked pick purchased",
+    "case": "case chid choiceid caseid casenum obs observation situation choicesituation custom_id "
+    "qid sessionid session id",
+    "alternative": "alternative alt altid altnum item option product mode",
+    "chosen": "chosen choice chose choose selected picked pick purchased",
     "offered": "offered assortment available menu shelf choiceset set",
     "available": "avail available availability isavailable",
     "losers": "losers others rejected notchosen",
     "source": "from source origin fromstate",
     "target": "to target destination tostate",
-    "sequence": "sequence seq seqid sequenceid id subject animal session",
+    "sequence": "sequence seq seqid sequenceid subject animal session id",
     "time": "time t step frame month timestamp",
     "state": "state syllable behavior behaviour label activity",
     "side1": "side1 team1 left sidea home",
@@ -81,10 +85,11 @@ class Layout(NamedTuple):
 
 
 class Match(NamedTuple):
-    """The layout that some columns fit, and the column of each role."""
+    """The layout that some columns fit, the column of each role, and the roles the user named."""
 
     layout: str
     roles: dict[str, str]
+    named: frozenset[str] = frozenset()
 
 
 class Reading(NamedTuple):
@@ -93,6 +98,7 @@ class Reading(NamedTuple):
     counts: Counts
     n_records: float
     noun: str
+    uses: Mapping[str, str] = MappingProxyType({})  # what became of each column, in words
 
     def __str__(self) -> str:
         records = plural(self.n_records, self.noun)
@@ -123,7 +129,7 @@ class Kind:
     telling
         Names of columns of which one must be there before a table is *taken* for this kind.
     wide
-        Tells from the names of columns whether they hold this kind in a form without a layout.
+        Finds columns that hold this kind in a form without a layout, and the part of each.
     module
         Where the reader is found; it is imported when first needed.
     """
@@ -135,7 +141,7 @@ class Kind:
     column_options: Sequence[str] = ()
     besides: str = ""
     telling: frozenset[str] = frozenset()
-    wide: Callable[[Sequence[str]], bool] = lambda names: False
+    wide: Callable[[Sequence[str]], dict[str, str]] = lambda names: {}
     module: str = ""
     _function: Callable[..., Reading] | None = field(default=None, repr=False)
 
@@ -154,35 +160,61 @@ class Kind:
 
         Every role for which the user named a column must be part of the layout.
         """
-        asked = {role for role, column in columns.items() if column is not None}
+        asked = named_roles(columns)
         for name, layout in self.layouts.items():
             if asked <= set(layout.roles):
                 found = find_roles(names, columns, layout.roles)
                 if all(role in found for role in layout.needed):
-                    return Match(name, found)
+                    return Match(name, found, asked)
         return None
 
     def require(self, names: Sequence[str], columns: Columns) -> Match:
         """Find the first layout that fits, or say which columns were looked for."""
         found = self.match(names, columns)
         if found is None:
-            raise self.no_layout(names)
+            raise self.no_layout(names, columns=columns)
         return found
 
-    def no_layout(self, names: Sequence[str], *layouts: Layout) -> DataError:
+    def no_layout(
+        self, names: Sequence[str], *layouts: Layout, columns: Columns | None = None
+    ) -> DataError:
         """Say which columns were looked for, in some layouts or in all, and which there are."""
         wanted = layouts or tuple(self.layouts.values())
         listed = "; or ".join(", ".join(layout.needed) for layout in wanted)
         besides = f"; or {self.besides}" if self.besides and not layouts else ""
         first = wanted[0].needed[0]
+        meant = self.suggestion(names, columns or {}, wanted)
         return DataError(
             f"the columns of these {self.name} cannot be told: they are {some(names, 12)}. Wanted: "
             f"{listed}{besides}. Name them, as in {first}='...' (--column {first}=...)."
+            + (f" Did you mean {meant}?" if meant else "")
         )
+
+    def suggestion(
+        self, names: Sequence[str], columns: Columns, layouts: Iterable[Layout] | None = None
+    ) -> str:
+        """Name columns that nearly have the usual names of a layout: "winner='Winer'"."""
+        asked, best = named_roles(columns), ""
+        for layout in layouts or self.layouts.values():
+            if not asked <= set(layout.roles):
+                continue
+            found = find_roles(names, columns, layout.needed)
+            left = [name for name in names if name not in found.values()]
+            wanted = [role for role in layout.needed if role not in found]
+            near: dict[str, str] = {}
+            for role in wanted:
+                column = near_role([name for name in left if name not in near.values()], role)
+                near |= {role: column} if column else {}
+            words = ", ".join(f"{role}={column!r}" for role, column in near.items())
+            if near and len(near) == len(wanted):
+                return words
+            best = best or (words if found else "")
+        return best
 
     def inspect(self, source: Source, found: Match, **also: str) -> Inspection:
         """Take the rows of a layout out of a source; `also` names columns of further roles."""
         layout = self.layouts[found.layout]
+        self._ask_which(source, layout, found, also)
         roles = {role: found.roles[role] for role in layout.roles if role in found.roles} | also
         if layout.grouped:
             key, *others = roles.values()
@@ -190,6 +222,41 @@ class Kind:
         numbers = [roles[role] for role in self.numbers if role in roles]
         keys = [column for role, column in roles.items() if role not in self.numbers]
         return Inspection(source, source.distinct(list(dict.fromkeys(keys)), numbers), roles)
+
+    def _ask_which(
+        self, source: Source, layout: Layout, found: Match, also: Mapping[str, str]
+    ) -> None:
+        """Ask where another column has a usual name of a role too, and values that fit it."""
+        taken = {*found.roles.values(), *also.values()}
+        left = [name for name in source.names if name not in taken]
+        others = {role: usual_columns(left, role) for role in found.roles}
+        others = {r: names for r, names in others.items() if names and r not in found.named}
+        if not others:
+            return
+        every = [*taken, *(name for names in others.values() for name in names)]
+        head = source.head(list(dict.fromkeys(every)))
+        with Questions() as questions:
+            for role, names in others.items():
+                rivals = [
+                    x for x in names if not self.refuted(layout, {**found.roles, role: x}, head)
+                ]
+                rivals = [x for x in rivals if not same_values(role, head, found.roles[role], x)]
+                if rivals:
+                    questions.ask(_which(role, [found.roles[role], *rivals]))
+
+    def refuted(self, layout: Layout, roles: Mapping[str, str], head: Head) -> str:
+        """Say why the values of columns do not fit the roles of a layout; "" where they do."""
+        for role, name in roles.items():
+            if wrong := contradiction(role, head[name]):
+                return f"{name!r} {wrong}"
+        if not layout.grouped:
+            return ""
+        key, second = (roles[role] for role in layout.needed[:2])
+        if not is_key(head[key]):
+            return f"{key!r} differs in all rows, and gathers none"
+        if layout.needed[1] in ("item", "alternative") and repeats_within(head[key], head[second]):
+            return f"{second!r} comes back among the rows of one {key!r}"
+        return ""
 
     def reader(self, function: Callable[_P, Reading]) -> Callable[_P, ConditionalCounts]:
         """Register the reader of this kind; the public function returns the counts alone."""
@@ -231,42 +298,88 @@ class Kind:
             if name not in known:
                 raise DataError(
                     f"{name} is no option for {self.name}; the options are {', '.join(known)}."
+                    f"{near(name, known)}"
                 )
 
 
-@lru_cache(maxsize=1 << 17)  # asked for each role and each column, and tables can be wide
-def plain(name: str) -> str:
-    """Spell a column's name in small letters without spaces and punctuation."""
-    return re.sub(r"[\W_]+", "", name).lower()
+def usual_columns(names: Sequence[str], role: str) -> list[str]:
+    """List the columns that have a usual name of a role, the most usual first."""
+    known = {plain(name): name for name in reversed(names)}
+    usual = dict.fromkeys(map(plain, USUAL.get(role, role).split()))
+    return [known[name] for name in usual if name in known]
 
 
 def find_role(names: Sequence[str], role: str) -> str | None:
     """Find the column of a role by one of its usual names, the most usual first."""
-    known = {plain(name): name for name in reversed(names)}
-    usual = map(plain, USUAL.get(role, role).split())
-    return next((known[name] for name in usual if name in known), None)
+    return next(iter(usual_columns(names, role)), None)
+
+
+def near_role(names: Sequence[str], role: str) -> str | None:
+    """Find a column whose name is nearly a usual one of a role: Winer, winner_name."""
+    usual = [name for name in map(plain, USUAL.get(role, role).split()) if len(name) > 2]
+    for name in names:
+        if set(words_of(name)) & set(usual):
+            return name
+    return next((name for name in names if get_close_matches(plain(name), usual, 1, 0.8)), None)
+
+
+def near(given: str, known: Iterable[str]) -> str:
+    """Suggest the known name that is nearest to a given one, as a question, or nothing."""
+    spelled = {plain(name): name for name in known}
+    found = get_close_matches(plain(given), spelled, 1, 0.6)
+    return f" Did you mean {spelled[found[0]]!r}?" if found else ""
+
+
+def no_column(names: Sequence[str], role: str, column: str) -> str:
+    """Say that a column is not there, and which may be meant."""
+    return (
+        f"{role} = {column!r}: there is no such column; the columns are {some(names, 20)}."
+        f"{near(column, names)}"
+    )
 
 
 def check_column(names: Sequence[str], role: str, column: str) -> str:
     """Refuse a column that is not there."""
     if column not in names:
-        raise DataError(
-            f"{role} = {column!r}: there is no such column; the columns are {some(names, 20)}."
-        )
+        raise DataError(no_column(names, role, column))
     return column
+
+
+def leave_out(source: Source, ignore: Sequence[str]) -> Source:
+    """Leave out the columns that the user does not want read, which must be there."""
+    if isinstance(ignore, str):
+        raise DataError(f"ignore = {ignore!r}; a list of columns is needed: [{ignore!r}].")
+    with Questions() as questions:
+        for column in ignore:
+            if column not in source.names:
+                questions.ask(no_column(source.names, "ignore", column))
+    return without(source, ignore)
+
+
+def named_roles(columns: Columns) -> frozenset[str]:
+    """List the roles for which the user named a column."""
+    return frozenset(role for role, column in columns.items() if column is not None)
 
 
 def find_roles(names: Sequence[str], given: Columns, wanted: Iterable[str]) -> dict[str, str]:
     """Find the columns of several roles: first those that the user named; none is used twice."""
-    found = {
-        role: check_column(names, role, column)
-        for role, column in given.items()
-        if column is not None
-    }
+    found = {role: column for role, column in given.items() if column is not None}
+    with Questions() as questions:
+        for role, column in found.items():
+            if column not in names:
+                questions.ask(no_column(names, role, column))
     for role in wanted:
         if role not in found:
             left = [name for name in names if name not in found.values()]
-            column = find_role(left, role)
-            if column is not None:
-                found[role] = column
+            usual = find_role(left, role)
+            if usual is not None:
+                found[role] = usual
     return found
+
+
+def _which(role: str, names: Sequence[str]) -> str:
+    first = names[0]
+    return (
+        f"{role} may be {' or '.join(map(repr, names))}; say which, as in {role}={first!r} "
+        f"(--column {role}={first}), or leave the other out with ignore=[...] (--ignore)."
+    )

@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from luce.counts.labels import some
 from luce.errors import DataError
-from luce.reading.kind import Kind, Layout, Match, find_role, plain
+from luce.reading.kind import Kind, Layout, find_role, near
 from luce.reading.values import is_unnamed
 
 # Marks by which columns of availability are known: avail_bus, bus_avail.
@@ -42,10 +41,20 @@ def is_place(column: str) -> bool:
     return _PLACE.fullmatch(column) is not None
 
 
-def _are_places(names: Sequence[str]) -> bool:
+def _places(names: Sequence[str]) -> dict[str, str]:
+    """Map all columns but a count to "place", if each holds one."""
     count = find_role(names, "count")
     places = [name for name in names if name != count and not is_unnamed(name)]
-    return len(places) > 1 and all(map(is_place, places))
+    return dict.fromkeys(places, "place") if len(places) > 1 and all(map(is_place, places)) else {}
+
+
+def _choice_among_available(names: Sequence[str]) -> dict[str, str]:
+    """Map columns of availability, and the one that names the choice, to their parts."""
+    wide = availability_columns(names)
+    chosen = find_role([name for name in names if name not in wide.values()], "chosen")
+    if not wide or chosen is None:
+        return {}
+    return {chosen: "chosen", **{name: f"availability of {x}" for x, name in wide.items()}}
 
 
 PAIRS = Kind(
@@ -70,7 +79,7 @@ RANKINGS = Kind(
         "orders": Layout(("order",), ("count",)),
     },
     besides="a table in one of the layouts items-in-columns, items-in-rows, places-in-columns",
-    wide=_are_places,
+    wide=_places,
     module="luce.reading.rankings",
 )
 
@@ -83,7 +92,7 @@ CHOICES = Kind(
         "losers": Layout(("chosen", "losers"), ("count",)),
     },
     besides="chosen and columns of availability",
-    wide=lambda names: bool(availability_columns(names)),
+    wide=_choice_among_available,
     module="luce.reading.choices",
 )
 
@@ -130,29 +139,5 @@ KINDS = {kind.name: kind for kind in (PAIRS, RANKINGS, CHOICES, TRANSITIONS, TAB
 def kind_named(name: str) -> Kind:
     """Return the kind of that name, or say which there are."""
     if name not in KINDS:
-        raise DataError(f"kind = {name!r}; one of {', '.join(KINDS)} is needed.")
+        raise DataError(f"kind = {name!r}; one of {', '.join(KINDS)} is needed.{near(name, KINDS)}")
     return KINDS[name]
-
-
-def find_kind(names: Sequence[str]) -> Kind:
-    """Find the one kind of data that the names of columns fit, or ask for it."""
-    found = {kind: match for kind in KINDS.values() if (match := _recognised(kind, names))}
-    if not found:
-        found = {kind: Match("wide", {}) for kind in KINDS.values() if kind.wide(names)}
-    # The kind whose layout uses the most columns says the most about them.
-    most = max((len(match.roles) for match in found.values()), default=0)
-    best = [kind for kind, match in found.items() if len(match.roles) == most]
-    if len(best) == 1:
-        return best[0]
-    names_of = " or ".join(kind.name for kind in best)
-    could = f"could be {names_of}" if best else "fit no kind of data by their names"
-    raise DataError(
-        f"the columns {some(names, 12)} {could}. Say which it is: kind='pairs' (--kind pairs), or "
-        f"{', '.join(name for name in KINDS if name != 'pairs')}."
-    )
-
-
-def _recognised(kind: Kind, names: Sequence[str]) -> Match | None:
-    if kind.telling and not kind.telling & set(map(plain, names)):
-        return None
-    return kind.match(names, {})

@@ -19,6 +19,7 @@ import numpy as np
 from luce._types import Label, Labels
 from luce.counts.labels import Categories, is_hashable, shown
 from luce.errors import DataError
+from luce.reading.questions import Questions
 from luce.reading.tally import Lists, Tally
 from luce.reading.ties import ask_for_meaning, check_ties
 from luce.reading.values import as_number, is_missing, is_printed_list, stripped
@@ -32,7 +33,7 @@ _USUAL_TEXTS = (
     "ret retired rt wd withdrew withdrawn dns dnf dsq dq disq dnp dnc nc dnq nq np ex exc sick "
     "otl ocs bfd raf"
 )
-_DID_NOT_FINISH = frozenset(_USUAL_TEXTS.split())
+DID_NOT_FINISH = frozenset(_USUAL_TEXTS.split())
 
 
 class Order(NamedTuple):
@@ -99,7 +100,7 @@ class RankOptions:
     def unfinished(self) -> frozenset[str]:
         """Texts that stand for a rank below all others, in small letters."""
         given = self.did_not_finish
-        return _DID_NOT_FINISH if given is None else frozenset(text.lower() for text in given)
+        return DID_NOT_FINISH if given is None else frozenset(text.lower() for text in given)
 
     def rank(self, value: Any) -> Any:
         """Read a rank: a number, "below", None for a blank, or ("wrong", text)."""
@@ -277,8 +278,13 @@ def count_orders(orders: list[Order], options: RankOptions, named: Labels | None
     tied = sum(order.count for order in orders if order.is_tied)
     listed = chain(*(chain(o.labels, o.blanks) for o in orders))
     tally = Tally.over(dict.fromkeys(listed), named)
-    ask_for_meaning(tied, options.ties, TIE_MEANINGS, "ranking with a tie", "rankings with ties")
-    others_below = _are_others_below(orders, tally.n, options)
+    with Questions() as questions:
+        with questions.gathered():
+            ask_for_meaning(
+                tied, options.ties, TIE_MEANINGS, "ranking with a tie", "rankings with ties"
+            )
+        with questions.gathered():
+            others_below = _are_others_below(orders, tally.n, options)
     index = tally.categories.index
     top = _Weighted()  # all others come below
     plain = _Weighted()

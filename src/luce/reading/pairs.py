@@ -7,6 +7,7 @@ a and b tied, as an entity     p_tie / (p_a + p_b + p_tie)
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from numbers import Real
 from typing import Any
 
@@ -15,15 +16,16 @@ import numpy as np
 from luce._types import Label, Labels
 from luce.counts.labels import some
 from luce.errors import DataError
+from luce.reading.evidence import holds_numbers
 from luce.reading.frames import is_frame, source_of
 from luce.reading.inspection import Inspection
-from luce.reading.kind import Columns, Match, Reading, find_role
+from luce.reading.kind import Columns, Match, Reading, find_role, leave_out
 from luce.reading.kinds import PAIRS
 from luce.reading.rows import Column
 from luce.reading.sides import SideOptions, count_meetings, inspect_sides, read_meetings
 from luce.reading.sources import PlainSource, Source
 from luce.reading.tables import Table, is_square, read_table
-from luce.reading.values import describe_type, is_list
+from luce.reading.values import describe_type, is_list, plain, refuse_set
 
 
 @PAIRS.reader
@@ -43,6 +45,7 @@ def from_pairs(
     home: str | None = None,
     tie_label: Label = "tie",
     home_label: Label = "home",
+    ignore: Sequence[str] = (),
     categories: Labels | None = None,
     skip_bad: bool = False,
 ) -> Reading:
@@ -69,6 +72,9 @@ def from_pairs(
         item's side.
     tie_label, home_label
         Labels of these two additional categories.
+    ignore
+        Columns to leave out.  Any other column that is not read, and that holds numbers or times or
+        names judges, is warned of.
     categories
         All labels in order; those that occur, sorted, unless given.
     skip_bad
@@ -84,7 +90,7 @@ def from_pairs(
     """
     columns = PAIRS.columns(locals())
     options = SideOptions(ties, home, tie_label, home_label, categories)
-    source, found = _find_layout(data, columns, skip_bad)
+    source, found = _find_layout(data, columns, ignore, skip_bad)
     inspection = inspect_sides(PAIRS, source, found, options)
     sides = _read_sides(inspection, found)
     meetings = read_meetings(inspection, sides, sides, options, teams=False)
@@ -92,9 +98,11 @@ def from_pairs(
     return PAIRS.reading(tally.counts(), number)
 
 
-def _find_layout(data: Any, columns: Columns, skip_bad: bool) -> tuple[Source, Match]:
+def _find_layout(
+    data: Any, columns: Columns, ignore: Sequence[str], skip_bad: bool
+) -> tuple[Source, Match]:
     """Open the data and find its layout; a square table becomes rows of wins."""
-    source = _source(data)
+    source = leave_out(_source(data), ignore)
     found = PAIRS.match(source.names, columns)
     if found is None and not any(columns.values()) and is_square(source):
         source = _source_of_frame_of_wins(source, skip_bad)
@@ -113,6 +121,20 @@ def _refuse_two_readings(source: Source, found: Match, columns: Columns) -> None
             f"the columns {some(source.names, 12)} may be read in two ways. Name them: winner=... "
             "and loser=..., or item1=..., item2=... and wins1=... or outcome=..."
         )
+    _refuse_numbers_of_wins(source, {r: n for r, n in found.roles.items() if not columns[r]})
+
+
+def _refuse_numbers_of_wins(source: Source, guessed: Mapping[str, str]) -> None:
+    """Ask whether columns such as won and lost, if they hold numbers, name players."""
+    names = {role: guessed[role] for role in ("winner", "loser") if role in guessed}
+    names = {role: name for role, name in names.items() if plain(name) != role}
+    head = source.head(list(names.values())) if names else {}
+    for role, name in names.items():
+        if holds_numbers(head[name]):
+            raise DataError(
+                f"{name!r} holds numbers, which may be how many were won or lost. Say {role}="
+                f"{name!r} if it names the {role}."
+            )
 
 
 def _read_sides(inspection: Inspection, found: Match) -> tuple[Column, Column]:
@@ -134,7 +156,8 @@ def _source(data: Any) -> Source:
         return source_of(data)
     if isinstance(data, np.ndarray) and data.ndim == 2 and data.shape[0] == data.shape[1] > 1:
         return _source_of_wins(read_table(data))
-    rows = [tuple(row) if is_list(row) else (row,) for row in data]
+    refuse_set(data, "pairs")
+    rows = [_row(row) for row in data]
     if not rows:
         raise DataError("there are no pairs.")
     width = len(rows[0])
@@ -152,6 +175,11 @@ def _source(data: Any) -> Source:
         )
     names = ("winner", "loser", "count")[:width]
     return PlainSource(dict(zip(names, map(list, zip(*rows, strict=True)), strict=True)))
+
+
+def _row(given: Any) -> tuple[Any, ...]:
+    refuse_set(given, "a pair")
+    return tuple(given) if is_list(given) else (given,)
 
 
 def _all_numbers(rows: list[Any]) -> bool:

@@ -8,17 +8,17 @@ from typing import Any
 import numpy as np
 
 from luce._types import Label, Labels
-from luce.counts.labels import Categories
+from luce.counts.labels import Categories, some
 from luce.errors import DataError
+from luce.reading.accounts import strangers
 from luce.reading.frames import is_frame, source_of
 from luce.reading.inspection import Inspection
-from luce.reading.kind import Columns, Match, Reading, find_role, find_roles
+from luce.reading.kind import Columns, Match, Reading, find_role, find_roles, leave_out
 from luce.reading.kinds import RANKINGS, is_place
 from luce.reading.orders import (
     Order,
     RankOptions,
     WrongOrderError,
-    check_list,
     check_order,
     count_orders,
     find_order_separator,
@@ -35,6 +35,7 @@ from luce.reading.values import (
     is_list,
     is_missing,
     is_unnamed,
+    refuse_set,
 )
 
 _WIDE = ("items-in-columns", "items-in-rows", "places-in-columns")
@@ -78,7 +79,8 @@ def from_rankings(
     ranking, item, rank, order, count
         Columns, where their names are not usual ones.
     ignore
-        Columns to leave out of a wide layout.
+        Columns to leave out.  Any other column that is not read, and that holds numbers or times or
+        names judges, is warned of.
     unranked
         Who is not ranked: "absent", took no part, or "below", after all who are ranked.  Asked
         for where some are not.
@@ -108,10 +110,9 @@ def from_rankings(
     """
     columns = RANKINGS.columns(locals())
     options = RankOptions(unranked, blank, best, did_not_finish, ties)
-    check_list("ignore", ignore)
     if counts is not None:
         data = _counted(data, counts)
-    sheet = _Sheet(_source(data), columns, ignore, options)
+    sheet = _Sheet(leave_out(_source(data), ignore), columns, options)
     rankings = sheet.read(sheet.find_layout() if layout is None else _checked(layout))
     named = None if categories is None else list(Categories(categories))
     orders = without_ties(rankings.usable(options, named, skip_bad), options)
@@ -146,10 +147,12 @@ def _listed(data: Any) -> list[Any]:
             f"{describe_type(data)} was given; a list of rankings is needed, each a list of "
             "labels from best to worst, or a frame."
         )
+    refuse_set(data, "rankings")
     listed = []
     for order in data:
+        refuse_set(order, "a ranking")
         # A tuple of labels is a ranking, and so is anything else that can be iterated once.
-        if is_list(order) and not isinstance(order, (set, frozenset)):
+        if is_list(order):
             order = list(order)
         listed.append(hashable(order))
     if not listed:
@@ -205,17 +208,12 @@ class _Sheet:
         The rows.
     columns
         Columns that the user named.
-    ignore
-        Columns to leave out of a wide layout.
     options
         Meanings of ranks.
     """
 
-    def __init__(
-        self, source: Source, columns: Columns, ignore: Sequence[str], options: RankOptions
-    ) -> None:
+    def __init__(self, source: Source, columns: Columns, options: RankOptions) -> None:
         self.source, self.columns, self.options = source, columns, options
-        self.ignore = ignore
         self._signs: set[int] = set()  # of the ranks that were read: 1, 0 or -1
 
     def find_layout(self) -> str:
@@ -232,17 +230,22 @@ class _Sheet:
         if names and names[0] in self.source.index and set(names[1:]) <= set(ranks):
             return self._layout_beside_index(names[0], ranks)
         if len(ranks) == len(names) >= 2:
+            self._ask_about_strangers(named, "items-in-columns", self._dense)
             return "items-in-columns"
         if len(ranks) == len(names) - 1 >= 1 and names[0] not in ranks:
             self._refuse_two_readings(names)
+            self._ask_about_strangers(ranks, "items-in-rows", self._dense_down)
             return "items-in-rows"
-        raise RANKINGS.no_layout(self.source.names)
+        raise RANKINGS.no_layout(self.source.names, columns=self.columns)
 
     def _layout_beside_index(self, index: str, ranks: list[str]) -> str:
         """Tell the layout of a frame whose rows have names, or ask for it."""
+        others = [name for name in ranks if name != index]
         if find_role([index], "item") is not None:
+            self._ask_about_strangers(others, "items-in-rows", self._dense_down)
             return "items-in-rows"
         if index in ranks:  # numbers, as of voters
+            self._ask_about_strangers(others, "items-in-columns", self._dense)
             return "items-in-columns"
         raise DataError(
             "the rows of this frame have names. If they are the items, say layout="
@@ -351,7 +354,8 @@ class _Sheet:
             pairs = zip(items, ranks[j], strict=True)
             return order_of_ranks(pairs, self.options, 1.0, contests[j])
 
-        return _read(Inspection(self.source, whole, {}), build)
+        parts = {**dict.fromkeys(contests, "ranks"), label: "items"}
+        return _read(Inspection(self.source, whole, {}, parts), build)
 
     def _inspect(self, layout: str) -> Inspection:
         """Take the rows of a layout with roles out of the source."""
@@ -359,15 +363,19 @@ class _Sheet:
         asked = {role for role, column in self.columns.items() if column is not None}
         roles = find_roles(self.source.names, self.columns, wanted.roles)
         if not asked <= set(wanted.roles) or not set(wanted.needed) <= set(roles):
-            raise RANKINGS.no_layout(self.source.names, wanted)
-        return RANKINGS.inspect(self.source, Match(layout, roles))
+            raise RANKINGS.no_layout(self.source.names, wanted, columns=self.columns)
+        return RANKINGS.inspect(self.source, Match(layout, roles, frozenset(asked)))
 
     def _inspect_wide(self, names: list[str]) -> Inspection:
         """Take the rows of a wide layout out of the source, with a column of counts."""
-        rest = [name for name in self.source.names if name not in (*names, *self.ignore)]
+        rest = [name for name in self.source.names if name not in names]
         count = self.columns["count"] or find_role(rest, "count")
         rows = self.source.distinct(names, [count] if count else [])
-        return Inspection(self.source, rows, {"count": count} if count else {})
+        part = "place" if all(map(is_place, names)) else "ranks"
+        parts = dict.fromkeys(self.source.index, "names of rows") | dict.fromkeys(names, part)
+        ranking = self.columns["ranking"] or find_role(rest, "ranking")
+        parts |= {ranking: "names of rankings"} if ranking else {}
+        return Inspection(self.source, rows, {"count": count} if count else {}, parts)
 
     def _ranks(self, column: Column) -> list[Any]:
         ranks = list(column.map(self.options.rank))
@@ -378,7 +386,7 @@ class _Sheet:
         """List the columns of a wide table without those that count or name rankings."""
         found = find_roles(self.source.names, self.columns, ["count", "ranking"])
         known = {found.get("count"), found.get("ranking")} - {None}
-        items = [name for name in self.source.names if name not in self.ignore]
+        items = self.source.names
         # A column that has an item's name and an item's ranks is an item: Heat, The Times.
         guessed = {name for role, name in found.items() if self.columns.get(role) is None}
         if guessed:
@@ -409,8 +417,29 @@ class _Sheet:
         if not all(self._holds_ranks(rows[name]) for name in names):
             return False
         table = np.stack([rows[name].numbers()[0] for name in names], axis=1)
-        ranked = (set(row[np.isfinite(row) & (row > 0)]) for row in table)
+        ranked = (set(row[np.isfinite(row) & (row != 0)]) for row in table)
         return all(ranks == set(range(1, len(ranks) + 1)) for ranks in ranked)
+
+    def _dense_down(self, names: list[str]) -> bool:
+        """Tell whether each of some columns holds ranks 1, 2, ... without a gap."""
+        columns = (self.source.columns([name])[name].numbers()[0] for name in names)
+        ranked = (set(ranks[np.isfinite(ranks) & (ranks != 0)]) for ranks in columns)
+        return all(ranks == set(range(1, len(ranks) + 1)) for ranks in ranked)
+
+    def _ask_about_strangers(
+        self, names: list[str], layout: str, dense: Callable[[list[str]], bool]
+    ) -> None:
+        """Ask about columns that hold other numbers than ranks, as ages and points are."""
+        odd = strangers(names)
+        if self.options.best == "smallest" and not dense(names):
+            odd = odd or [
+                x for x in names if dense([n for n in names if n != x]) and len(names) > 2
+            ]
+        if odd and len(odd) < len(names):
+            raise DataError(
+                f"{some(odd)} may hold something else than ranks. If so, leave it out with "
+                f"ignore={odd} (--ignore); if not, say layout={layout!r} (--layout {layout})."
+            )
 
     def _holds_ranks(self, column: Column) -> bool:
         return all(

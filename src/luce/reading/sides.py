@@ -17,12 +17,12 @@ import numpy as np
 from luce._types import BoolArray, FloatArray, IntArray, Label, Labels
 from luce.errors import DataError
 from luce.reading.inspection import Inspection
-from luce.reading.kind import Kind, Match, check_column, plain
+from luce.reading.kind import Kind, Match, check_column
 from luce.reading.rows import Column
 from luce.reading.sources import Source
 from luce.reading.tally import Lists, Tally
 from luce.reading.ties import ask_for_meaning, check_ties
-from luce.reading.values import as_number, is_missing, stripped
+from luce.reading.values import as_number, is_missing, plain, stripped
 
 TIE_MEANINGS = ("entity", "half", "drop")
 
@@ -136,7 +136,7 @@ def _read_results(
     if "outcome" not in inspection:
         return times, nothing, nothing
     outcome = inspection["outcome"]
-    result = _read_outcomes(outcome, first, second, inspection.roles)
+    result = read_outcomes(outcome, first, second, inspection.roles)
     inspection.refuse(outcome.missing, lambda i: "the outcome is missing.")
     inspection.refuse(
         result == UNKNOWN,
@@ -251,7 +251,7 @@ def _sides_named(named: Column, first: Column, second: Column) -> IntArray:
     return result
 
 
-def _read_outcomes(
+def read_outcomes(
     outcome: Column, first: Column, second: Column, roles: Mapping[str, str]
 ) -> IntArray:
     """Tell for each row who won: FIRST, SECOND, TIE or UNKNOWN.
@@ -295,7 +295,7 @@ def _codes_beside(outcome: Column, competitors: set[Any], roles: Mapping[str, st
     label = np.asarray([_comparable(v) in labels for v in outcome.values], bool)
     told = (codes != TIE) & ~np.asarray([is_missing(v) for v in outcome.values], bool)
     coded = {_comparable(v) for v in outcome.values} - {None} <= {0.0, 0.5, 1.0}
-    if coded:  # 1 and 0 are results, unless every row names one of its two: `_read_outcomes` sees
+    if coded:  # 1 and 0 are results, unless every row names one of its two: `read_outcomes` sees
         return codes
     if told.any() and label[told].all():
         return np.where((codes == TIE) & ~label, TIE, UNKNOWN)
@@ -306,8 +306,12 @@ def _codes(outcome: Column, roles: Mapping[str, str]) -> IntArray:
     """Read the distinct outcomes as numbers, scores, names of columns, letters or words."""
     columns = {plain(roles[r]): k for r, k in (("item1", FIRST), ("item2", SECOND)) if r in roles}
     numbers = [as_number(value) for value in outcome.values]
-    # With a 2, the numbers 1 and 2 name the sides; else 1 is a win and 0 a loss.
-    scale = {1.0: FIRST, 2.0: SECOND} if 2.0 in numbers else {1.0: FIRST, 0.0: SECOND, 0.5: TIE}
+    # With a 2, the numbers 1 and 2 name the sides; with a -1, 0 is a tie; else 0 is a loss.
+    scale = {1.0: FIRST, 0.0: SECOND, 0.5: TIE}
+    if 2.0 in numbers:
+        scale = {1.0: FIRST, 2.0: SECOND}
+    elif -1.0 in numbers:
+        scale = {1.0: FIRST, 0.0: TIE, -1.0: SECOND}
     words = {**_RESULT_OF_WORD, **_letters(outcome, roles), **columns}
 
     def code(value: Any, number: float | None) -> int:

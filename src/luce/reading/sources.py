@@ -9,6 +9,8 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from copy import copy
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -17,6 +19,8 @@ from luce._types import IntArray
 from luce.errors import DataError, Problem
 from luce.reading.rows import Column, Rows, Runs
 from luce.reading.values import hashable, in_order, is_missing
+
+HEAD = 1_000  # rows that are looked at to tell what a column holds
 
 
 class Source(ABC):
@@ -31,11 +35,17 @@ class Source(ABC):
     name = ""
     missing: frozenset[str] | None = None
     index: Sequence[str] = ()
+    ignored: tuple[str, ...] = ()  # columns that the user told a reader to leave out
 
     @property
     def advice(self) -> str:
         """What to do about rows that were refused, besides mending them or leaving them out."""
         return ""
+
+    @cached_property
+    def uses(self) -> dict[str, str]:
+        """What became of each column, in words; filled in once a reader has settled it."""
+        return {}
 
     @property
     def problems(self) -> list[Problem]:
@@ -49,6 +59,10 @@ class Source(ABC):
     @abstractmethod
     def columns(self, names: Sequence[str]) -> dict[str, Column]:
         """Return every row of some columns, in their order."""
+
+    @abstractmethod
+    def head(self, names: Sequence[str], most: int = HEAD) -> dict[str, Column]:
+        """Return the first rows of some columns, which tell what these hold."""
 
     def place(self, i: int) -> int:
         """Return the place of row i of `columns`, counted from 1."""
@@ -80,10 +94,42 @@ class PlainSource(Source):
         """Return every row of some columns."""
         return {name: Column.of(self._columns[name]) for name in names}
 
+    def head(self, names: Sequence[str], most: int = HEAD) -> dict[str, Column]:
+        """Return the first rows of some columns."""
+        return {name: shown_column(self._columns[name][:most]) for name in names}
+
     def _tuples(self, names: Sequence[str]) -> Iterator[tuple[Any, ...]]:
         if not names:
             return iter([])
         return zip(*(map(hashable, self._columns[name]) for name in names), strict=True)
+
+
+def without(source: Source, ignore: Sequence[str]) -> Source:
+    """Leave columns out of a source; what became of the others is told of the whole."""
+    if not ignore:
+        return source
+    uses = source.uses  # made before the copy, which then shares it
+    trimmed = copy(source)
+    trimmed.names = [name for name in source.names if name not in ignore]
+    trimmed.index = [name for name in source.index if name not in ignore]
+    trimmed.ignored = (*source.ignored, *ignore)
+    assert trimmed.uses is uses
+    return trimmed
+
+
+def shown_column(values: Any) -> Column:
+    """Encode values for a look at them; one that no reader could use becomes None."""
+    try:
+        return Column.of(values)
+    except DataError:
+        return Column.of([_or_none(value) for value in values])
+
+
+def _or_none(value: Any) -> Any:
+    try:
+        return hashable(value)
+    except DataError:
+        return None
 
 
 def counted_rows(

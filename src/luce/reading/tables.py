@@ -14,9 +14,10 @@ import numpy as np
 from luce._types import BoolArray, FloatArray, Label, Labels
 from luce.counts.labels import some
 from luce.errors import DataError
+from luce.reading.accounts import strangers
 from luce.reading.frames import is_frame, source_of
 from luce.reading.inspection import Inspection
-from luce.reading.kind import Reading
+from luce.reading.kind import Reading, check_column, leave_out
 from luce.reading.kinds import TABLE
 from luce.reading.rows import Column, Rows
 from luce.reading.sources import PlainSource, Source
@@ -79,8 +80,27 @@ def from_table(
     if given not in ("row", "table"):
         raise DataError(f"given = {given!r}; 'row' (each row is a sample) or 'table' is needed.")
     table = read_table(data, rows, ignore, possible, skip_bad)
+    if categories is None:
+        _ask_about_strangers(table)
     tally = (_tally_rows if given == "row" else _tally_cells)(table, categories)
     return TABLE.reading(tally.counts(), np.nansum(table.values))
+
+
+def _ask_about_strangers(table: Table) -> None:
+    """Ask about a column, or a last row, that is hardly one of the categories: year, Total."""
+    odd = strangers(str(label) for label in table.columns)
+    if odd and len(odd) < len(table.columns):
+        raise DataError(
+            f"{some(odd)} would be counted as {'a category' if len(odd) == 1 else 'categories'}. "
+            f"If that is wrong, leave it out with ignore={odd} (--ignore), or say rows={odd[0]!r} "
+            "if it names the rows; if it is right, list all categories=[...]."
+        )
+    cells = np.nan_to_num(table.values)
+    if len(cells) > 2 and cells[-1].any() and (cells[:-1].sum(axis=0) == cells[-1]).all():
+        raise DataError(
+            f"the last row, {table.rows[-1]!r}, is the sum of the others. Leave it out; if it is a "
+            "sample of its own, list all categories=[...]."
+        )
 
 
 def _tally_rows(table: Table, categories: Labels | None) -> Tally:
@@ -117,10 +137,10 @@ def read_table(
     skip_bad: bool = False,
 ) -> Table:
     """Read labels and counts of a table, and refuse rows with cells that are not counts."""
-    source = _source(data)
+    source = leave_out(_source(data), ignore)
     if rows is None and len(source.index) == 1:
         (rows,) = source.index
-    names = _names(source, rows, ignore)
+    names = _names(source, rows)
     columns = source.columns(names)
     first = columns[names[0]]
     if len(first) == 0:
@@ -130,7 +150,9 @@ def read_table(
     labels = columns[rows].labels() if rows is not None else Column.of(range(len(first)))
     counted = [name for name in names if name != rows]
     read = Rows(columns, np.ones(len(first)), lambda bad: [[source.place(int(i))] for i in bad])
-    inspection = Inspection(source, read, {name: name for name in counted})
+    naming = source.index if rows is None else [*source.index, rows]
+    parts = dict.fromkeys(naming, "names of rows") | dict.fromkeys(counted, "counts")
+    inspection = Inspection(source, read, {name: name for name in counted}, parts)
     values = np.stack([_cells(inspection, name) for name in counted], axis=1)
     values = _masked(values, possible, inspection, counted)
     keep = inspection.settle(skip_bad)
@@ -139,14 +161,12 @@ def read_table(
     return Table(values[keep], labels.take(keep).tolist(), named)
 
 
-def _names(source: Source, rows: str | None, ignore: Sequence[str]) -> list[str]:
+def _names(source: Source, rows: str | None) -> list[str]:
     """List the columns of the table."""
-    if isinstance(ignore, str):
-        raise DataError(f"ignore = {ignore!r}; a list of columns is needed: [{ignore!r}].")
     others = {name for name in source.index if name != rows}  # further levels of an index
-    names = [name for name in source.names if name not in {*ignore, *others}]
-    if rows is not None and rows not in names:
-        raise DataError(f"rows = {rows!r}: there is no such column; they are {some(names, 20)}.")
+    names = [name for name in source.names if name not in others]
+    if rows is not None:
+        check_column(names, "rows", rows)
     if len(names) < 2:
         raise DataError(f"a table needs two columns or more; {some(names)} was given.")
     return names

@@ -5,6 +5,7 @@ A beats B                      p(A) / p(A and B together)
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from luce._types import BoolArray, FloatArray, Label, Labels
 from luce.errors import DataError
 from luce.reading.frames import is_frame, source_of
 from luce.reading.inspection import Inspection
-from luce.reading.kind import Match, Reading
+from luce.reading.kind import Match, Reading, leave_out
 from luce.reading.kinds import TEAMS
 from luce.reading.rows import Column
 from luce.reading.sides import (
@@ -31,6 +32,7 @@ from luce.reading.values import (
     is_list,
     is_unnamed,
     objects,
+    refuse_weights,
 )
 
 
@@ -52,6 +54,7 @@ def from_teams(
     home: str | None = None,
     tie_label: Label = "tie",
     home_label: Label = "home",
+    ignore: Sequence[str] = (),
     categories: Labels | None = None,
     skip_bad: bool = False,
 ) -> Reading:
@@ -68,7 +71,7 @@ def from_teams(
         Columns, as in `from_pairs`.
     separator
         Text between labels; found where there is one of | ; + and comma, unless given.
-    ties, home, tie_label, home_label, categories, skip_bad
+    ties, home, tie_label, home_label, ignore, categories, skip_bad
         As in `from_pairs`.
 
     Examples
@@ -78,7 +81,7 @@ def from_teams(
     """
     columns = TEAMS.columns(locals())
     options = SideOptions(ties, home, tie_label, home_label, categories)
-    source = _source(data)
+    source = leave_out(_source(data), ignore)
     found = TEAMS.match(source.names, columns)
     if found is None and not any(columns.values()) and len(source.names) >= 2:
         inspection, meetings = _read_players(source, options)
@@ -125,6 +128,7 @@ def _source(data: Any) -> Source:
 
 
 def _side(given: Any) -> tuple[Any, ...]:
+    refuse_weights(given)
     if not is_list(given):
         raise DataError(f"{describe_type(given)} was given as a side; a list of labels is needed.")
     return tuple(hashable(label) for label in given)
@@ -138,7 +142,8 @@ def _read_players(source: Source, options: SideOptions) -> tuple[Inspection, Mee
         )
     names = [n for n in source.names if not is_unnamed(n) and n not in source.index]
     rows = source.distinct(names)
-    inspection = Inspection(source, rows, {name: name for name in names})
+    parts = dict.fromkeys(source.index, "names of rows") | dict.fromkeys(names, "player")
+    inspection = Inspection(source, rows, {name: name for name in names}, parts)
     marks = np.stack([_marks(inspection, name) for name in names], axis=1)
     winners = _players(inspection, names, marks == 1.0, "nobody wins.")
     losers = _players(inspection, names, marks == 0.0, "nobody loses.")

@@ -9,7 +9,7 @@ import zlib
 from array import array
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
-from itertools import chain, groupby
+from itertools import chain, groupby, islice
 from operator import itemgetter
 from pathlib import Path
 from typing import IO, Any, cast
@@ -19,7 +19,15 @@ import numpy as np
 from luce._types import IntArray
 from luce.errors import DataError, Problem
 from luce.reading.rows import Column, Rows, Runs, starts_of
-from luce.reading.sources import Source, columns_of, counted_rows, places_of, runs_of
+from luce.reading.sources import (
+    HEAD,
+    Source,
+    columns_of,
+    counted_rows,
+    places_of,
+    runs_of,
+    shown_column,
+)
 from luce.reading.values import is_missing, stripped
 
 Row = tuple[int, tuple[Any, ...]]  # line number and values
@@ -285,6 +293,17 @@ class LineSource(Source):
         rows = list(self._some(names))
         self._lines = [line for line, _ in rows]
         return columns_of(names, [row for _, row in rows])
+
+    def head(self, names: Sequence[str], most: int = HEAD) -> dict[str, Column]:
+        """Return the first rows of some columns; a value that is of no use becomes None."""
+        rows = [row for _, row in islice(self._rows(), most)]
+        held = {name: [row[self._where[name]] for row in rows] for name in names}
+        if self.missing:
+            held = {
+                name: ["" if value.strip() in self.missing else value for value in values]
+                for name, values in held.items()
+            }
+        return {name: shown_column(values) for name, values in held.items()}
 
     def place(self, i: int) -> int:
         """Return the line of row i of `columns`."""

@@ -5,7 +5,7 @@ from i to j, where F_i is forbidden        p_j / (1 - p(F_i))
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,12 +16,20 @@ from luce.counts.labels import Categories, plural, some
 from luce.errors import DataError
 from luce.reading.frames import is_frame, refuse_path, source_of
 from luce.reading.inspection import Inspection
-from luce.reading.kind import Columns, Reading
+from luce.reading.kind import Columns, Reading, leave_out
 from luce.reading.kinds import TRANSITIONS
 from luce.reading.rows import Column, Runs
 from luce.reading.tables import is_square, read_table
 from luce.reading.tally import Lists, Tally, all_categories
-from luce.reading.values import describe_type, hashable, in_order, is_list, is_missing, stripped
+from luce.reading.values import (
+    describe_type,
+    hashable,
+    in_order,
+    is_list,
+    is_missing,
+    refuse_set,
+    stripped,
+)
 
 _MOST_STATES = 5_000  # a matrix of all moves between them takes 200 MB
 
@@ -39,6 +47,7 @@ def from_transitions(
     sequence: str | None = None,
     time: str | None = None,
     state: str | None = None,
+    ignore: Sequence[str] = (),
     categories: Labels | None = None,
     skip_bad: bool = False,
 ) -> Reading:
@@ -65,6 +74,9 @@ def from_transitions(
     sequence, time, state
         Columns, where a row is a moment: which sequence, when (the order of rows unless given),
         and the state.
+    ignore
+        Columns to leave out.  Any other column that is not read, and that holds numbers or times or
+        names judges, is warned of.
     categories
         All states in order; those that occur, sorted, unless given.
     skip_bad
@@ -83,7 +95,7 @@ def from_transitions(
         raise DataError(f"rows = {rows!r}; 'shared' (one posterior) or 'separate' is needed.")
     if self_loops not in ("removed", "kept"):
         raise DataError(f"self_loops = {self_loops!r}; 'removed' or 'kept' is needed.")
-    states, moves = read_transitions(data, columns, categories, skip_bad)
+    states, moves = read_transitions(data, columns, categories, skip_bad, ignore)
     closed = forbidden_moves(forbidden, states) | np.isnan(moves)
     moves = np.nan_to_num(moves)
     if self_loops == "removed":
@@ -177,14 +189,18 @@ def forbidden_moves(given: Any, states: Categories) -> BoolArray:
 
 
 def read_transitions(
-    data: Any, columns: Columns, categories: Labels | None, skip_bad: bool
+    data: Any,
+    columns: Columns,
+    categories: Labels | None,
+    skip_bad: bool,
+    ignore: Sequence[str] = (),
 ) -> tuple[Categories, FloatArray]:
     """Read the states, and the number of moves between any two; nan where a table forbids one."""
     if isinstance(data, np.ndarray) and data.ndim == 2:
         return _read_matrix(data, categories, skip_bad)
     if not is_frame(data):
         return _read_sequences(as_sequences(data), categories)
-    source = source_of(data)
+    source = leave_out(source_of(data), ignore)
     if not any(columns.values()) and is_square(source):
         return _read_matrix(source, categories, skip_bad, source.names[0])
     found = TRANSITIONS.require(source.names, columns)
@@ -278,7 +294,11 @@ def as_sequences(data: Any) -> list[list[Any]]:
             f"{describe_type(data)} was given; a sequence of states is needed, a list of "
             "sequences, a table of counts or a frame."
         )
+    refuse_set(data, "a sequence of states")
     items = list(data)
+    for item in items:
+        if isinstance(item, set):  # a frozenset may be a state
+            refuse_set(item, "a sequence of states")
     nested = [is_list(x) and not isinstance(x, (set, frozenset)) for x in items]
     if not any(nested):
         return [[stripped(hashable(x)) for x in items]]

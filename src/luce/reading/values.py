@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ _DEEPEST = 10  # levels of lists within lists; a ranking of teams has two
 _SEPARATORS = ("|", ";", "+", ",")
 # A list as Python prints it: [7, 10] or ['a'].
 _PRINTED = re.compile(r"""\s*\[(\s*["'].*["']\s*|[^\[\]]*,[^\[\]]*)\]\s*""", re.DOTALL)
+_WORDS = re.compile(r"[A-Z]?[a-z]+\d*|[A-Z]+(?![a-z])\d*")
 _PLUS_BETWEEN = re.compile(r"\w\s*\+\s*\w")  # a plus that ends a label, as in SR3+, is part of it
 
 
@@ -68,6 +70,27 @@ def is_list(value: Any) -> bool:
     if isinstance(value, (str, bytes)) or not isinstance(value, Iterable):
         return False
     return not (isinstance(value, np.ndarray) and value.ndim == 0)
+
+
+def refuse_set(given: Any, what: str) -> None:
+    """Refuse a set where order or repeats matter."""
+    if isinstance(given, (set, frozenset)):
+        raise DataError(
+            f"{describe_type(given)} was given as {what}; a set has no order and drops repeats. "
+            "Give a list or a tuple."
+        )
+
+
+def refuse_weights(given: Any) -> None:
+    """Refuse a mapping from labels to weights other than 1, which no set has."""
+    if not isinstance(given, Mapping):
+        return
+    weighted = {label: weight for label, weight in given.items() if as_number(weight) != 1.0}
+    if weighted:
+        raise DataError(
+            f"{describe_type(given)} gives its members weights; members of a set count alike "
+            "here, each with weight 1. Give a list of labels if weights do not matter."
+        )
 
 
 def hashable(value: Any, most: int = _DEEPEST) -> Any:
@@ -210,3 +233,14 @@ def as_labels(
     if len(set(labels)) < len(labels):
         return (), f"names {repeated(labels)!r} twice."
     return labels, ""
+
+
+@lru_cache(maxsize=1 << 17)  # asked for each role and each column, and tables can be wide
+def plain(name: str) -> str:
+    """Spell a column's name in small letters without spaces and punctuation."""
+    return re.sub(r"[\W_]+", "", name).lower()
+
+
+def words_of(name: str) -> list[str]:
+    """Split a column's name into words in small letters: winner_name, WinnerName."""
+    return [word.lower() for word in _WORDS.findall(name)]

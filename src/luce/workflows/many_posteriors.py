@@ -13,7 +13,14 @@ import numpy as np
 from luce._types import Concentration, Label, SeedLike
 from luce.cluster.connect import ClusterLike, connected, workers_of
 from luce.counts.labels import canonical_name, plural, some
-from luce.errors import ConvergenceWarning, DataError, LuceError, warn_user, warnings_gathered
+from luce.errors import (
+    ConvergenceWarning,
+    DataError,
+    IgnoredColumnsWarning,
+    LuceError,
+    warn_user,
+    warnings_gathered,
+)
 from luce.posterior import Posterior
 from luce.reading.kinds import KINDS
 from luce.sampling.progress import ProgressBar
@@ -106,14 +113,19 @@ def sample_many(
 
 
 def _warn(said: dict[Label, list[Warning]]) -> None:
-    """Repeat the groups' warnings; those of convergence as one warning for all groups."""
+    """Repeat the groups' warnings; those of convergence and of columns as one for all groups."""
+    ignored: dict[str, str] = {}
     doubtful: dict[Label, ConvergenceWarning] = {}
     for name, warnings in said.items():
         for warning in warnings:
             if isinstance(warning, ConvergenceWarning):
                 doubtful.setdefault(name, warning)
+            elif isinstance(warning, IgnoredColumnsWarning):
+                ignored |= warning.columns
             else:
                 warn_user(warning)
+    if ignored:
+        warn_user(IgnoredColumnsWarning(ignored))
     if doubtful:
         worst = min(doubtful, key=lambda name: np.nan_to_num(doubtful[name].ess, nan=-1.0))
         each = doubtful[worst]
