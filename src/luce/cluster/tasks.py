@@ -76,7 +76,8 @@ def map_tasks(
                 failed = failed or next((f for f in futures if f.status == "error"), None)
                 if ctrl_c.seen or failed is not None:  # the others' work has no use any more
                     stop.set()
-            bar.update(total)
+            if not (ctrl_c.seen or failed is not None):
+                bar.update(total)
         if ctrl_c.seen:
             raise KeyboardInterrupt
         if failed is not None:
@@ -93,12 +94,21 @@ def map_tasks(
 
 
 def _unless_stopped(function: Callable[..., Any], shared: object, number: int, name: str) -> Any:
-    """Call the function, on a worker, unless the driver has stopped all tasks."""
+    """Call the function, on a worker, unless the driver has stopped all tasks.
+
+    A stopped task returns nothing: Dask would log an error for each, and the driver knows.
+    """
     from distributed import Event, get_client
 
-    if Event(name, client=get_client()).is_set():
-        raise InterruptedError("the run was stopped")
-    return function(shared, number, name)
+    stop = Event(name, client=get_client())
+    if stop.is_set():
+        return None
+    try:
+        return function(shared, number, name)
+    except InterruptedError:
+        if not stop.is_set():
+            raise
+        return None
 
 
 def _same(shared: object) -> object:
