@@ -335,6 +335,12 @@ def test_a_single_category_may_stand_still() -> None:
     assert diagnostics.verdict(run).kind == "good"
 
 
+def test_names_in_verdicts_cannot_steer_a_terminal() -> None:
+    labels = [np.array(["\x1b[31mred", "b"], object)]
+    assert Quantity("probabilities", labels, competitor=True).entry(0) == r"\x1b[31mred"
+    assert Quantity("base", labels).entry(0) == r"the base[\x1b[31mred]"
+
+
 def test_variables_that_never_vary_are_worth_a_draw_a_chain() -> None:
     x = np.concatenate([autoregressive(0.0, seed=40), np.full((4, 2000, 1), 3.0)], axis=2)
     assert worst_ess(x) == 4

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from luce.answers.effects import sentences
 from luce.answers.view import tail_of
 from luce.counts.labels import plural
 from luce.page.document import Badge, Cell, Folded, Inline, Name, Number, Page, Strong
@@ -88,13 +89,13 @@ def write_effects(page: Page, found: ChoiceFindings) -> None:
     if x is None:
         return
     low, high = found.ends_of(x)
-    decimals = decimals_for(found.table["mean"])
+    decimals, said = decimals_for(found.table["mean"]), sentences(found.whole, found.ci_prob)
     rows: list[list[Cell]] = [
         [
             Folded(name),
             Number(probability(x["mean"][i], decimals), float(x["mean"][i])),
             Number(f"{probability(low[i], decimals)} to {probability(high[i], decimals)}", low[i]),
-            _capitalised(x.notes[i].removeprefix(f"{x.categories[i]}: ")),
+            f"{_capitalised(said[x.categories[i]])}.",
             number_cell(x["ess_bulk"][i], ",.0f"),
             number_cell(x["r_hat"][i], ".3f"),
         ]

@@ -13,6 +13,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from luce._types import BoolArray, FloatArray, IntArray
+from luce.counts.labels import printable
 
 # Entries of a parameter that are ranked: those with the worst means, and those with the worst
 # spreads, by the screen.
@@ -83,14 +84,14 @@ class Quantity:
         return int(np.prod([len(labels) for labels in self.labels], dtype=np.int64))
 
     def entry(self, number: int) -> str:
-        """Name one of its entries: a competitor by its label."""
+        """Name one of its entries for a message: a competitor by its label."""
         shape = tuple(len(labels) for labels in self.labels)
         places = np.unravel_index(number, shape) if shape else ()
         own = [labels[int(k)] for labels, k in zip(self.labels, places, strict=True)]
         if self.competitor and len(own) == 1:
-            return str(own[0])
+            return printable(own[0])
         words = f"the {self.name.replace('_', ' ')}"
-        return f"{words}[{', '.join(str(label) for label in own)}]" if own else words
+        return f"{words}[{', '.join(map(printable, own))}]" if own else words
 
 
 @dataclass(frozen=True)
