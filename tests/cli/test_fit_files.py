@@ -292,6 +292,17 @@ def test_a_carriage_return_in_a_name_cannot_hide_a_line(
     assert r"ann\rwinner: bo" in out
 
 
+def test_labels_that_print_alike_are_ranked_or_left_out_together(
+    write: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    duels = [(1, "1"), ("1", "b"), ("b", "c"), ("c", 1)]
+    rows = [{"winner": winner, "loser": loser} for winner, loser in duels]
+    path = write("duels.jsonl", "\n".join(map(json.dumps, rows)))
+    for chosen, left in ((["--exclude", "b"], "11c"), (["--among", "1"], "11"), ([], "11bc")):
+        _, out, _ = run(capsys, "fit", path, *chosen, "--draws", 100, "--seed", 1)
+        assert sorted(re.findall(r"^([1bc]) +0\.", out, re.MULTILINE)) == list(left)
+
+
 def test_only_some_categories(write: Any, capsys: pytest.CaptureFixture[str]) -> None:
     path = write("duels.csv", table())
     code, out, _ = run(capsys, "fit", path, "--only", "ann, bo", "--draws", 100, "--seed", 1)
