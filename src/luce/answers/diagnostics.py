@@ -101,7 +101,7 @@ def _quantities(run: DataTree) -> list[Quantity]:
 
 
 class _RunDraws:
-    """Draws of a run, to be read by row and by column."""
+    """Draws of a run, to be read in parts."""
 
     def __init__(self, run: DataTree) -> None:
         self._run = run
@@ -111,22 +111,12 @@ class _RunDraws:
         """Draws of each chain."""
         return int(self._run["posterior"].sizes["draw"])
 
-    def read(self, path: str, chain: int, rows: slice, entries: slice) -> FloatArray:
+    def read(self, path: str, chain: int, rows: slice, entries: slice | IntArray) -> FloatArray:
         """Read some entries of some draws of a chain, shape (draw, entry)."""
-        values = self._variable(path)[chain, rows].to_numpy()
-        return values.reshape(len(values), -1)[:, entries]
-
-    def columns(self, path: str, numbers: IntArray, every: int) -> FloatArray:
-        """Read some entries of every `every`-th draw, shape (chain, draw, entry)."""
-        variable = self._variable(path)
-        rows = slice(None, None, every)
-        return np.stack(
-            [self.read(path, c, rows, slice(None))[:, numbers] for c in range(variable.shape[0])]
-        )
-
-    def _variable(self, path: str) -> DataArray:
         group, name = path.split("/")
-        return self._run[group][name].transpose("chain", "draw", ...)
+        variable = self._run[group][name].transpose("chain", "draw", ...)
+        values = variable[chain, rows].to_numpy()
+        return np.asarray(values.reshape(len(values), -1)[:, entries])
 
 
 def autocorrelation(draws: DrawsLike, lags: int = 100) -> DataArray:

@@ -80,16 +80,10 @@ class Memory:
     def warmed(self, chain: Chain) -> None:
         """Store nothing of a warm-up."""
 
-    def read(self, path: str, chain: int, rows: slice, entries: slice) -> FloatArray:
+    def read(self, path: str, chain: int, rows: slice, entries: slice | IntArray) -> FloatArray:
         """Read some entries of some draws of a chain, shape (draw, entry)."""
         values = self.arrays[path][chain, rows]
         return values.reshape(len(values), -1)[:, entries]
-
-    def columns(self, path: str, numbers: IntArray, every: int) -> FloatArray:
-        """Read some entries of every `every`-th draw, shape (chain, draw, entry)."""
-        values = self.arrays[path][:, ::every]
-        flat = values.reshape(*values.shape[:2], -1)
-        return np.asarray(flat[:, :, numbers])
 
     @property
     def draws(self) -> int:

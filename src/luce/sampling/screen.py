@@ -30,17 +30,14 @@ _LOG_OF_ZERO = float(np.finfo(np.float64).min) / 4
 
 
 class DrawsToCheck(Protocol):
-    """Draws that can be read by row and by column, from memory or from a disk."""
+    """Draws that can be read in parts, from memory or from a disk."""
 
     @property
     def draws(self) -> int:
         """Draws of each chain."""
 
-    def read(self, path: str, chain: int, rows: slice, entries: slice) -> FloatArray:
+    def read(self, path: str, chain: int, rows: slice, entries: slice | IntArray) -> FloatArray:
         """Read some entries of some draws of a chain, shape (draw, entry)."""
-
-    def columns(self, path: str, numbers: IntArray, every: int) -> FloatArray:
-        """Read some entries of every `every`-th draw, shape (chain, draw, entry)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -204,6 +201,14 @@ class _Slab:
         found[:2] /= stop - start
         found[2:4] = found[:2] ** 2
         return found
+
+
+def columns(
+    sink: DrawsToCheck, chains: int, path: str, entries: slice | IntArray, every: int = 1
+) -> FloatArray:
+    """Read some entries of every `every`-th draw, shape (chain, draw, entry)."""
+    rows = slice(None, None, every)
+    return np.stack([sink.read(path, chain, rows, entries) for chain in range(chains)])
 
 
 def finite_logs(x: FloatArray) -> FloatArray:
