@@ -31,7 +31,7 @@ from luce.errors import (
 )
 from luce.posterior import Posterior
 from luce.reading.accounts import IGNORED
-from luce.reading.files import ask_about, keep_only, understand
+from luce.reading.files import TextOptions, ask_about, keep_only, understand
 from luce.reading.kind import Reading, near
 from luce.reading.kinds import KINDS
 from luce.reading.questions import Questions
@@ -347,11 +347,7 @@ def _read(arguments: argparse.Namespace) -> Reading:
     """Read the file with the options given, and print its kind and size."""
     options = {name: getattr(arguments, name) for name in (*_READER_OPTIONS, "ignore", "cells")}
     options = {name: value for name, value in options.items() if value is not None}
-    file = {
-        "encoding": arguments.encoding,
-        "delimiter": arguments.delimiter,
-        "missing": arguments.missing,
-    }
+    text = TextOptions(arguments.encoding, arguments.delimiter, arguments.missing)
     with Questions() as questions:
         options |= _columns(arguments.column, questions)
         if arguments.codes is not None:
@@ -359,9 +355,9 @@ def _read(arguments: argparse.Namespace) -> Reading:
                 options["codes"] = dict(map(_code, _split(arguments.codes)))
         if questions:  # what else is to be asked about the columns is asked with it
             with questions.gathered():
-                ask_about(arguments.file, arguments.kind, **file, **options)
+                ask_about(arguments.file, arguments.kind, text, **options)
     kind, reading = understand(
-        arguments.file, arguments.kind, skip_bad=arguments.skip_bad, **file, **options
+        arguments.file, arguments.kind, text, skip_bad=arguments.skip_bad, **options
     )
     print(f"{printable(Path(arguments.file).name)}: {kind}: {reading}")
     if arguments.only is None:

@@ -288,18 +288,19 @@ class Kind:
 
     def read(self, data: Any, **options: Any) -> Reading:
         """Read data of this kind, with the options of its public function."""
-        self.check_options(options)
-        return self.function(data, **options)
-
-    def check_options(self, options: Iterable[str]) -> None:
-        """Refuse options that the reader does not have."""
         known = self.options
         for name in options:
             if name not in known:
-                raise DataError(
-                    f"{name} is no option for {self.name}; the options are {', '.join(known)}."
-                    f"{near(name, known)}"
-                )
+                raise DataError(self.no_option(name))
+        return self.function(data, **options)
+
+    def no_option(self, name: str) -> str:
+        """Say that the reader has no such option, and which it has."""
+        known = self.options
+        return (
+            f"{name} is no option for {self.name}; the options are {', '.join(known)}."
+            f"{near(name, known)}"
+        )
 
 
 def usual_columns(names: Sequence[str], role: str) -> list[str]:
