@@ -16,6 +16,8 @@ ever subtracted, so no digits cancel.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -299,7 +301,7 @@ def rhat(draws: DrawsLike) -> DataArray:
     >>> luce.answers.diagnostics.rhat(x).values.round(2)
     array([1., 1., 1.])
     """
-    return _by_category("rhat", draws)
+    return _by_category("rhat", draws, partial(_arviz, "rhat"))
 
 
 def ess(draws: DrawsLike, method: str = "bulk", ci_prob: float = 0.9) -> DataArray:
@@ -326,8 +328,8 @@ def ess(draws: DrawsLike, method: str = "bulk", ci_prob: float = 0.9) -> DataArr
     tail = tail_of(ci_prob)
     if method not in ("bulk", "tail"):
         raise MethodError(f"method = {method!r} was given; 'bulk' and 'tail' are possible.")
-    options = {} if method == "bulk" else {"prob": (tail, 1 - tail)}
-    return _by_category("ess", draws, method=method, **options)
+    options: dict[str, Any] = {} if method == "bulk" else {"prob": (tail, 1 - tail)}
+    return _by_category("ess", draws, partial(_arviz, "ess", method=method, **options))
 
 
 def mcse(draws: DrawsLike) -> DataArray:
@@ -340,7 +342,7 @@ def mcse(draws: DrawsLike) -> DataArray:
     >>> luce.answers.diagnostics.mcse(x).values.round(3)  # sd / √4000
     array([0.002, 0.003, 0.003])
     """
-    return _by_category("mcse", draws)
+    return _by_category("mcse", draws, mcse_of)
 
 
 def mixing_of(values: FloatArray, ends: FloatArray, logs: FloatArray | None = None) -> Mixing:
@@ -393,11 +395,13 @@ def _normal_scores(x: FloatArray) -> FloatArray:
     return np.asarray(ndtri((ranks - c) / (x[0].size - 2 * c + 1)))
 
 
-def _by_category(name: str, draws: DrawsLike, **options: Any) -> DataArray:
+def _by_category(
+    name: str, draws: DrawsLike, figures_of: Callable[[FloatArray], FloatArray]
+) -> DataArray:
+    """Apply a function of (variable, chain, draw) to each category; nan where none varies."""
     view = DrawsView.of(draws)
     x = np.moveaxis(view.probabilities, 2, 0)
-    values = mcse_of(x) if name == "mcse" else _where_varying(x, _arviz(name, x, **options))
-    return view.labelled(values, ("category",), name)
+    return view.labelled(_where_varying(x, figures_of(x)), ("category",), name)
 
 
 def _arviz(name: str, x: npt.NDArray[Any], **options: Any) -> FloatArray:
