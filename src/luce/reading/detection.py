@@ -9,7 +9,7 @@ import numpy as np
 
 from luce.counts.labels import some
 from luce.errors import DataError
-from luce.reading.evidence import (
+from luce.reading.column_contents import (
     Head,
     are_ranges,
     contradiction,

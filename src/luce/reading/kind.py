@@ -15,7 +15,7 @@ from luce._types import Label
 from luce.counts.counts import ConditionalCounts
 from luce.counts.labels import plural, some
 from luce.errors import DataError
-from luce.reading.evidence import Head, contradiction, is_key, repeats_within, same_values
+from luce.reading.column_contents import Head, contradiction, is_key, repeats_within, same_values
 from luce.reading.inspection import Inspection
 from luce.reading.questions import Questions
 from luce.reading.sources import Source, without

@@ -16,7 +16,7 @@ import numpy as np
 from luce._types import Label, Labels
 from luce.counts.labels import some
 from luce.errors import DataError
-from luce.reading.evidence import numbers_of_wins
+from luce.reading.column_contents import numbers_of_wins
 from luce.reading.frames import is_frame, source_of
 from luce.reading.inspection import Inspection
 from luce.reading.kind import Columns, Match, Reading, find_role, leave_out

@@ -1,4 +1,4 @@
-"""Evidence in values: what a column holds, and whether that fits the role it would play."""
+"""Contents of columns: what the values are, and whether they fit the role they would play."""
 
 from __future__ import annotations
 
