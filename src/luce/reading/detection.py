@@ -230,6 +230,6 @@ def _question(
 def _suggestions(source: Source, kinds: Sequence[Kind]) -> str:
     """Name columns that nearly have the usual names of a kind."""
     several = {k: [x for x in k.layouts.values() if len(x.needed) > 1] for k in kinds}
-    meant = {k.name: k.suggestion(source.names, {}, some) for k, some in several.items() if some}
+    meant = {k.name: k.suggestion(source.names, {}, own) for k, own in several.items() if own}
     told = [f"{words} ({name})" for name, words in meant.items() if words]
     return f" Did you mean {'; or '.join(told[:3])}?" if told else ""

@@ -201,12 +201,12 @@ class Kind:
             found = find_roles(names, columns, layout.needed)
             left = [name for name in names if name not in found.values()]
             wanted = [role for role in layout.needed if role not in found]
-            near: dict[str, str] = {}
+            meant: dict[str, str] = {}
             for role in wanted:
-                column = near_role([name for name in left if name not in near.values()], role)
-                near |= {role: column} if column else {}
-            words = ", ".join(f"{role}={column!r}" for role, column in near.items())
-            if near and len(near) == len(wanted):
+                column = near_role([name for name in left if name not in meant.values()], role)
+                meant |= {role: column} if column else {}
+            words = ", ".join(f"{role}={column!r}" for role, column in meant.items())
+            if meant and len(meant) == len(wanted):
                 return words
             best = best or (words if found else "")
         return best

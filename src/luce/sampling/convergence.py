@@ -253,16 +253,17 @@ def _verdict(found: Sequence[_Examined], chains: int, every: int, wanted: float)
     if not all(one.finite for one in found):
         return Verdict("bad", "do not trust these draws: some of them are not finite numbers.")
     still = tuple(name for one in found for name in one.still)
-    rhat = max((one.rhat for one in found), key=lambda w: _first(w, -np.inf), default=Worst())
-    ess = min((one.ess for one in found), key=lambda w: _first(w, np.inf), default=Worst())
-    mcse = max((one.mcse for one in found), key=lambda w: _first(w, -np.inf), default=Worst())
+    rhat = max((one.rhat for one in found), key=lambda w: _value_or(-np.inf, w), default=Worst())
+    ess = min((one.ess for one in found), key=lambda w: _value_or(np.inf, w), default=Worst())
+    mcse = max((one.mcse for one in found), key=lambda w: _value_or(-np.inf, w), default=Worst())
     problem = _problem(still, rhat, ess, mcse, every, wanted)
     care = _reasons_for_care(rhat, mcse, chains)
     kind: Kind = "bad" if problem is not None else "mixed" if care else "good"
     return Verdict(kind, problem, care, rhat, ess, mcse, still, every=every)
 
 
-def _first(worst: Worst, missing: float) -> float:
+def _value_or(missing: float, worst: Worst) -> float:
+    """Return the value of a figure, or another number where it has none."""
     return missing if np.isnan(worst.value) else worst.value
 
 
@@ -275,13 +276,8 @@ def _problem(
             "posterior says that they must; their draws say nothing. Start elsewhere "
             "(initial=...), or use another method."
         )
-    worse = []
-    if rhat.value > LARGEST_RHAT:
-        worse.append("rhat")
-    if ess.value < wanted:
-        worse.append("ess")
     thinned = f" among every {every}th draw" if every > 1 else ""
-    if worse:
+    if rhat.value > LARGEST_RHAT or ess.value < wanted:
         return (
             f"do not trust these draws yet: the largest R-hat is {rhat.value:.3f}, of {rhat.entry} "
             f"(at most {LARGEST_RHAT} is wanted), and the smallest effective sample size "
