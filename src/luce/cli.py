@@ -31,11 +31,12 @@ from luce.errors import (
 )
 from luce.posterior import Posterior
 from luce.reading.accounts import IGNORED
-from luce.reading.files import ask_about, keep_only, understand
+from luce.reading.files import TextOptions, ask_about, keep_only, understand
 from luce.reading.kind import Reading, near
 from luce.reading.kinds import KINDS
 from luce.reading.questions import Questions
 from luce.runs.saving import check_target, load, save
+from luce.sampling.convergence import Verdict
 from luce.sampling.settings import check_whole
 from luce.version import __version__
 
@@ -170,10 +171,15 @@ def _add_selection(parser: argparse.ArgumentParser) -> None:
 def _selected(
     arguments: argparse.Namespace, categories: Iterable[Label], effects: Iterable[Label]
 ) -> list[Label] | None:
-    """Find the categories to rank by their text; None where the arguments leave that open."""
+    """Find the categories to rank by their text; None where the arguments leave that open.
+
+    Labels that print alike, such as 1 and "1", are ranked or left out together.
+    """
     if arguments.among is None and not arguments.exclude:
         return None
-    known: dict[str, Label] = {str(label): label for label in categories}
+    known: dict[str, list[Label]] = {}
+    for label in categories:
+        known.setdefault(str(label), []).append(label)
     for option in ("among", "exclude"):
         for name in getattr(arguments, option) or []:
             if name not in known:
@@ -181,9 +187,9 @@ def _selected(
                     f"--{option} {name}: there is no such category; the categories are "
                     f"{some(known, quote=False)}."
                 )
-    usual = [str(label) for label in known.values() if label not in set(effects)]
-    wanted = usual if arguments.among is None else list(dict.fromkeys(arguments.among))
-    kept = [known[name] for name in wanted if name not in arguments.exclude]
+    asked, apart = arguments.among, set(effects)
+    names = [name for name in dict.fromkeys(asked or known) if name not in arguments.exclude]
+    kept = [c for name in names for c in known[name] if asked is not None or c not in apart]
     if not kept:
         raise DataError("--among and --exclude leave no category to rank; name one at least.")
     return kept
@@ -249,7 +255,7 @@ def _until(word: str) -> float | str:
 
 
 def _fit_one(name: str, posterior: Posterior, seed: Any, arguments: argparse.Namespace) -> int:
-    """Draw one posterior, print its summary, save it, and return the exit code."""
+    """Draw one posterior, save it, print its summary and verdict, and return the exit code."""
     among = _selected(arguments, posterior.counts.categories, posterior.counts.effects)
     automatic = arguments.method == "auto"  # only then are the choices of "auto" to the point
     structure = str(posterior.structure) if automatic else repr(posterior.structure)
@@ -269,25 +275,28 @@ def _fit_one(name: str, posterior: Posterior, seed: Any, arguments: argparse.Nam
         )
     if arguments.out is not None and not arguments.stream:  # before anything can go wrong
         save(run, arguments.out, overwrite=arguments.overwrite)
-    with _interrupted(run) as some_draws:
-        table = summary(some_draws, counts=posterior.counts, among=among, sort=True)
+    with _quickly_summarised(run) as draws:
+        table = summary(draws, counts=posterior.counts, among=among, sort=True)
         print(table.to_text(arguments.most))
         trust = verdict(run)
-    sizes = run.posterior.sizes
-    print(f"\n{_size(run)}, method {run.attrs['method']}, seed {run.attrs['seed']}.")
-    if sizes["draw"] > arguments.draws:
-        print(f"{arguments.draws:,} draws a chain were asked for; more followed, by --until.")
-    care = ": " + "; ".join(trust.care) if trust.kind == "mixed" else ""
-    print(f"{trust.headline}{care}.")
-    if arguments.stream:
-        print(f"Written: {Path(arguments.out)}")
-    elif arguments.out is not None:
-        print(f"Saved: {Path(arguments.out)}")
+    _print_outcome(run, trust, arguments)
     if run.attrs["interrupted"]:  # after the draws made so far were printed and saved
         sys.stdout.flush()
-        asked = f" of {arguments.draws:,}" if sizes["draw"] <= arguments.draws else ""
-        raise KeyboardInterrupt(f"{sizes['draw']:,}{asked} draws were made.")
+        made = run.posterior.sizes["draw"]
+        asked = f" of {arguments.draws:,}" if made <= arguments.draws else ""
+        raise KeyboardInterrupt(f"{made:,}{asked} draws were made.")
     return NOT_CONVERGED if trust.kind == "bad" or run.attrs.get("until_met") == 0 else 0
+
+
+def _print_outcome(run: DataTree, trust: Verdict, arguments: argparse.Namespace) -> None:
+    """Print the size of a run, the verdict on it, and where it was saved."""
+    print(f"\n{_size(run)}, method {run.attrs['method']}, seed {run.attrs['seed']}.")
+    if run.posterior.sizes["draw"] > arguments.draws:
+        print(f"{arguments.draws:,} draws a chain were asked for; more followed, by --until.")
+    # What is wrong with bad draws was said by a warning.
+    print(f"{trust.headline}." if trust.kind == "bad" else trust)
+    if arguments.out is not None:
+        print(f"{'Written' if arguments.stream else 'Saved'}: {printable(Path(arguments.out))}")
 
 
 def _size(run: DataTree) -> str:
@@ -297,8 +306,8 @@ def _size(run: DataTree) -> str:
 
 
 @contextmanager
-def _interrupted(run: Any) -> Iterator[Any]:
-    """Return few enough draws of an interrupted run for a quick summary; all of other runs.
+def _quickly_summarised(run: DataTree) -> Iterator[DataTree]:
+    """Yield few enough draws of an interrupted run for a quick summary; all of other runs.
 
     While the summary of an interrupted run is made, another Ctrl-C ends the process at once.
     """
@@ -338,11 +347,7 @@ def _read(arguments: argparse.Namespace) -> Reading:
     """Read the file with the options given, and print its kind and size."""
     options = {name: getattr(arguments, name) for name in (*_READER_OPTIONS, "ignore", "cells")}
     options = {name: value for name, value in options.items() if value is not None}
-    file = {
-        "encoding": arguments.encoding,
-        "delimiter": arguments.delimiter,
-        "missing": arguments.missing,
-    }
+    text = TextOptions(arguments.encoding, arguments.delimiter, arguments.missing)
     with Questions() as questions:
         options |= _columns(arguments.column, questions)
         if arguments.codes is not None:
@@ -350,9 +355,9 @@ def _read(arguments: argparse.Namespace) -> Reading:
                 options["codes"] = dict(map(_code, _split(arguments.codes)))
         if questions:  # what else is to be asked about the columns is asked with it
             with questions.gathered():
-                ask_about(arguments.file, arguments.kind, **file, **options)
+                ask_about(arguments.file, arguments.kind, text, **options)
     kind, reading = understand(
-        arguments.file, arguments.kind, skip_bad=arguments.skip_bad, **file, **options
+        arguments.file, arguments.kind, text, skip_bad=arguments.skip_bad, **options
     )
     print(f"{printable(Path(arguments.file).name)}: {kind}: {reading}")
     if arguments.only is None:
@@ -580,11 +585,11 @@ def _located(source: str, problem: Problem, also: str = "") -> str:
 
 
 @contextmanager
-def _warnings_printed() -> Iterator[list[warnings.WarningMessage]]:
+def _warnings_printed() -> Iterator[None]:
     """Print warnings as sentences on standard error, without the code that they came from."""
     with warnings.catch_warnings(record=True) as seen:
         warnings.simplefilter("always")
-        yield seen
+        yield
     for warning in seen:
         message = warning.message
         if isinstance(message, SkippedRowsWarning):

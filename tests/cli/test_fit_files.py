@@ -259,6 +259,7 @@ def test_names_from_data_cannot_steer_the_terminal(
     moves = write("moves.csv", f"from,to\n{name},b\nb,c\nc,{name}\n")
     bad = write("bad.csv", f"winner,loser\n{name},b\n{name},{name}\nb,c\n")
     columns = write("columns.csv", f"b,{name}\n1,2\n3,y\n")
+    games = write("games.csv", "white,black,result\na,b,1-0\nb,c,1/2-1/2\nc,a,0-1\n")
     wide = write("wide.csv", f"choice,avail_b,avail_{name},{name}\nb,1,1,x\n{name},1,1,y\n")
     shown = []
     for arguments in (
@@ -272,6 +273,7 @@ def test_names_from_data_cannot_steer_the_terminal(
         ("inspect", columns),
         ("inspect", wide),
         ("fit", wide, "--draws", 100, "--seed", 1),
+        ("fit", games, "--ties", "entity", "--tie-label", name, "--draws", 100, "--seed", 1),
         ("inspect", duels.with_name(f"{name}.csv")),
     ):
         _, out, err = run(capsys, *arguments)
@@ -288,6 +290,17 @@ def test_a_carriage_return_in_a_name_cannot_hide_a_line(
     _, out, err = run(capsys, "fit", path, "--draws", 100, "--seed", 1)
     assert "\r" not in out + err
     assert r"ann\rwinner: bo" in out
+
+
+def test_labels_that_print_alike_are_ranked_or_left_out_together(
+    write: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    duels = [(1, "1"), ("1", "b"), ("b", "c"), ("c", 1)]
+    rows = [{"winner": winner, "loser": loser} for winner, loser in duels]
+    path = write("duels.jsonl", "\n".join(map(json.dumps, rows)))
+    for chosen, left in ((["--exclude", "b"], "11c"), (["--among", "1"], "11"), ([], "11bc")):
+        _, out, _ = run(capsys, "fit", path, *chosen, "--draws", 100, "--seed", 1)
+        assert sorted(re.findall(r"^([1bc]) +0\.", out, re.MULTILINE)) == list(left)
 
 
 def test_only_some_categories(write: Any, capsys: pytest.CaptureFixture[str]) -> None:

@@ -359,6 +359,19 @@ def test_only_posteriors_with_a_number_can_be_asked() -> None:
             luce.hypothesis(bad, best="a")  # type: ignore[arg-type]
 
 
+RED = "\x1b[31ma"  # would turn a terminal red
+
+
+@pytest.mark.parametrize(
+    "asked", [{"larger": [RED, "b"]}, {"best": RED}, {"equal": [RED, "b"]}, {"share": {RED: 0.4}}]
+)
+def test_labels_in_statements_cannot_steer_a_terminal(asked: dict[str, Any]) -> None:
+    posterior = Posterior(ConditionalCounts([RED, "b"]).observe({RED: 3, "b": 2}))
+    found = luce.hypothesis(posterior, **asked, draws=100, seed=1, progress=False)
+    assert r"\x1b[31ma" in str(found)
+    assert RED not in str(found)
+
+
 def test_effects_are_no_rivals_of_competitors() -> None:
     games = {"item1": ["a", "b", "c"], "item2": ["b", "c", "a"], "outcome": ["tie", "tie", "c"]}
     posterior = Posterior(luce.from_pairs(games, ties="entity"), [1.0, 2.0, 1.5, 3.0])

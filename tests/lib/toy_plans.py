@@ -60,11 +60,10 @@ class GivenDraws(Plan):
     def draws(self) -> int:
         return self.arrays["posterior/x"].shape[1]
 
-    def read(self, path: str, chain: int, rows: slice, entries: slice) -> Floats:
+    def read(
+        self, path: str, chain: int, rows: slice, entries: slice | npt.NDArray[np.int64]
+    ) -> Floats:
         return self.arrays[path][chain, rows][:, entries]
-
-    def columns(self, path: str, numbers: npt.NDArray[np.int64], every: int) -> Floats:
-        return self.arrays[path][:, ::every][:, :, numbers]
 
 
 def check_draws(x: Floats, accepted: Floats | None = None) -> Verdict:

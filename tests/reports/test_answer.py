@@ -12,9 +12,9 @@ from lib.report_runs import duels, sampled, table_of, text_of
 import luce
 from luce.answers.diagnostics import verdict
 from luce.page.document import Page
+from luce.page.words import probability
 from luce.reports import answer
 from luce.reports.findings import ChoiceFindings, Findings, find
-from luce.reports.formatting import probability
 from luce.reports.pictures import PictureSizes, write_answer_pictures
 from luce.reports.run_page import write_report
 

@@ -2,13 +2,12 @@
 
 import numpy as np
 
+from luce.page.words import percent, probability
 from luce.reports.formatting import (
     decimals_for,
     listed,
     names_of,
     number_cell,
-    percent,
-    probability,
     some_names,
 )
 

@@ -12,6 +12,7 @@ from luce.runs.blocks import block_file, check_arrays, padded, read_block
 from luce.runs.disk import StoredDraws
 from luce.runs.files import write_whole
 from luce.sampling.chains import Output
+from luce.sampling.screen import columns
 
 
 def test_blocks_that_are_missing_are_told_of(tmp_path: Path) -> None:
@@ -38,7 +39,7 @@ def test_a_block_is_whole_chunks_and_no_larger_than_allowed() -> None:
 def test_columns_are_read_across_blocks(every: int, tmp_path: Path) -> None:
     values = draw("waiting-times", tmp_path / "run.zarr").posterior["probabilities"].values
     stored = StoredDraws(tmp_path / "run.zarr", plan("waiting-times"))
-    found = stored.columns("posterior/probabilities", np.array([4, 1]), every)
+    found = columns(stored, CHAINS, "posterior/probabilities", np.array([4, 1]), every)
     assert stored.draws == DRAWS
     assert len(found) == CHAINS
     np.testing.assert_array_equal(found, values[:, ::every, [4, 1]])

@@ -180,11 +180,14 @@ def test_draws_that_are_not_numbers_are_warned_about() -> None:
 class ManyEntries:
     """White noise of very many entries, made when it is read; one entry is another series."""
 
-    def __init__(self, n: int, chains: int, draws: int, number: int, series: Floats) -> None:
+    def __init__(self, n: int, draws: int, number: int, series: Floats) -> None:
         self.draws, self._n, self._number, self._series = draws, n, number, series
-        self._chains = chains
 
-    def read(self, path: str, chain: int, rows: slice, entries: slice) -> Floats:
+    def read(
+        self, path: str, chain: int, rows: slice, entries: slice | npt.NDArray[np.int64]
+    ) -> Floats:
+        if not isinstance(entries, slice):
+            return self.read(path, chain, rows, slice(None))[:, entries]
         first, stop, _ = entries.indices(self._n)
         found = np.stack([self._row(chain, i, first, stop) for i in range(self.draws)[rows]])
         if first <= self._number < stop:
@@ -195,12 +198,6 @@ class ManyEntries:
         """Make some entries of a draw, which are always the same."""
         generator = np.random.PCG64(SEED + 1000 * chain + i)
         return np.random.Generator(generator.advance(first)).random(stop - first)
-
-    def columns(self, path: str, numbers: npt.NDArray[np.int64], every: int) -> Floats:
-        rows = slice(None, None, every)
-        return np.stack(
-            [self.read(path, c, rows, slice(None))[:, numbers] for c in range(self._chains)]
-        )
 
 
 def evenly_spaced(n: int) -> npt.NDArray[np.int64]:
@@ -214,7 +211,7 @@ def test_one_bad_entry_among_a_hundred_thousand_is_found(bad: bool) -> None:
     n, number = 100_000 if bad else 10_000, 7_654
     assert number not in evenly_spaced(n)  # the control: a check of some entries would miss it
     series = autoregressive(0.6 if bad else 0.0, seed=20, chains=4, draws=250)
-    sink = ManyEntries(n, 4, 250, number, series)
+    sink = ManyEntries(n, 250, number, series)
     found = judge_draws(sink, 4, [Quantity("x", [range(n)])])
     assert (found.smallest_ess.entry == f"the x[{number}]") == bad
     assert (found.kind == "bad") == bad
@@ -333,6 +330,12 @@ def test_a_single_category_may_stand_still() -> None:
             20, seed=1, method="waiting-times", reduce=False, progress=False
         )
     assert diagnostics.verdict(run).kind == "good"
+
+
+def test_names_in_verdicts_cannot_steer_a_terminal() -> None:
+    labels = [np.array(["\x1b[31mred", "b"], object)]
+    assert Quantity("probabilities", labels, competitor=True).entry(0) == r"\x1b[31mred"
+    assert Quantity("base", labels).entry(0) == r"the base[\x1b[31mred]"
 
 
 def test_variables_that_never_vary_are_worth_a_draw_a_chain() -> None:

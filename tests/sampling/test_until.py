@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import warnings
 from pathlib import Path
 from typing import Any
@@ -115,6 +116,18 @@ def test_a_chain_that_never_accepts_is_told_of_too() -> None:
     assert sink.verdict is not None
     with pytest.warns(luce.ConvergenceWarning, match="of its proposals.* was not met"):
         convergence.warn(sink.verdict)
+
+
+def test_draws_that_do_not_fit_into_memory_are_not_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    plan = plan_of(circle(), draws=20, seed=1, method="waiting-times", until=1e6)
+    width = plan.output("posterior/probabilities").shape[-1]
+    twice = {"SC_PHYS_PAGES": 2 * width, "SC_PAGE_SIZE": 8 * plan.settings.chains * 20}
+    monkeypatch.setattr(os, "sysconf", twice.__getitem__)  # memory for twice as many draws
+    sink = draw_in_memory(plan)
+    assert sink.draws == 20
+    assert sink.verdict is not None
+    assert "after 20 draws of each chain, 1 time those asked for" in sink.verdict.unmet
+    assert sink.verdict.unmet.endswith(" More do not fit into memory.")
 
 
 @pytest.mark.parametrize("until", ["yes", 0, -1.0, np.nan, np.inf, True, [400]])

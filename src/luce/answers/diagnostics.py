@@ -16,6 +16,8 @@ ever subtracted, so no digits cancel.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -101,7 +103,7 @@ def _quantities(run: DataTree) -> list[Quantity]:
 
 
 class _RunDraws:
-    """Draws of a run, to be read by row and by column."""
+    """Draws of a run, to be read in parts."""
 
     def __init__(self, run: DataTree) -> None:
         self._run = run
@@ -111,22 +113,12 @@ class _RunDraws:
         """Draws of each chain."""
         return int(self._run["posterior"].sizes["draw"])
 
-    def read(self, path: str, chain: int, rows: slice, entries: slice) -> FloatArray:
+    def read(self, path: str, chain: int, rows: slice, entries: slice | IntArray) -> FloatArray:
         """Read some entries of some draws of a chain, shape (draw, entry)."""
-        values = self._variable(path)[chain, rows].to_numpy()
-        return values.reshape(len(values), -1)[:, entries]
-
-    def columns(self, path: str, numbers: IntArray, every: int) -> FloatArray:
-        """Read some entries of every `every`-th draw, shape (chain, draw, entry)."""
-        variable = self._variable(path)
-        rows = slice(None, None, every)
-        return np.stack(
-            [self.read(path, c, rows, slice(None))[:, numbers] for c in range(variable.shape[0])]
-        )
-
-    def _variable(self, path: str) -> DataArray:
         group, name = path.split("/")
-        return self._run[group][name].transpose("chain", "draw", ...)
+        variable = self._run[group][name].transpose("chain", "draw", ...)
+        values = variable[chain, rows].to_numpy()
+        return np.asarray(values.reshape(len(values), -1)[:, entries])
 
 
 def autocorrelation(draws: DrawsLike, lags: int = 100) -> DataArray:
@@ -309,7 +301,7 @@ def rhat(draws: DrawsLike) -> DataArray:
     >>> luce.answers.diagnostics.rhat(x).values.round(2)
     array([1., 1., 1.])
     """
-    return _by_category("rhat", draws)
+    return _by_category("rhat", draws, partial(_arviz, "rhat"))
 
 
 def ess(draws: DrawsLike, method: str = "bulk", ci_prob: float = 0.9) -> DataArray:
@@ -336,8 +328,8 @@ def ess(draws: DrawsLike, method: str = "bulk", ci_prob: float = 0.9) -> DataArr
     tail = tail_of(ci_prob)
     if method not in ("bulk", "tail"):
         raise MethodError(f"method = {method!r} was given; 'bulk' and 'tail' are possible.")
-    options = {} if method == "bulk" else {"prob": (tail, 1 - tail)}
-    return _by_category("ess", draws, method=method, **options)
+    options: dict[str, Any] = {} if method == "bulk" else {"prob": (tail, 1 - tail)}
+    return _by_category("ess", draws, partial(_arviz, "ess", method=method, **options))
 
 
 def mcse(draws: DrawsLike) -> DataArray:
@@ -350,7 +342,7 @@ def mcse(draws: DrawsLike) -> DataArray:
     >>> luce.answers.diagnostics.mcse(x).values.round(3)  # sd / √4000
     array([0.002, 0.003, 0.003])
     """
-    return _by_category("mcse", draws)
+    return _by_category("mcse", draws, mcse_of)
 
 
 def mixing_of(values: FloatArray, ends: FloatArray, logs: FloatArray | None = None) -> Mixing:
@@ -403,11 +395,13 @@ def _normal_scores(x: FloatArray) -> FloatArray:
     return np.asarray(ndtri((ranks - c) / (x[0].size - 2 * c + 1)))
 
 
-def _by_category(name: str, draws: DrawsLike, **options: Any) -> DataArray:
+def _by_category(
+    name: str, draws: DrawsLike, figures_of: Callable[[FloatArray], FloatArray]
+) -> DataArray:
+    """Apply a function of (variable, chain, draw) to each category; nan where none varies."""
     view = DrawsView.of(draws)
     x = np.moveaxis(view.probabilities, 2, 0)
-    values = mcse_of(x) if name == "mcse" else _where_varying(x, _arviz(name, x, **options))
-    return view.labelled(values, ("category",), name)
+    return view.labelled(_where_varying(x, figures_of(x)), ("category",), name)
 
 
 def _arviz(name: str, x: npt.NDArray[Any], **options: Any) -> FloatArray:

@@ -260,7 +260,7 @@ def _effects(whole: DrawsView, ranked: set[Label], ci_prob: float) -> Summary | 
     if not own:
         return None
     said = sentences(whole, ci_prob)
-    notes = [f"{label}: {said[label]}." for label in own]
+    notes = [f"{printable(label)}: {said[label]}." for label in own]
     return without_ranks(whole.take(whole.numbers(own, "effects")), ci_prob, "effect", notes)
 
 

@@ -23,8 +23,8 @@ from luce.sampling.convergence import ess_of_mean
 # Beyond this Pareto k the variance of the weights is infinite.
 LARGEST_K = 0.5
 
-# Effective draws below which a mean is not trusted; half of the draws where these are fewer.
-FEWEST_DRAWS = 200.0
+# Effective draws from which on the error of a mean is trusted; half of the draws if that is less.
+ENOUGH_DRAWS = 200.0
 
 # Fewest weights in the tail that a Pareto distribution is fitted to.
 _SHORTEST_TAIL = 5
@@ -71,9 +71,9 @@ def _estimate(value: float, error: float, method: str, draws: float, k: float) -
 
 def is_trusted(mean: Estimate, draws: int) -> bool:
     """Tell whether the standard error of a mean of weights over so many draws holds."""
-    fewest = min(FEWEST_DRAWS, draws / 2)
+    enough = min(ENOUGH_DRAWS, draws / 2)
     details = mean.details
-    if details["effective_draws"] >= fewest and details["pareto_k"] <= LARGEST_K:
+    if details["effective_draws"] >= enough and details["pareto_k"] <= LARGEST_K:
         return True
     return bool(mean.standard_error < _ROUNDING)
 

@@ -295,7 +295,7 @@ def _larger(asked: _Asked, numbers: IntArray) -> HypothesisTest:
     """Test an order, from the most to the least probable."""
     if len(numbers) < 2:
         raise DataError("larger needs two labels at least, the larger first.")
-    names = " > ".join(str(asked.categories[int(i)]) for i in numbers)
+    names = " > ".join(printable(asked.categories[int(i)]) for i in numbers)
     if len(numbers) == 2:
         i, j = numbers.tolist()
         return of_inequality(
@@ -335,7 +335,8 @@ def _best(asked: _Asked, i: int, k: int) -> HypothesisTest:
     prior = asked.prior[rivals]
     before = k / n if (prior == prior[0]).all() else chance_of_best(prior, own, int(k))
     place = "the best" if k == 1 else f"among the best {k}"
-    words, none = f"{asked.categories[i]} is {place}", "it has no restricted maximum of one form"
+    words = f"{printable(asked.categories[i])} is {place}"
+    none = "it has no restricted maximum of one form"
     return of_inequality(words, holds, 1 - holds, before, None, none)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from luce.errors import IgnoredColumnsWarning, warn_user
-from luce.reading.evidence import holds_numbers, holds_times
+from luce.reading.column_contents import holds_numbers, holds_times
 from luce.reading.rows import Column
 from luce.reading.sources import Source
 from luce.reading.values import is_unnamed, plain, words_of

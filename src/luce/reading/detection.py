@@ -9,7 +9,13 @@ import numpy as np
 
 from luce.counts.labels import some
 from luce.errors import DataError
-from luce.reading.evidence import Head, are_ranges, contradiction, holds_numbers, holds_sides
+from luce.reading.column_contents import (
+    Head,
+    are_ranges,
+    contradiction,
+    holds_sides,
+    numbers_of_wins,
+)
 from luce.reading.kind import Kind, leave_out, named_roles, near, no_column
 from luce.reading.kinds import KINDS, PAIRS, TEAMS, availability_columns
 from luce.reading.questions import Questions
@@ -87,12 +93,11 @@ def check_options(source: Source, options: Mapping[str, Any], kind: Kind | None)
     every = [kind] if kind else list(KINDS.values())
     known = dict.fromkeys(name for one in every for name in one.options)
     roles = {name for one in every for name in one.roles}
-    whose = f"for {kind.name}" if kind else "of any reader"
     with Questions() as questions:
         for name, value in options.items():
             if name not in known:
-                listed = f"; the options are {', '.join(known)}" if kind else ""
-                questions.ask(f"{name} is no option {whose}{listed}.{near(name, known)}")
+                nowhere = f"{name} is no option of any reader.{near(name, known)}"
+                questions.ask(kind.no_option(name) if kind else nowhere)
             elif name in roles and isinstance(value, str) and value not in source.names:
                 questions.ask(no_column(source.names, name, value))
         with questions.gathered():
@@ -132,9 +137,9 @@ def _refuted(candidate: Candidate, head: Head) -> str:
     if reason := kind.refuted(layout, roles, head):
         return reason
     if kind is PAIRS and "winner" in roles:
-        for name in (roles["winner"], roles["loser"]):
-            if plain(name) not in ("winner", "loser") and holds_numbers(head[name]):
-                return f"{name!r} holds numbers, which may be how many were won or lost"
+        for role in ("winner", "loser"):
+            if reason := numbers_of_wins(role, roles[role], head[roles[role]]):
+                return reason
     if {"item1", "item2", "outcome"} <= set(roles):
         sides = (head[roles["item1"]].labels(), head[roles["item2"]].labels())
         results = read_outcomes(head[roles["outcome"]], *sides, roles)
@@ -225,6 +230,6 @@ def _question(
 def _suggestions(source: Source, kinds: Sequence[Kind]) -> str:
     """Name columns that nearly have the usual names of a kind."""
     several = {k: [x for x in k.layouts.values() if len(x.needed) > 1] for k in kinds}
-    meant = {k.name: k.suggestion(source.names, {}, some) for k, some in several.items() if some}
+    meant = {k.name: k.suggestion(source.names, {}, own) for k, own in several.items() if own}
     told = [f"{words} ({name})" for name, words in meant.items() if words]
     return f" Did you mean {'; or '.join(told[:3])}?" if told else ""

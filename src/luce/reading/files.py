@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from luce._types import Label, Labels
 from luce.counts.counts import ConditionalCounts
@@ -22,6 +22,17 @@ from luce.reading.values import missing_texts
 
 # A source, the name of its kind where the format settles it, and options that it settles.
 _Opened = tuple[Source, str | None, dict[str, Any]]
+
+
+class TextOptions(NamedTuple):
+    """Encoding of a text, delimiter of its values and texts that mean none, as in `read`."""
+
+    encoding: str | None = None
+    delimiter: str | None = None
+    missing: Iterable[str] | None = None
+
+
+_USUAL_TEXT = TextOptions()
 
 
 def read(
@@ -70,52 +81,44 @@ def read(
     >>> read(path)
     ConditionalCounts(3 categories, 3 outcomes, 3 sets)
     """
-    _, reading = understand(
-        path, kind, encoding=encoding, delimiter=delimiter, missing=missing, **options
-    )
+    _, reading = understand(path, kind, TextOptions(encoding, delimiter, missing), **options)
     return reading.counts if only is None else keep_only(reading, only).counts
 
 
 def understand(
     path: str | PathLike[str],
     kind: str | None = None,
-    *,
-    encoding: str | None = None,
-    delimiter: str | None = None,
-    missing: Iterable[str] | None = None,
+    text: TextOptions = _USUAL_TEXT,
     **options: Any,
 ) -> tuple[str, Reading]:
     """Read a file, and tell the kind of its data and the number of observations."""
-    where = Path(path)
-    _check_file(where)
+    where = _checked_file(path)
     if kind is not None:
         kind_named(kind)
     with _naming(where.name):
-        source, settled, defaults = _open(where, kind, encoding, delimiter, missing)
-        found = _settle_kind(source, kind or settled, options)
+        source, found, defaults = _settled(where, kind, text, options)
         reading = found.read(source, **{**defaults, **options})
     return found.name, reading._replace(uses=source.uses)
 
 
 def ask_about(
-    path: str | PathLike[str],
-    kind: str | None = None,
-    *,
-    encoding: str | None = None,
-    delimiter: str | None = None,
-    missing: Iterable[str] | None = None,
-    **options: Any,
+    path: str | PathLike[str], kind: str | None, text: TextOptions, **options: Any
 ) -> None:
     """Ask about the kind, the options and the columns of a file, and read no further."""
-    where = Path(path)
-    _check_file(where)
+    where = _checked_file(path)
     with _naming(where.name):
-        source, settled, _ = _open(where, kind, encoding, delimiter, missing)
-        _settle_kind(source, kind or settled, options)
+        _settled(where, kind, text, options)
 
 
-def _settle_kind(source: Source, known: str | None, options: Mapping[str, Any]) -> Kind:
-    """Find the kind of data; ask all questions about it, its options and columns at once."""
+def _settled(
+    path: Path, kind: str | None, text: TextOptions, options: Mapping[str, Any]
+) -> tuple[Source, Kind, dict[str, Any]]:
+    """Open a file and find the kind of its data; also returns options that its format settles.
+
+    All questions about the kind, its options and the columns are asked at once.
+    """
+    source, settled, defaults = _open(path, kind, text)
+    known = kind or settled
     found = None if known is None else kind_named(known)
     with Questions() as questions:
         with questions.gathered():
@@ -123,7 +126,7 @@ def _settle_kind(source: Source, known: str | None, options: Mapping[str, Any]) 
         with questions.gathered():
             found = found or find_kind(source, options)
     assert found is not None
-    return found
+    return source, found, defaults
 
 
 def keep_only(reading: Reading, labels: Labels) -> Reading:
@@ -156,8 +159,9 @@ def _naming(file: str) -> Iterator[None]:
         raise error from None
 
 
-def _check_file(path: Path) -> None:
+def _checked_file(given: str | PathLike[str]) -> Path:
     """Refuse a path that is not a file, or that must not be read."""
+    path = Path(given)
     try:
         if not path.exists():
             raise DataError(f"{path}: there is no such file.")
@@ -167,17 +171,11 @@ def _check_file(path: Path) -> None:
             pass
     except OSError as error:
         raise DataError(f"{path}: cannot be read: {error.strerror or error}.") from None
+    return path
 
 
-def _open(
-    path: Path,
-    kind: str | None,
-    encoding: str | None,
-    delimiter: str | None,
-    missing: Iterable[str] | None,
-) -> _Opened:
+def _open(path: Path, kind: str | None, text: TextOptions) -> _Opened:
     """Find the format of a file by its first bytes and its suffix, and open it."""
-    texts = missing_texts(missing)
     with path.open("rb") as file:
         magic = file.read(4)
     if magic == b"PAR1" or path.suffix.lower() in (".parquet", ".pq"):
@@ -185,48 +183,40 @@ def _open(
 
         opened: _Opened = ParquetSource(path, magic), None, {}
     else:
-        opened = _open_text_file(TextFile(path, encoding), kind, delimiter, texts)
-    if missing is not None and opened[0].missing is None:
+        opened = _open_text(TextFile(path, text.encoding), kind, text)
+    if text.missing is not None and opened[0].missing is None:
         raise DataError("missing = ... is for tables of text; this format marks missing values.")
     return opened
 
 
-def _open_text_file(
-    text: TextFile, kind: str | None, delimiter: str | None, missing: frozenset[str]
-) -> _Opened:
-    """Refuse what is no text, and open the rest."""
-    head = text.head()
+def _open_text(file: TextFile, kind: str | None, text: TextOptions) -> _Opened:
+    """Find the format of a text by its beginning; only the module of that format is imported."""
+    head = file.head()
     if not head.strip("\0\ufeff \t\r\n"):
         raise DataError("the file is empty.")
     if "\0" in head[:1000]:
         raise DataError("this is neither text nor Parquet; it holds null bytes.")
-    return _open_text(text, head, kind, delimiter, missing)
-
-
-def _open_text(
-    text: TextFile, head: str, kind: str | None, delimiter: str | None, missing: frozenset[str]
-) -> _Opened:
-    """Find the format of a text by its beginning; only the module of that format is imported."""
     first = head.lstrip()[:1]
     if first == "#" or first.isdigit():
         from luce.reading.preflib import is_preflib, preflib_source
 
-        if is_preflib(head, text.suffix):
-            return preflib_source(text, kind)
+        if is_preflib(head, file.suffix):
+            return preflib_source(file, kind)
     if first in ("[", ";", "%"):
         from luce.reading.pgn import is_pgn, pgn_source
 
         if is_pgn(head):
-            return pgn_source(text, kind)
-    if text.suffix in (".jsonl", ".ndjson") or first in ("{", "["):
+            return pgn_source(file, kind)
+    if file.suffix in (".jsonl", ".ndjson") or first in ("{", "["):
         from luce.reading.json_lines import json_lines_source
 
-        return json_lines_source(text), None, {}
+        return json_lines_source(file), None, {}
     from luce.reading.delimited import delimited_source, looks_like_table
 
-    if text.suffix == ".txt" and kind == "rankings" and not looks_like_table(head):
-        return _plain_orders(text, missing), None, {}
-    return delimited_source(text, delimiter, missing), None, {}
+    missing = missing_texts(text.missing)
+    if file.suffix == ".txt" and kind == "rankings" and not looks_like_table(head):
+        return _plain_orders(file, missing), None, {}
+    return delimited_source(file, text.delimiter, missing), None, {}
 
 
 def _plain_orders(text: TextFile, missing: frozenset[str]) -> Source:

@@ -15,7 +15,7 @@ from luce._types import Label
 from luce.counts.counts import ConditionalCounts
 from luce.counts.labels import plural, some
 from luce.errors import DataError
-from luce.reading.evidence import Head, contradiction, is_key, repeats_within, same_values
+from luce.reading.column_contents import Head, contradiction, is_key, repeats_within, same_values
 from luce.reading.inspection import Inspection
 from luce.reading.questions import Questions
 from luce.reading.sources import Source, without
@@ -201,12 +201,12 @@ class Kind:
             found = find_roles(names, columns, layout.needed)
             left = [name for name in names if name not in found.values()]
             wanted = [role for role in layout.needed if role not in found]
-            near: dict[str, str] = {}
+            meant: dict[str, str] = {}
             for role in wanted:
-                column = near_role([name for name in left if name not in near.values()], role)
-                near |= {role: column} if column else {}
-            words = ", ".join(f"{role}={column!r}" for role, column in near.items())
-            if near and len(near) == len(wanted):
+                column = near_role([name for name in left if name not in meant.values()], role)
+                meant |= {role: column} if column else {}
+            words = ", ".join(f"{role}={column!r}" for role, column in meant.items())
+            if meant and len(meant) == len(wanted):
                 return words
             best = best or (words if found else "")
         return best
@@ -288,18 +288,19 @@ class Kind:
 
     def read(self, data: Any, **options: Any) -> Reading:
         """Read data of this kind, with the options of its public function."""
-        self.check_options(options)
-        return self.function(data, **options)
-
-    def check_options(self, options: Iterable[str]) -> None:
-        """Refuse options that the reader does not have."""
         known = self.options
         for name in options:
             if name not in known:
-                raise DataError(
-                    f"{name} is no option for {self.name}; the options are {', '.join(known)}."
-                    f"{near(name, known)}"
-                )
+                raise DataError(self.no_option(name))
+        return self.function(data, **options)
+
+    def no_option(self, name: str) -> str:
+        """Say that the reader has no such option, and which it has."""
+        known = self.options
+        return (
+            f"{name} is no option for {self.name}; the options are {', '.join(known)}."
+            f"{near(name, known)}"
+        )
 
 
 def usual_columns(names: Sequence[str], role: str) -> list[str]:

@@ -16,7 +16,7 @@ import numpy as np
 from luce._types import Label, Labels
 from luce.counts.labels import some
 from luce.errors import DataError
-from luce.reading.evidence import holds_numbers
+from luce.reading.column_contents import numbers_of_wins
 from luce.reading.frames import is_frame, source_of
 from luce.reading.inspection import Inspection
 from luce.reading.kind import Columns, Match, Reading, find_role, leave_out
@@ -25,7 +25,7 @@ from luce.reading.rows import Column
 from luce.reading.sides import SideOptions, count_meetings, inspect_sides, read_meetings
 from luce.reading.sources import PlainSource, Source
 from luce.reading.tables import Table, is_square, read_table
-from luce.reading.values import describe_type, is_list, plain, refuse_set
+from luce.reading.values import describe_type, is_list, refuse_set
 
 
 @PAIRS.reader
@@ -127,14 +127,10 @@ def _refuse_two_readings(source: Source, found: Match, columns: Columns) -> None
 def _refuse_numbers_of_wins(source: Source, guessed: Mapping[str, str]) -> None:
     """Ask whether columns such as won and lost, if they hold numbers, name players."""
     names = {role: guessed[role] for role in ("winner", "loser") if role in guessed}
-    names = {role: name for role, name in names.items() if plain(name) != role}
     head = source.head(list(names.values())) if names else {}
     for role, name in names.items():
-        if holds_numbers(head[name]):
-            raise DataError(
-                f"{name!r} holds numbers, which may be how many were won or lost. Say {role}="
-                f"{name!r} if it names the {role}."
-            )
+        if reason := numbers_of_wins(role, name, head[name]):
+            raise DataError(f"{reason}. Say {role}={name!r} if it names the {role}.")
 
 
 def _read_sides(inspection: Inspection, found: Match) -> tuple[Column, Column]:

@@ -108,12 +108,11 @@ def without(source: Source, ignore: Sequence[str]) -> Source:
     """Leave columns out of a source; what became of the others is told of the whole."""
     if not ignore:
         return source
-    uses = source.uses  # made before the copy, which then shares it
     trimmed = copy(source)
+    trimmed.uses = source.uses  # the same object
     trimmed.names = [name for name in source.names if name not in ignore]
     trimmed.index = [name for name in source.index if name not in ignore]
     trimmed.ignored = (*source.ignored, *ignore)
-    assert trimmed.uses is uses
     return trimmed
 
 

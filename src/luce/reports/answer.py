@@ -7,12 +7,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from luce.answers.effects import sentences
 from luce.answers.view import tail_of
 from luce.counts.labels import plural
 from luce.page.document import Badge, Cell, Folded, Inline, Name, Number, Page, Strong
-from luce.page.words import shortened
+from luce.page.words import percent, probability, shortened
 from luce.reports.findings import TOLD_APART, ChoiceFindings, Findings, in_words
-from luce.reports.formatting import decimals_for, names_of, number_cell, percent, probability
+from luce.reports.formatting import decimals_for, names_of, number_cell
 
 MOST_ROWS = 5000  # of a table; a browser takes about a second to lay them out
 
@@ -61,11 +62,9 @@ def write_table(page: Page, found: ChoiceFindings, most: int = MOST_ROWS) -> Non
 
 def left_out(number: int) -> str:
     """Say how many rows of a table are left out, or nothing."""
-    return (
-        f" The {number:,} smallest are left out."
-        if number > 1
-        else (" The smallest is left out." if number else "")
-    )
+    if number == 0:
+        return ""
+    return f" The {number:,} smallest are left out." if number > 1 else " The smallest is left out."
 
 
 def _capitalised(sentence: str) -> str:
@@ -74,11 +73,8 @@ def _capitalised(sentence: str) -> str:
 
 def _rows_in_words(found: ChoiceFindings) -> str:
     """Say which categories a table has, and in which order."""
-    whose = (
-        f"The {plural(found.n, *found.nouns)} asked for"
-        if found.is_selection
-        else (f"All {found.nouns[1]}")
-    )
+    asked_for = f"The {plural(found.n, *found.nouns)} asked for"
+    whose = asked_for if found.is_selection else f"All {found.nouns[1]}"
     return f"{whose}, the largest mean first."
 
 
@@ -88,13 +84,13 @@ def write_effects(page: Page, found: ChoiceFindings) -> None:
     if x is None:
         return
     low, high = found.ends_of(x)
-    decimals = decimals_for(found.table["mean"])
+    decimals, said = decimals_for(found.table["mean"]), sentences(found.whole, found.ci_prob)
     rows: list[list[Cell]] = [
         [
             Folded(name),
             Number(probability(x["mean"][i], decimals), float(x["mean"][i])),
             Number(f"{probability(low[i], decimals)} to {probability(high[i], decimals)}", low[i]),
-            _capitalised(x.notes[i].removeprefix(f"{x.categories[i]}: ")),
+            f"{_capitalised(said[x.categories[i]])}.",
             number_cell(x["ess_bulk"][i], ",.0f"),
             number_cell(x["r_hat"][i], ".3f"),
         ]

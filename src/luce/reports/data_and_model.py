@@ -7,9 +7,9 @@ import numpy as np
 from luce.counts.comparability import prior_only, unconditional
 from luce.counts.labels import plural
 from luce.page.document import Cell, Code, Folded, Inline, Number, Page, Strong
-from luce.page.words import shortened
+from luce.page.words import percent, shortened
 from luce.reports.findings import ChoiceFindings
-from luce.reports.formatting import NOTHING, listed, names_of, percent, some_names
+from luce.reports.formatting import NOTHING, listed, names_of, some_names
 
 _MOST_SETS = 10  # rows of the table of sets
 _MOST_GROUPS = 10  # rows of the table of comparable groups
@@ -62,13 +62,9 @@ def _categories(found: ChoiceFindings) -> str:
     counts = found.posterior.counts
     if not counts.effects:
         return f"{counts.n_categories:,}"
-    kinds = listed([f"{name} ({kind})" for name, kind in _effects(found)])
-    return f"{counts.n_categories:,}, {len(counts.effects):,} of them no competitors: {kinds}"
-
-
-def _effects(found: ChoiceFindings) -> list[tuple[str, str]]:
-    effects = found.posterior.counts.effects
-    return list(zip(names_of(list(effects)), effects.values(), strict=True))
+    names = names_of(list(counts.effects))
+    told = [f"{name} ({kind})" for name, kind in zip(names, counts.effects.values(), strict=True)]
+    return f"{counts.n_categories:,}, {len(told):,} of them no competitors: {listed(told)}"
 
 
 def _comparable(found: ChoiceFindings) -> str:

@@ -10,8 +10,6 @@ import numpy as np
 
 from luce._types import FloatArray, Label
 from luce.page.document import Number
-from luce.page.words import percent as percent
-from luce.page.words import probability as probability
 from luce.page.words import shortened
 
 NOTHING = "–"  # stands in place of a number that cannot be computed

@@ -15,12 +15,13 @@ from luce.answers.ranks import expected_order, rank_probabilities
 from luce.counts.labels import plural
 from luce.errors import DataError, LuceError
 from luce.page.document import Page, Panel
+from luce.page.words import percent, probability
 from luce.plots import autocorrelation as draw_autocorrelation
 from luce.plots import predictive_check, rank_heatmap, strengths, trace
 from luce.plots import win_matrix as draw_wins
 from luce.plots.canvas import require_matplotlib
 from luce.plots.heatmaps import transition_heatmap
-from luce.reports.formatting import decimals_for, listed, names_of, percent, probability, spoken
+from luce.reports.formatting import decimals_for, listed, names_of, spoken
 
 if TYPE_CHECKING:
     from luce.reports.findings import ChoiceFindings, Findings, TransitionFindings

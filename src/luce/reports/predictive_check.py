@@ -12,8 +12,9 @@ from luce.answers.view import tail_of
 from luce.counts.labels import plural
 from luce.errors import DataError
 from luce.page.document import Cell, Folded, Number, Page
+from luce.page.words import percent, probability
 from luce.reports.findings import ChoiceFindings
-from luce.reports.formatting import names_of, number_cell, percent, probability
+from luce.reports.formatting import names_of, number_cell
 
 _MOST_REPLICATES = 400  # ends of an interval need no more
 _FEWEST_REPLICATES = 50

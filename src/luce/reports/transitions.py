@@ -7,7 +7,7 @@ import numpy as np
 from luce.counts.labels import plural
 from luce.model.priors import Gamma
 from luce.page.document import Cell, Code, Folded, Inline, Name, Number, Page, Strong
-from luce.page.words import shortened
+from luce.page.words import percent, probability, shortened
 from luce.reports.answer import (
     MOST_ROWS,
     best_in_words,
@@ -18,7 +18,7 @@ from luce.reports.answer import (
     write_columns,
 )
 from luce.reports.findings import TransitionFindings
-from luce.reports.formatting import number_cell, percent, probability, some_names
+from luce.reports.formatting import number_cell, some_names
 from luce.sequences.hdp_runs import REMAINDER
 
 _NAMED = 6  # states that a list names

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from luce.answers.diagnostics import verdict
 from luce.counts.labels import plural
 from luce.page.document import Badge, Name, Page, Words
-from luce.page.words import shortened
+from luce.page.words import percent, shortened
 from luce.reports.findings import Findings
-from luce.reports.formatting import percent
 from luce.sampling.convergence import (
     ENOUGH_ESS,
     GOOD_MCSE,
@@ -129,27 +128,28 @@ def _kind_of_draws(found: Findings, told: Verdict) -> Check:
 
 
 def _rhat(found: Findings, told: Verdict) -> Check:
+    worst = told.largest_rhat
     wanted = f"at most {GOOD_RHAT}; above {LARGEST_RHAT} chains have not met"
-    return _of_worst("R-hat", told.largest_rhat, ".3f", wanted, (GOOD_RHAT, LARGEST_RHAT), found)
+    kind = _grade(worst.value, GOOD_RHAT, LARGEST_RHAT)
+    check = Check("R-hat", _told(f"{worst.value:.3f}", worst.entry), wanted, kind)
+    return _or_missing(check, worst, found)
 
 
 def _ess(found: Findings, told: Verdict) -> Check:
-    what = "Effective sample size"
-    wanted = f"at least {ENOUGH_ESS:.0f}"
-    if told.every > 1:
-        wanted += f", of every {told.every}th draw"
-    smallest = told.smallest_ess
-    if np.isnan(smallest.value):
-        return _missing(what, wanted, found)
-    kind = "good" if smallest.value >= ENOUGH_ESS else "bad"
-    return Check(what, _told(f"{smallest.value:,.0f}", smallest.entry), wanted, kind)
+    worst = told.smallest_ess
+    thinned = f", of every {told.every}th draw" if told.every > 1 else ""
+    wanted = f"at least {ENOUGH_ESS:.0f}{thinned}"
+    kind = "good" if worst.value >= ENOUGH_ESS else "bad"
+    words = _told(f"{worst.value:,.0f}", worst.entry)
+    return _or_missing(Check("Effective sample size", words, wanted, kind), worst, found)
 
 
 def _mcse(found: Findings, told: Verdict) -> Check:
-    what = "Monte Carlo error of the mean"
+    worst = told.largest_mcse
     wanted = f"at most {percent(GOOD_MCSE)} of the standard deviation"
-    bounds = GOOD_MCSE, LARGEST_MCSE
-    return _of_worst(what, told.largest_mcse, ".2g", wanted, bounds, found, percentage=True)
+    kind = _grade(worst.value, GOOD_MCSE, LARGEST_MCSE)
+    words = _told(f"{100 * worst.value:.2g} %", worst.entry)
+    return _or_missing(Check("Monte Carlo error of the mean", words, wanted, kind), worst, found)
 
 
 def _acceptance(least: float) -> Check:
@@ -158,30 +158,19 @@ def _acceptance(least: float) -> Check:
     return Check("Accepted proposals of a chain", f"{100 * least:.2g} %", wanted, kind)
 
 
-def _of_worst(
-    what: str,
-    worst: Worst,
-    form: str,
-    wanted: str,
-    bounds: tuple[float, float],
-    found: Findings,
-    percentage: bool = False,
-) -> Check:
-    """Compare a figure with the bounds below which it is good, and above which it is bad."""
-    if np.isnan(worst.value):
-        return _missing(what, wanted, found)
-    good, largest = bounds
-    kind = "good" if worst.value <= good else "mixed" if worst.value <= largest else "bad"
-    number = f"{100 * worst.value:{form}} %" if percentage else f"{worst.value:{form}}"
-    return Check(what, _told(number, worst.entry), wanted, kind)
+def _grade(value: float, good: float, largest: float) -> Kind:
+    """Compare a figure with the bounds up to which it is good, and above which it is bad."""
+    return "good" if value <= good else "mixed" if value <= largest else "bad"
 
 
-def _missing(what: str, wanted: str, found: Findings) -> Check:
-    """Say that a figure has no value: too few draws, or nothing that varies."""
+def _or_missing(check: Check, worst: Worst, found: Findings) -> Check:
+    """Say where a figure has no value that draws are too few, or that nothing varies."""
+    if not np.isnan(worst.value):
+        return check
     if found.draws < 4:
         words = f"cannot be computed from {plural(found.draws, 'draw')} a chain"
-        return Check(what, words, wanted, "bad")
-    return Check(what, "nothing to compute it from", wanted, "neutral")
+        return replace(check, found=words, kind="bad")
+    return replace(check, found="nothing to compute it from", kind="neutral")
 
 
 def _told(number: str, whose: str) -> Words:

@@ -89,7 +89,7 @@ class Disk:
 
 
 class StoredDraws:
-    """Draws of a run whose blocks are all on the disk, to be read by column."""
+    """Draws of a run whose blocks are all on the disk, to be read in parts."""
 
     def __init__(self, folder: Path, plan: Plan) -> None:
         self._folder, self._plan = folder, plan
@@ -99,7 +99,7 @@ class StoredDraws:
         """Draws of each chain."""
         return self._plan.settings.draws
 
-    def read(self, path: str, chain: int, rows: slice, entries: slice) -> FloatArray:
+    def read(self, path: str, chain: int, rows: slice, entries: slice | IntArray) -> FloatArray:
         """Read some entries of some draws of a chain, shape (draw, entry)."""
         output, block = self._plan.output(path), self._plan.block
         width = int(np.prod(output.stored_shape, dtype=np.int64))
@@ -111,19 +111,5 @@ class StoredDraws:
             first = own[0] if own[0] >= 0 else own[0] % wanted.step
             values = read_block(self._folder, output, chain, k, size)
             flat = np.asarray(values).reshape(size, width)
-            found.append(flat[first : own[1] + 1 : wanted.step, entries])
+            found.append(flat[first : own[1] + 1 : wanted.step][:, entries])
         return np.concatenate(found) if len(found) > 1 else found[0]
-
-    def columns(self, path: str, numbers: IntArray, every: int) -> FloatArray:
-        """Read some entries of every `every`-th draw, shape (chain, draw, entry)."""
-        chains = range(self._plan.settings.chains)
-        return np.stack([self._of_chain(chain, path, numbers, every) for chain in chains])
-
-    def _of_chain(self, chain: int, path: str, numbers: IntArray, every: int) -> FloatArray:
-        output, block, rows = self._plan.output(path), self._plan.block, []
-        width = int(np.prod(output.stored_shape, dtype=np.int64))
-        for k, start in enumerate(range(0, self.draws, block)):
-            size = min(block, self.draws - start)
-            found = read_block(self._folder, output, chain, k, size)[-start % every :: every]
-            rows.append(np.asarray(found.reshape(len(found), width)[:, numbers]))
-        return np.concatenate(rows)

@@ -14,8 +14,8 @@ from luce.errors import DiskFullError, LuceError
 # Error numbers of a file system without room.
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
-# End of the name of a file that is being written.
-_PART = ".part"
+# End of the name of a file or folder that is being written.
+PART = ".part"
 
 # Bytes read at once.
 _BLOCK = 1 << 24
@@ -38,7 +38,7 @@ def replace_file(path: Path, content: bytes | memoryview, *, durable: bool = Fal
     With `durable`, new folders and the content are on the disk before the file is renamed, and its
     name is when the function returns.
     """
-    part = path.with_name(f".{path.name}{_PART}")
+    part = path.with_name(f".{path.name}{PART}")
     try:
         _make_folder(path.parent, durable)
         with part.open("wb") as file:
@@ -67,7 +67,7 @@ def _make_folder(folder: Path, durable: bool) -> None:
 
 def remove_parts(folder: Path) -> None:
     """Remove files that were being written when their process was killed."""
-    for part in folder.rglob(f".*{_PART}"):
+    for part in folder.rglob(f".*{PART}"):
         part.unlink()
 
 

@@ -16,7 +16,7 @@ from luce.runs.encoding import stored_form, stored_group
 from luce.runs.files import flush_folder, flush_names, is_full
 from luce.runs.formats import complete_zarr, format_of, write_zarr
 from luce.runs.saving import open_run
-from luce.runs.seal import Checksums, seal_folder
+from luce.runs.seal import JOURNAL, Checksums, seal_folder
 from luce.runs.tree import labelled, run_tree
 from luce.runs.workshop import clear_up, workshop
 from luce.sampling import convergence
@@ -35,7 +35,7 @@ def check_folder(folder: Path) -> None:
         raise DataError(f"{folder} cannot be written: there is no folder {folder.parent}.")
     clear_up(folder)
     if folder.exists():
-        unfinished = (folder / "journal").is_dir()
+        unfinished = (folder / JOURNAL).is_dir()
         how = f"; `luce resume {folder}` goes on with it" if unfinished else ""
         raise DataError(f"{folder} exists{how}. Give another name, or remove it first.")
 

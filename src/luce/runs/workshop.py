@@ -16,12 +16,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from luce.runs.files import PART
+
 # Name in a workshop of the folder that the new one replaces: folders cannot be replaced in one
 # step.
 _OLD = "old"
 
 _MACHINE = re.sub(r"\W", "-", platform.node())
-_SUFFIX = ".part"
 
 
 @contextmanager
@@ -50,14 +51,14 @@ def clear_up(target: Path) -> None:
     except OSError:  # no such folder: whoever reads or writes the target says so
         return
     for name in names:
-        if name.startswith(prefix) and name.endswith(_SUFFIX):
+        if name.startswith(prefix) and name.endswith(PART):
             _remove_unless_locked(target.with_name(name), target)
 
 
 def _new(target: Path) -> tuple[Path, int | None]:
     """Make a workshop and lock it; anew where a process that clears up was faster."""
     while True:
-        folder = Path(tempfile.mkdtemp(_SUFFIX, _prefix(target), target.parent))
+        folder = Path(tempfile.mkdtemp(PART, _prefix(target), target.parent))
         try:
             lock = _lock(folder)
         except (BlockingIOError, FileNotFoundError):

@@ -19,7 +19,7 @@ import numpy as np
 from luce._types import FloatArray
 from luce.counts.labels import plural, some
 from luce.errors import ConvergenceWarning, warn_user
-from luce.sampling.screen import DrawsToCheck, Quantity, finite_logs, screen
+from luce.sampling.screen import DrawsToCheck, Quantity, columns, finite_logs, screen
 
 if TYPE_CHECKING:
     from luce.sampling.plan import Plan
@@ -190,7 +190,7 @@ def judge_draws(
     wanted
         Smallest effective sample size that is enough.
     """
-    accepted = _least_acceptance(sink) if proposals else None
+    accepted = _least_acceptance(sink, chains) if proposals else None
     if accepted is not None and accepted < LEAST_ACCEPTANCE:
         words = (
             f"do not trust these draws: a chain accepted {accepted:.2%} of its proposals, so it "
@@ -233,9 +233,10 @@ def _examine(sink: DrawsToCheck, chains: int, quantity: Quantity, every: int) ->
     numbers = screened.worst
     if not len(numbers):
         return _Examined(finite=True)
-    x = np.ascontiguousarray(finite_logs(sink.columns(quantity.judged_path, numbers, every)))
+    judged = columns(sink, chains, quantity.judged_path, numbers, every)
+    x = np.ascontiguousarray(finite_logs(judged))
     rhat, ess = rhat_and_ess(x)
-    values = sink.columns(quantity.path, numbers, every) if quantity.logs else x
+    values = columns(sink, chains, quantity.path, numbers, every) if quantity.logs else x
     mcse = relative_mcse(np.ascontiguousarray(values))
 
     def worst(figures: FloatArray, sign: float) -> Worst:
@@ -252,16 +253,17 @@ def _verdict(found: Sequence[_Examined], chains: int, every: int, wanted: float)
     if not all(one.finite for one in found):
         return Verdict("bad", "do not trust these draws: some of them are not finite numbers.")
     still = tuple(name for one in found for name in one.still)
-    rhat = max((one.rhat for one in found), key=lambda w: _first(w, -np.inf), default=Worst())
-    ess = min((one.ess for one in found), key=lambda w: _first(w, np.inf), default=Worst())
-    mcse = max((one.mcse for one in found), key=lambda w: _first(w, -np.inf), default=Worst())
+    rhat = max((one.rhat for one in found), key=lambda w: _value_or(-np.inf, w), default=Worst())
+    ess = min((one.ess for one in found), key=lambda w: _value_or(np.inf, w), default=Worst())
+    mcse = max((one.mcse for one in found), key=lambda w: _value_or(-np.inf, w), default=Worst())
     problem = _problem(still, rhat, ess, mcse, every, wanted)
     care = _reasons_for_care(rhat, mcse, chains)
     kind: Kind = "bad" if problem is not None else "mixed" if care else "good"
     return Verdict(kind, problem, care, rhat, ess, mcse, still, every=every)
 
 
-def _first(worst: Worst, missing: float) -> float:
+def _value_or(missing: float, worst: Worst) -> float:
+    """Return the value of a figure, or another number where it has none."""
     return missing if np.isnan(worst.value) else worst.value
 
 
@@ -274,13 +276,8 @@ def _problem(
             "posterior says that they must; their draws say nothing. Start elsewhere "
             "(initial=...), or use another method."
         )
-    worse = []
-    if rhat.value > LARGEST_RHAT:
-        worse.append("rhat")
-    if ess.value < wanted:
-        worse.append("ess")
     thinned = f" among every {every}th draw" if every > 1 else ""
-    if worse:
+    if rhat.value > LARGEST_RHAT or ess.value < wanted:
         return (
             f"do not trust these draws yet: the largest R-hat is {rhat.value:.3f}, of {rhat.entry} "
             f"(at most {LARGEST_RHAT} is wanted), and the smallest effective sample size "
@@ -310,11 +307,9 @@ def _reasons_for_care(rhat: Worst, mcse: Worst, chains: int) -> tuple[str, ...]:
     return tuple(reasons)
 
 
-def _least_acceptance(sink: DrawsToCheck) -> float:
+def _least_acceptance(sink: DrawsToCheck, chains: int) -> float:
     """Return the smallest share of proposals that a chain accepted."""
-    path = "sample_stats/accepted"
-    cores = sink.read(path, 0, slice(0, 1), slice(None)).shape[1]
-    accepted = sink.columns(path, np.arange(cores), 1).mean(axis=1)
+    accepted = columns(sink, chains, "sample_stats/accepted", slice(None)).mean(axis=1)
     return float(np.nanmin(accepted))  # nan for cores whose method proposes nothing
 
 

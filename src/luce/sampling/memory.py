@@ -10,6 +10,7 @@ from dataclasses import replace
 import numpy as np
 
 from luce._types import FloatArray, IntArray
+from luce.counts.labels import plural
 from luce.errors import MethodError
 from luce.model.shapes import ModuleShapes
 from luce.sampling import convergence
@@ -21,7 +22,7 @@ from luce.sampling.chains import (
     Snapshot,
     run_chains,
 )
-from luce.sampling.convergence import Verdict
+from luce.sampling.convergence import Verdict, Worst
 from luce.sampling.plan import CorePlan, Plan, SweepPlan
 from luce.sampling.settings import Settings
 
@@ -80,16 +81,10 @@ class Memory:
     def warmed(self, chain: Chain) -> None:
         """Store nothing of a warm-up."""
 
-    def read(self, path: str, chain: int, rows: slice, entries: slice) -> FloatArray:
+    def read(self, path: str, chain: int, rows: slice, entries: slice | IntArray) -> FloatArray:
         """Read some entries of some draws of a chain, shape (draw, entry)."""
         values = self.arrays[path][chain, rows]
         return values.reshape(len(values), -1)[:, entries]
-
-    def columns(self, path: str, numbers: IntArray, every: int) -> FloatArray:
-        """Read some entries of every `every`-th draw, shape (chain, draw, entry)."""
-        values = self.arrays[path][:, ::every]
-        flat = values.reshape(*values.shape[:2], -1)
-        return np.asarray(flat[:, :, numbers])
 
     @property
     def draws(self) -> int:
@@ -144,31 +139,31 @@ def _wants_more(plan: Plan, sink: Memory) -> bool:
     few = plan.independent and until != "converged" and verdict.kind != "good"
     if verdict.problem is None and not few:
         return False
-    times = sink.draws // plan.settings.draws
-    fits = _fits(plan, plan.settings.chains, 3 * sink.draws)  # the old draws, and twice as many
-    if fits and 2 * times <= MOST_EXTENDED:
+    memory, copies = _memory(), 3  # the old draws, and twice as many
+    fits = memory is None or copies * _bytes(plan, plan.settings.chains, sink.draws) <= memory
+    if fits and 2 * sink.draws <= MOST_EXTENDED * plan.settings.draws:
         return True
-    given = repr(until) if isinstance(until, str) else f"{until:g}"
-    words = (
-        f"until={given} was not met after {sink.draws:,} draws of each chain, {times} times those "
-        f"asked for{'' if fits else ', and more do not fit into memory'}"
-    )
-    if verdict.smallest_ess.entry:
-        smallest = f"{verdict.ess:,.0f}, of {verdict.smallest_ess.entry}"
-        words += f": the smallest effective sample size is {smallest}"
-    sink.verdict = replace(convergence.judge(plan, sink), unmet=f"{words}.")
+    unmet = f"{_unmet(plan.settings, sink)}{'' if fits else ' More do not fit into memory.'}"
+    sink.verdict = replace(convergence.judge(plan, sink), unmet=unmet)
     return False
+
+
+def _unmet(settings: Settings, sink: Memory) -> str:
+    """Say that `until` was not met, and by which entry."""
+    until, worst = settings.until, sink.verdict.smallest_ess if sink.verdict else Worst()
+    given = repr(until) if isinstance(until, str) else f"{until:g}"
+    smallest = f": the smallest effective sample size is {worst.value:,.0f}, of {worst.entry}"
+    times = plural(sink.draws // settings.draws, "time", "times")
+    return (
+        f"until={given} was not met after {sink.draws:,} draws of each chain, {times} those "
+        f"asked for{smallest if worst.entry else ''}."
+    )
 
 
 def draw_core(shapes: ModuleShapes, core: int, settings: Settings) -> FloatArray:
     """Draw log shares of the cells of one core alone, shape (chain, draw, cell)."""
     sink = draw_in_memory(CorePlan(shapes, core, settings))
     return sink.arrays["posterior/log_probabilities"]
-
-
-def _fits(plan: Plan, chains: int, draws: int) -> bool:
-    memory = _memory()
-    return memory is None or 8 * chains * draws * _width(plan)[0] * len(_width(plan)[1]) <= memory
 
 
 def _memory() -> int | None:
@@ -184,6 +179,12 @@ def _width(plan: Plan) -> tuple[int, list[str]]:
     widths = {o.path: int(np.prod(o.stored_shape, dtype=np.int64)) for o in plan.outputs}
     width = max(widths.values())
     return width, [path for path, own in widths.items() if own == width]
+
+
+def _bytes(plan: Plan, chains: int, draws: int) -> int:
+    """Count the bytes of the largest outputs."""
+    width, large = _width(plan)
+    return 8 * chains * draws * width * len(large)
 
 
 def check_thinning(plan: Plan) -> None:
@@ -206,7 +207,7 @@ def check_memory(plan: Plan, chains: int | None = None) -> None:
     chains = plan.settings.chains if chains is None else chains
     draws = plan.settings.draws
     width, large = _width(plan)
-    wanted, memory = 8 * chains * draws * width * len(large), _memory()
+    wanted, memory = _bytes(plan, chains, draws), _memory()
     if memory is not None and wanted > memory:
         logs = any(path.endswith("/log_probabilities") for path in large)
         raise MethodError(

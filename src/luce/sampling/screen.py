@@ -13,6 +13,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from luce._types import BoolArray, FloatArray, IntArray
+from luce.counts.labels import printable
 
 # Entries of a parameter that are ranked: those with the worst means, and those with the worst
 # spreads, by the screen.
@@ -29,17 +30,14 @@ _LOG_OF_ZERO = float(np.finfo(np.float64).min) / 4
 
 
 class DrawsToCheck(Protocol):
-    """Draws that can be read by row and by column, from memory or from a disk."""
+    """Draws that can be read in parts, from memory or from a disk."""
 
     @property
     def draws(self) -> int:
         """Draws of each chain."""
 
-    def read(self, path: str, chain: int, rows: slice, entries: slice) -> FloatArray:
+    def read(self, path: str, chain: int, rows: slice, entries: slice | IntArray) -> FloatArray:
         """Read some entries of some draws of a chain, shape (draw, entry)."""
-
-    def columns(self, path: str, numbers: IntArray, every: int) -> FloatArray:
-        """Read some entries of every `every`-th draw, shape (chain, draw, entry)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,14 +81,14 @@ class Quantity:
         return int(np.prod([len(labels) for labels in self.labels], dtype=np.int64))
 
     def entry(self, number: int) -> str:
-        """Name one of its entries: a competitor by its label."""
+        """Name one of its entries for a message: a competitor by its label."""
         shape = tuple(len(labels) for labels in self.labels)
         places = np.unravel_index(number, shape) if shape else ()
         own = [labels[int(k)] for labels, k in zip(self.labels, places, strict=True)]
         if self.competitor and len(own) == 1:
-            return str(own[0])
+            return printable(own[0])
         words = f"the {self.name.replace('_', ' ')}"
-        return f"{words}[{', '.join(str(label) for label in own)}]" if own else words
+        return f"{words}[{', '.join(map(printable, own))}]" if own else words
 
 
 @dataclass(frozen=True)
@@ -203,6 +201,14 @@ class _Slab:
         found[:2] /= stop - start
         found[2:4] = found[:2] ** 2
         return found
+
+
+def columns(
+    sink: DrawsToCheck, chains: int, path: str, entries: slice | IntArray, every: int = 1
+) -> FloatArray:
+    """Read some entries of every `every`-th draw, shape (chain, draw, entry)."""
+    rows = slice(None, None, every)
+    return np.stack([sink.read(path, chain, rows, entries) for chain in range(chains)])
 
 
 def finite_logs(x: FloatArray) -> FloatArray:

@@ -38,7 +38,6 @@ with (
     import planted
 
     import luce
-    from luce.reading.files import understand
     from luce.runs import journal, seal, typed_json
 
     # Readers and formats are loaded when first needed, which would be too late to follow them.
@@ -65,8 +64,7 @@ def reads(name: str) -> Callable[[bytes], None]:
             return
         kind, options = KINDS[data[0] % len(KINDS)], OPTIONS[data[1] % len(OPTIONS)]
         path.write_bytes(data[2:])
-        reading = understand(path, kind, **options)[1]
-        counts = reading.counts
+        counts = luce.read(path, kind, **options)
         for one in counts.values() if isinstance(counts, dict) else [counts]:
             assert 0 <= one.n_outcomes < float("inf")
             luce.Posterior(one)

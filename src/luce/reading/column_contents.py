@@ -1,4 +1,4 @@
-"""Evidence in values: what a column holds, and whether that fits the role it would play."""
+"""Contents of columns: what the values are, and whether they fit the role they would play."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 from luce.counts.labels import some
 from luce.reading.orders import DID_NOT_FINISH
 from luce.reading.rows import Column
-from luce.reading.values import as_flag, as_number, is_missing
+from luce.reading.values import as_flag, as_number, is_missing, plain
 
 Head = Mapping[str, Column]  # the first rows of some columns
 
@@ -129,6 +129,13 @@ def contradiction(role: str, column: Column) -> str:
     if not present(column) or role not in _CHECKS:
         return ""
     return _CHECKS[role](column)
+
+
+def numbers_of_wins(role: str, name: str, column: Column) -> str:
+    """Say of a column such as won, taken for a winner, that it holds numbers; "" of others."""
+    if plain(name) == role or not holds_numbers(column):
+        return ""
+    return f"{name!r} holds numbers, which may be how many were won or lost"
 
 
 def is_key(column: Column) -> bool:
