@@ -60,7 +60,8 @@ def _tails_at_small(
     from scipy.special import betainc, betaincc, betaln, expit
 
     x, tiny = expit(log_odds), log_odds < _TINY_SHARE
-    lower, upper = np.asarray(betainc(a, b, x)), np.asarray(betaincc(a, b, x))
+    lower: FloatArray = np.asarray(betainc(a, b, x), np.float64)
+    upper: FloatArray = np.asarray(betaincc(a, b, x), np.float64)
     log_lower = a[tiny] * log_odds[tiny] - np.log(a[tiny]) - betaln(a[tiny], b[tiny])
     lower[tiny], upper[tiny] = np.exp(log_lower), -np.expm1(log_lower)
     return lower, upper
