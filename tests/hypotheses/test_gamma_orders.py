@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import scipy.special
 
-from luce.hypotheses.gamma_orders import chance_of_best, chance_of_order
+from luce.hypotheses.gamma_orders import beta_tails, chance_of_best, chance_of_order
 
 
 def test_orders_of_equal_gammas_are_equally_probable() -> None:
@@ -36,3 +36,21 @@ def test_orders_add_up_to_pairs(shape: list[float]) -> None:
         assert chance_of_best(np.array(shape), i, 1) == pytest.approx(first, abs=1e-6)
         last = sum(v for o, v in orders.items() if o[2] == i)
         assert chance_of_best(np.array(shape), i, 2) == pytest.approx(1 - last, abs=1e-6)
+
+
+def test_both_tails_of_a_beta_have_all_their_digits() -> None:
+    """Against x^a / (a B(a, b)) at small x, and against scipy where x and 1 - x are doubles."""
+    a, b = np.array([1e-10, 3e-3, 0.4, 2.0, 900.0]), np.array([0.02, 5e-6, 3.0, 700.0, 1e-4])
+    for odds in (-1e12, -3000.0, -650.0, -550.0):
+        with np.errstate(under="ignore"):
+            tail = np.exp(a * odds - np.log(a) - scipy.special.betaln(a, b))
+        lower, upper = beta_tails(a, b, np.full(5, odds))
+        assert lower == pytest.approx(tail, rel=1e-9)
+        assert upper == pytest.approx(1 - tail, rel=1e-9)
+        turned = beta_tails(b, a, np.full(5, -odds))
+        assert (turned[0] == upper).all()
+        assert (turned[1] == lower).all()
+    for x in (1e-9, 0.2, 0.5, 0.7):
+        lower, upper = beta_tails(a, b, np.full(5, scipy.special.logit(x)))
+        assert lower == pytest.approx(scipy.special.betainc(a, b, x), rel=1e-9)
+        assert upper == pytest.approx(scipy.special.betainc(b, a, 1 - x), rel=1e-7)

@@ -65,6 +65,18 @@ def test_two_gammas_are_compared_by_incomplete_betas() -> None:
     )
 
 
+@pytest.mark.parametrize("concentration", [3e-3, 1e-4, 1e-6, 1e-10])
+def test_an_order_where_probabilities_are_too_small_for_doubles(concentration: float) -> None:
+    """b won against c once: P(a > b) is 1/3 to the order of the concentration."""
+    posterior = Posterior(ConditionalCounts("abc").observe({"b": 1}, within="bc"), concentration)
+    run = posterior.sample(number_of_draws(compiled=1000, plain=400), seed=SEED, progress=False)
+    found, turned = (luce.hypothesis(posterior, larger=o, draws=run, seed=1) for o in ("ab", "ba"))
+    assert found.probability + turned.probability == pytest.approx(1, rel=1e-12)
+    errors = (found.probability - 1 / 3) / found.standard_error
+    assert abs(errors) < z_limit(4)
+    assert abs(found.probability - 1 / 2) / found.standard_error > z_limit(4)  # the prior's
+
+
 @pytest.mark.parametrize("labels", ["ab", "dba", "dacb"])
 def test_savage_and_dickey_of_plain_data(labels: str) -> None:
     found = ask(PLAIN, equal=labels)

@@ -33,7 +33,7 @@ CASES: dict[str, Data] = {
     "a group that two explain": [("ab", "abc", 4), ("c", "abc", 1), ("b", "bc", 1)],
 }
 
-# Cases in which a sweep of hidden counts moves gaps by a few nats only.
+# Cases in which a sweep without shifts moves gaps by a few nats only.
 SLOW = ["a line", "two above one", "two together above one", "a group"]
 
 
@@ -100,10 +100,18 @@ def test_draws_are_those_of_quadrature(name: str, concentration: float) -> None:
 
 
 @pytest.mark.compiled
+@pytest.mark.parametrize("concentration", [1e-6, 1e-3])
+@pytest.mark.parametrize("name", CASES)
+def test_hidden_counts_are_those_of_quadrature(name: str, concentration: float) -> None:
+    found = scores(truth(name, concentration), draw(CASES[name], concentration, "hidden-counts"))
+    assert np.abs(found).max() < z_limit(len(found) * len(CASES) * 2)
+
+
+@pytest.mark.compiled
 @pytest.mark.parametrize("name", SLOW)
 def test_sweeps_without_shifts_are_told_apart(name: str) -> None:
-    # The paper's sampler has no shifts: its draws of the gaps must fail the same comparison.
-    found = scores(truth(name, 1e-6), draw(CASES[name], 1e-6, "hidden-counts"))
+    # Metropolis steps have no shifts: their draws of the gaps must fail the same comparison.
+    found = scores(truth(name, 1e-6), draw(CASES[name], 1e-6, "metropolis"))
     assert np.abs(found).max() > z_limit(len(found) * len(CASES) * 3)
 
 

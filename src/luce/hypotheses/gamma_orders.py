@@ -16,6 +16,9 @@ _REACH = 40.0
 # Log x below which the distribution function is x^a / Γ(a + 1) in double precision.
 _TINY_LOG = -40.0
 
+# Log x below which the distribution function of a Beta is x^a / (a B(a, b)), for any b at work.
+_TINY_SHARE = -600.0
+
 
 def chance_of_order(shape: FloatArray) -> float:
     """Compute P(G_1 > G_2 > ... > G_k) to about 8 digits, by Richardson extrapolation."""
@@ -37,6 +40,31 @@ def chance_of_best(shape: FloatArray, i: int, k: int) -> float:
             number[0] *= below
     weight = 0.05 / (2 + 2 * np.cosh(logits))
     return float(number.sum(axis=0) @ weight)
+
+
+def beta_tails(a: FloatArray, b: FloatArray, log_odds: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Compute P(X < x) and P(X > x) of Betas X of shapes a and b, each with all its digits.
+
+    Small shapes have mass at shares x and 1 - x that are too small for doubles: x is given by the
+    logarithm of x / (1 - x).
+    """
+    below = log_odds < 0
+    small, large = _tails_at_small(np.where(below, a, b), np.where(below, b, a), -np.abs(log_odds))
+    return np.where(below, small, large), np.where(below, large, small)
+
+
+def _tails_at_small(
+    a: FloatArray, b: FloatArray, log_odds: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Compute P(X < x) and P(X > x) where x is at most 1/2."""
+    from scipy.special import betainc, betaincc, betaln, expit
+
+    x, tiny = expit(log_odds), log_odds < _TINY_SHARE
+    lower: FloatArray = np.asarray(betainc(a, b, x), np.float64)
+    upper: FloatArray = np.asarray(betaincc(a, b, x), np.float64)
+    log_lower = a[tiny] * log_odds[tiny] - np.log(a[tiny]) - betaln(a[tiny], b[tiny])
+    lower[tiny], upper[tiny] = np.exp(log_lower), -np.expm1(log_lower)
+    return lower, upper
 
 
 def _chance_of_order(shape: FloatArray, step: float) -> float:

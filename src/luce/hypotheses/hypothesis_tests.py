@@ -30,7 +30,7 @@ from luce.estimates.densities import log_scaled_dirichlet, next_gammas
 from luce.estimates.estimate import Estimate
 from luce.estimates.weights import basis, is_trusted, log_mean
 from luce.hypotheses.bayes_factors import BayesFactor, savage_dickey
-from luce.hypotheses.gamma_orders import chance_of_best, chance_of_order
+from luce.hypotheses.gamma_orders import beta_tails, chance_of_best, chance_of_order
 from luce.hypotheses.likelihood_ratio import (
     LikelihoodRatio,
     ratio_of_equal,
@@ -312,14 +312,13 @@ def _larger(asked: _Asked, numbers: IntArray) -> HypothesisTest:
 def _pair_in_order(asked: _Asked, i: int, j: int) -> tuple[FloatArray, FloatArray, float]:
     """Compute P(p_i > p_j) and P(p_i < p_j) from each draw, and P(p_i > p_j) of the prior.
 
-    Of two gammas, G_i / r_i > G_j / r_j where the Beta G_j / (G_i + G_j) < r_j / (r_i + r_j).
+    G_i / r_i > G_j / r_j is an inequality of the Beta G_j / (G_i + G_j), whose odds are G_j / G_i.
     """
     from scipy.special import betainc
 
     _, shape, log_rate = asked.next_sweep()
-    split = 1 / (1 + np.exp(log_rate[:, i] - log_rate[:, j]))
-    holds = np.asarray(betainc(shape[:, j], shape[:, i], split), np.float64)
-    fails = np.asarray(betainc(shape[:, i], shape[:, j], 1 - split), np.float64)
+    odds = log_rate[:, j] - log_rate[:, i]
+    holds, fails = beta_tails(shape[:, j], shape[:, i], odds)
     before = float(betainc(asked.prior[j], asked.prior[i], 0.5))
     return holds.reshape(asked.size), fails.reshape(asked.size), before
 

@@ -20,8 +20,10 @@ from luce.kernels.jit import borrowed, compiled, embedded, on_stack
 from luce.kernels.problem import Problem, Wide
 from luce.kernels.random import gamma_or_log, poisson
 from luce.kernels.set_sums import member_sums, normalise, set_sums
+from luce.kernels.shifts import shift_groups
 
-# Largest logarithm of a Poisson mean; the sum of all counts is then still a double.
+# Largest logarithm of a Poisson mean whose draws, and their sum, are still doubles.  Beyond, the
+# logarithm of a gamma whose shape is that count is the logarithm of the mean, to all digits.
 _LARGEST_LOG = 680.0
 
 
@@ -46,17 +48,22 @@ def advance(
     mixing = np.empty(len(problem.waits))
     means, counts = np.empty(n), np.empty(n)
     for d in range(len(out)):
+        shift_groups(own, problem, problem.fit, space, wide, state)
         set_sums(problem, state, mixing)
         draw_times(own, problem.waits, problem.wait_spread, mixing, None, wide)
         member_sums(problem, mixing, True, means)
         hidden = 0.0
         for i in range(n):
-            counts[i] = poisson(own, _product(state[i], means[i], wide))
+            means[i] = state[i] * means[i] if wide is None else state[i] + means[i]
+            counts[i] = poisson(own, _as_number(means[i], wide))
             hidden += counts[i]
         if space is not None:
             split_groups(own, problem, state, space, counts)
         for i in range(n):
-            state[i] = gamma_or_log(own, shape[i] + counts[i], wide)
+            if wide is not None and means[i] > _LARGEST_LOG:
+                state[i] = means[i]
+            else:
+                state[i] = gamma_or_log(own, shape[i] + counts[i], wide)
         normalise(state, wide)
         for i in range(n):
             out[d, i] = state[i]
@@ -66,8 +73,6 @@ def advance(
 
 
 @embedded
-def _product(a: float, b: float, wide: Wide) -> float:
-    """Multiply a and b; plain numbers or logarithms in, a plain number out."""
-    if wide is None:
-        return a * b
-    return math.exp(min(a + b, _LARGEST_LOG))
+def _as_number(mean: float, wide: Wide) -> float:
+    """Return a mean that may be a logarithm as a plain number."""
+    return mean if wide is None else math.exp(min(mean, _LARGEST_LOG))

@@ -289,7 +289,7 @@ def _part(
                 "curvature within the range of doubles. Leave method='auto'."
             )
         problem = problem._replace(fit=curved[0])
-    elif name == "waiting-times" and problem.wide:
+    elif name in ("waiting-times", "hidden-counts") and problem.wide:
         problem = problem._replace(fit=find_shifts(problem, prior))
     elif name == "metropolis" and problem.shape.min() < _LEAST_PLAIN_METROPOLIS:
         problem = problem._replace(wide=True)
