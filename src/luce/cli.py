@@ -20,6 +20,7 @@ from luce._types import Label
 from luce.answers.diagnostics import verdict
 from luce.answers.summaries import summary
 from luce.answers.view import DrawsView
+from luce.counts.comparability import prior_only
 from luce.counts.counts import ConditionalCounts
 from luce.counts.labels import plural, printable, printable_lines, some
 from luce.errors import (
@@ -179,7 +180,7 @@ def _selected(
             if name not in known:
                 raise DataError(
                     f"--{option} {name}: there is no such category; the categories are "
-                    f"{some(known, quote=False)}."
+                    f"{some(known, quote=False)}.{near(name, known)}"
                 )
     usual = [str(label) for label in known.values() if label not in set(effects)]
     wanted = usual if arguments.among is None else list(dict.fromkeys(arguments.among))
@@ -267,8 +268,12 @@ def _fit_one(name: str, posterior: Posterior, seed: Any, arguments: argparse.Nam
             to=arguments.out if arguments.stream else None,
             cluster=arguments.cluster,
         )
+    unsaved = None
     if arguments.out is not None and not arguments.stream:  # before anything can go wrong
-        save(run, arguments.out, overwrite=arguments.overwrite)
+        try:
+            save(run, arguments.out, overwrite=arguments.overwrite)
+        except LuceError as error:  # told after the summary, which would be lost as well
+            unsaved = error
     with _interrupted(run) as some_draws:
         table = summary(some_draws, counts=posterior.counts, among=among, sort=True)
         print(table.to_text(arguments.most))
@@ -279,6 +284,9 @@ def _fit_one(name: str, posterior: Posterior, seed: Any, arguments: argparse.Nam
         print(f"{arguments.draws:,} draws a chain were asked for; more followed, by --until.")
     care = ": " + "; ".join(trust.care) if trust.kind == "mixed" else ""
     print(f"{trust.headline}{care}.")
+    if unsaved is not None:
+        sys.stdout.flush()
+        raise unsaved
     if arguments.stream:
         print(f"Written: {Path(arguments.out)}")
     elif arguments.out is not None:
@@ -347,7 +355,7 @@ def _read(arguments: argparse.Namespace) -> Reading:
         options |= _columns(arguments.column, questions)
         if arguments.codes is not None:
             with questions.gathered():
-                options["codes"] = dict(map(_code, _split(arguments.codes)))
+                options["codes"] = _codes(_split(arguments.codes))
         if questions:  # what else is to be asked about the columns is asked with it
             with questions.gathered():
                 ask_about(arguments.file, arguments.kind, **file, **options)
@@ -359,6 +367,9 @@ def _read(arguments: argparse.Namespace) -> Reading:
         return reading
     kept = keep_only(reading, _split(arguments.only))
     print(f"kept with --only: {_extent(kept)} of {_extent(reading)}")
+    one = kept.counts
+    if not isinstance(one, dict) and len(prior_only(one)) == one.n_categories:
+        raise DataError("--only: no outcome that is left compares these categories.")
     return kept
 
 
@@ -403,11 +414,16 @@ def _split(given: list[str]) -> list[str]:
     return [part.strip() for value in given for part in value.split(",") if part.strip()]
 
 
-def _code(given: str) -> tuple[str, str]:
-    code, equals, label = given.partition("=")
-    if not equals:
-        raise DataError(f"--codes {given}: CODE=LABEL is needed, as 1=train.")
-    return code.strip(), label.strip()
+def _codes(given: list[str]) -> dict[str, str]:
+    """Read CODE=LABEL, each code once."""
+    codes = dict[str, str]()
+    for pair in given:
+        code, equals, label = map(str.strip, pair.partition("="))
+        if not equals:
+            raise DataError(f"--codes {pair}: CODE=LABEL is needed, as 1=train.")
+        if codes.setdefault(code, label) != label:
+            raise DataError(f"--codes {code}={codes[code]},{pair}: a code stands for one label.")
+    return codes
 
 
 def _extent(reading: Reading) -> str:
