@@ -20,6 +20,7 @@ from luce._types import Label
 from luce.answers.diagnostics import verdict
 from luce.answers.summaries import summary
 from luce.answers.view import DrawsView
+from luce.counts.comparability import prior_only
 from luce.counts.counts import ConditionalCounts
 from luce.counts.labels import plural, printable, printable_lines, some
 from luce.errors import (
@@ -185,7 +186,7 @@ def _selected(
             if name not in known:
                 raise DataError(
                     f"--{option} {name}: there is no such category; the categories are "
-                    f"{some(known, quote=False)}."
+                    f"{some(known, quote=False)}.{near(name, known)}"
                 )
     asked, apart = arguments.among, set(effects)
     names = [name for name in dict.fromkeys(asked or known) if name not in arguments.exclude]
@@ -273,13 +274,22 @@ def _fit_one(name: str, posterior: Posterior, seed: Any, arguments: argparse.Nam
             to=arguments.out if arguments.stream else None,
             cluster=arguments.cluster,
         )
+    unsaved = None
     if arguments.out is not None and not arguments.stream:  # before anything can go wrong
-        save(run, arguments.out, overwrite=arguments.overwrite)
+        try:
+            save(run, arguments.out, overwrite=arguments.overwrite)
+        except LuceError as error:  # told after the summary, which would be lost as well
+            unsaved = error
     with _quickly_summarised(run) as draws:
         table = summary(draws, counts=posterior.counts, among=among, sort=True)
         print(table.to_text(arguments.most))
         trust = verdict(run)
     _print_outcome(run, trust, arguments)
+    if unsaved is not None:
+        sys.stdout.flush()
+        raise unsaved
+    if arguments.out is not None:
+        print(f"{'Written' if arguments.stream else 'Saved'}: {printable(Path(arguments.out))}")
     if run.attrs["interrupted"]:  # after the draws made so far were printed and saved
         sys.stdout.flush()
         made = run.posterior.sizes["draw"]
@@ -289,14 +299,12 @@ def _fit_one(name: str, posterior: Posterior, seed: Any, arguments: argparse.Nam
 
 
 def _print_outcome(run: DataTree, trust: Verdict, arguments: argparse.Namespace) -> None:
-    """Print the size of a run, the verdict on it, and where it was saved."""
+    """Print the size of a run, and the verdict on it."""
     print(f"\n{_size(run)}, method {run.attrs['method']}, seed {run.attrs['seed']}.")
     if run.posterior.sizes["draw"] > arguments.draws:
         print(f"{arguments.draws:,} draws a chain were asked for; more followed, by --until.")
     # What is wrong with bad draws was said by a warning.
     print(f"{trust.headline}." if trust.kind == "bad" else trust)
-    if arguments.out is not None:
-        print(f"{'Written' if arguments.stream else 'Saved'}: {printable(Path(arguments.out))}")
 
 
 def _size(run: DataTree) -> str:
@@ -352,7 +360,7 @@ def _read(arguments: argparse.Namespace) -> Reading:
         options |= _columns(arguments.column, questions)
         if arguments.codes is not None:
             with questions.gathered():
-                options["codes"] = dict(map(_code, _split(arguments.codes)))
+                options["codes"] = _codes(_split(arguments.codes))
         if questions:  # what else is to be asked about the columns is asked with it
             with questions.gathered():
                 ask_about(arguments.file, arguments.kind, text, **options)
@@ -364,6 +372,9 @@ def _read(arguments: argparse.Namespace) -> Reading:
         return reading
     kept = keep_only(reading, _split(arguments.only))
     print(f"kept with --only: {_extent(kept)} of {_extent(reading)}")
+    one = kept.counts
+    if not isinstance(one, dict) and len(prior_only(one)) == one.n_categories:
+        raise DataError("--only: no outcome that is left compares these categories.")
     return kept
 
 
@@ -408,11 +419,16 @@ def _split(given: list[str]) -> list[str]:
     return [part.strip() for value in given for part in value.split(",") if part.strip()]
 
 
-def _code(given: str) -> tuple[str, str]:
-    code, equals, label = given.partition("=")
-    if not equals:
-        raise DataError(f"--codes {given}: CODE=LABEL is needed, as 1=train.")
-    return code.strip(), label.strip()
+def _codes(given: list[str]) -> dict[str, str]:
+    """Read CODE=LABEL, each code once."""
+    codes = dict[str, str]()
+    for pair in given:
+        code, equals, label = map(str.strip, pair.partition("="))
+        if not equals:
+            raise DataError(f"--codes {pair}: CODE=LABEL is needed, as 1=train.")
+        if codes.setdefault(code, label) != label:
+            raise DataError(f"--codes {code}={codes[code]},{pair}: a code stands for one label.")
+    return codes
 
 
 def _extent(reading: Reading) -> str:

@@ -207,7 +207,7 @@ def test_columns_are_accounted_for(write: Any, capsys: pytest.CaptureFixture[str
         "  column     read as",
         "  'winner'   winner",
         "  'loser'    loser",
-        "  'stadium'  ignored",
+        "  'stadium'  ignored: text that plays no part here",
         "  'price'    ignored: numbers; probabilities depend on no covariates",
     ]
     code, out, err = run(capsys, "inspect", path, "--ignore", "price", "--ignore", "stadium")
@@ -315,7 +315,10 @@ def test_only_some_categories(write: Any, capsys: pytest.CaptureFixture[str]) ->
     assert re.search("^ann ", out, re.MULTILINE)
     assert not re.search("^cy ", out, re.MULTILINE)
     code, _, err = run(capsys, "inspect", path, "--only", "zoe")
-    assert (code, "'zoe' in labels is not a category" in err) == (1, True)
+    assert (code, "there is no category 'zoe'" in err) == (1, True)
+    strangers = write("s.csv", "winner,loser\na,b\nb,c\na,b\n")
+    code, _, err = run(capsys, "fit", strangers, "--only", "a,c")
+    assert (code, "no outcome that is left compares these categories" in err) == (1, True)
     moves = write("m.csv", "from,to\na,b\nb,c\nc,a\na,c\n")
     _, out, _ = run(capsys, "inspect", moves, "--rows", "separate", "--only", "a", "--only", "c")
     assert "kept with --only: 2 outcomes from 2 states of 4 outcomes from 3 states" in out
@@ -323,10 +326,34 @@ def test_only_some_categories(write: Any, capsys: pytest.CaptureFixture[str]) ->
 
 def test_codes_of_choices(write: Any, capsys: pytest.CaptureFixture[str]) -> None:
     path = write("trips.csv", "choice,train_av,car_av\n1,1,1\n2,1,1\n")
-    assert "(--codes 1=car,...)" in run(capsys, "inspect", path)[2]
+    assert "(--codes 1=...,2=...)" in run(capsys, "inspect", path)[2]
+    assert "a code stands for one label" in run(capsys, "inspect", path, "--codes", "1=a,1=b")[2]
     code, out, _ = run(capsys, "inspect", path, "--codes", "1=train, 2=car")
     assert (code, "2 choices among 2 categories" in out) == (0, True)
     assert "CODE=LABEL is needed" in run(capsys, "inspect", path, "--codes", "1")[2]
+
+
+def test_moves_to_the_same_state_that_are_left_out_are_told(
+    write: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = write("moves.csv", "from,to,n\na,b,3\na,a,7\nb,a,1\n")
+    told = "4 transitions among 2 categories; left out: 7 from a state to itself"
+    assert told in run(capsys, "inspect", path)[1]
+    assert "left out" not in run(capsys, "inspect", path, "--self-loops", "kept")[1]
+
+
+def test_a_run_that_cannot_be_saved_is_summarised(
+    write: Any, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def full(*_: Any, **__: Any) -> None:
+        raise luce.LuceError("the disk is full")
+
+    monkeypatch.setattr(cli, "save", full)
+    path, out = write("duels.csv", table()), tmp_path / "run.nc"
+    code, printed, err = run(capsys, "fit", path, "--draws", 100, "--seed", 1, "--out", out)
+    assert (code, "luce: the disk is full" in err) == (1, True)
+    assert "4 chains of 100 draws" in printed
+    assert "Saved" not in printed
 
 
 def test_dropped_ties_are_told(write: Any, capsys: pytest.CaptureFixture[str]) -> None:

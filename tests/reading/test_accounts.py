@@ -125,9 +125,10 @@ def test_what_became_of_each_column_is_told(write: Any) -> None:
         "home": "item1",
         "away": "item2",
         "result": "outcome",
-        "stadium": "ignored",
+        "stadium": "ignored: text that plays no part here",
         "round": "left out, as asked",
     }
+    assert uses(write, ",winner,loser\n1,a,b\n2,b,a\n")[""] == "ignored: it names or numbers rows"
     assert uses(write, "judge,a,b,n\n7,1,2,3\n8,2,1,1\n", "rankings") == {
         "judge": "names of rankings", "a": "ranks", "b": "ranks", "n": "count"
     }  # fmt: skip

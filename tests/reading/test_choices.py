@@ -105,9 +105,13 @@ def test_coded_choices(layout: str, written: type) -> None:
 
 
 def test_a_code_that_is_not_explained_names_the_option() -> None:
-    hint = r"If 2 is a code, .*codes={2: 'car', ...} \(--codes 2=car,...\)"
-    with pytest.raises(luce.errors.BadRowsError, match=hint):
-        luce.from_choices(CODED["wide"])
+    """Where all are codes, one question is asked, and no label is put beside a code."""
+    with pytest.raises(luce.errors.DataError, match=r"--codes \d=\.\.\.,\d=\.\.\.") as question:
+        luce.from_choices(CODED["wide"], skip_bad=True)
+    assert not isinstance(question.value, luce.errors.BadRowsError)
+    mixed = [("train", ["train", "car"]), ("2", ["train", "car"])]
+    with pytest.raises(luce.errors.BadRowsError, match=r"If 2 is a code, .*\(--codes 2=\.\.\.\)"):
+        luce.from_choices(mixed)
     with pytest.raises(luce.errors.BadRowsError, match="'3' was chosen but not on offer") as caught:
         luce.from_choices([("3", ["1", "2"])])
     assert "code" not in str(caught.value)

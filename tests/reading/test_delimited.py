@@ -38,7 +38,7 @@ def test_the_wrong_number_of_values(write: Any) -> None:
     path = write("d.csv", "winner,loser\na,b\na\na,b,c\nb,a\n")
     found = problems(path)
     assert [line for line, _ in found] == [3, 4]
-    assert found[0][1] == "1 values stand here; the header has 2."
+    assert found[0][1] == "1 value stands here; the header has 2."
     counts, left_out = skipping(path)
     assert (counts, left_out) == (luce.from_pairs([("a", "b"), ("b", "a")]), [3, 4])
 

@@ -1,5 +1,6 @@
 """Rankings: layouts, items that are not ranked, ties and padding."""
 
+import warnings
 from typing import Any
 
 import pytest
@@ -198,3 +199,39 @@ def test_zero_among_scores_is_asked_about_where_it_would_be_no_rank() -> None:
     same(from_rankings(points, best="largest"), ABC.observe_ranking("abc").observe_ranking("cab"))
     absent = ABC.observe_ranking("ab").observe_ranking("ca")
     same(from_rankings(points, best="largest", unranked="absent"), absent)
+
+
+LIKERT = {"tea": [1, 2, 5], "milk": [5, 3, 3], "rum": [2, 3, 5], "gin": [5, 2, 1]}
+SCORES: dict[str, dict[str, list[float]]] = {
+    "equal numbers with a gap": LIKERT,
+    "fractions": {"tea": [4.2, 1.0], "milk": [3.9, 2.0], "rum": [1.1, 3.0]},
+    "all too large": {"tea": [250, 90], "milk": [180, 120], "rum": [90, 60]},
+}
+
+
+@pytest.mark.parametrize("scores", SCORES.values(), ids=list(SCORES))
+def test_numbers_that_are_hardly_ranks_are_asked_about(scores: Any) -> None:
+    with pytest.raises(luce.errors.DataError, match="may be scores or ratings"):
+        luce.from_rankings(scores, layout="items-in-columns", ties="drop")
+    for best in ("smallest", "largest"):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            luce.from_rankings(scores, layout="items-in-columns", ties="half", best=best)
+
+
+@pytest.mark.parametrize(
+    "ranks",
+    [(1, 2, 2, 4), (1, 3, 3, 4), (1, 2, 2, 3), (1, 2.5, 2.5, 4), (2, 3, 7, 9), (4, 1, 2, 3)],
+)
+def test_usual_ranks_are_not_asked_about(ranks: tuple[float, ...]) -> None:
+    """Four ways to rank ties, and places in a larger field."""
+    table = {name: [rank] for name, rank in zip("abcd", ranks, strict=True)}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        luce.from_rankings(table, layout="items-in-columns", ties="half")
+
+
+def test_the_meaning_of_ties_and_of_numbers_is_asked_for_at_once() -> None:
+    with pytest.raises(luce.errors.QuestionsError) as asked:
+        luce.from_rankings(LIKERT, layout="items-in-columns")
+    assert len(asked.value.questions) == 2

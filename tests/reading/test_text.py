@@ -113,7 +113,7 @@ def test_equal_lines_are_counted_as_often_as_they_stand(write: Any) -> None:
         [("ann", "bo", 300), ("bo", "cy", 300), ("winner", "loser", 100)]
     )
     assert luce.read(write("e.csv", text.replace(",", ", "))) == found
-    with pytest.raises(luce.errors.BadRowsError, match="line 903: 1 values stand here"):
+    with pytest.raises(luce.errors.BadRowsError, match="line 903: 1 value stands here"):
         luce.read(write("f.csv", text.replace("winner,loser\n" * 100, "ann\n")))
 
 

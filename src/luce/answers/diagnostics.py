@@ -362,6 +362,8 @@ def mixing_of(values: FloatArray, ends: FloatArray, logs: FloatArray | None = No
     """
     x = values if logs is None else logs
     half = x.shape[2] // 2
+    if half == 0:  # one draw a chain
+        return Mixing(*np.full((4, len(x)), np.nan))
     # arviz-stats splits chains in halves and ignores the middle one of an odd number of draws.
     even = x if x.shape[2] == 2 * half else np.delete(x, half, axis=2)
     scores = _normal_scores(even)

@@ -120,7 +120,7 @@ def _read_labels(given: int | Labels) -> tuple[Label, ...] | range:
             raise DataError(f"{shown(label)} cannot be a label: labels must be hashable.")
         if not _equals_itself(label):
             raise DataError(f"{label!r} cannot be a label: it does not equal itself.")
-        if _is_time(label):
+        if label is None or _is_time(label):
             raise DataError(
                 f"{label!r} cannot be a label: runs do not keep it as it is. Turn it into text."
             )

@@ -34,14 +34,15 @@ def account_for_columns(source: Source, used: Mapping[str, str]) -> None:
     held = source.head(ignored) if ignored else {}
     advice = {name: words for name in ignored if (words := _advice(name, held[name]))}
     for name in source.names:
-        source.uses[name] = used.get(name) or f"{IGNORED}{_why(advice.get(name))}"
+        source.uses[name] = used.get(name) or f"{IGNORED}: {advice.get(name) or _why(name)}"
     source.uses.update(dict.fromkeys(source.ignored, LEFT_OUT))
     if advice:
         warn_user(IgnoredColumnsWarning(advice, source.name))
 
 
-def _why(advice: str | None) -> str:
-    return f": {advice}" if advice else ""
+def _why(name: str) -> str:
+    """Say why a column is ignored that needs no advice."""
+    return "it names or numbers rows" if _numbers_rows(name) else "text that plays no part here"
 
 
 def _advice(name: str, column: Column) -> str:

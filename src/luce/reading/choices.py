@@ -126,6 +126,8 @@ def _count(
     codes = zip(chosen.codes.tolist(), offered.codes.tolist(), strict=True)
     inside = np.fromiter((chosen.values[c] in sets[o] for c, o in codes), np.bool_, len(chosen))
     everything = set(chain.from_iterable(sets))
+    if not inside.any():
+        _ask_for_codes(chosen, everything)
     inspection.refuse(
         ~inside,
         lambda i: (
@@ -147,16 +149,34 @@ def _count(
     return CHOICES.reading(tally.counts(), times.sum())
 
 
+def _ask_for_codes(chosen: Column, labels: set[Any]) -> None:
+    """Ask what numbers stand for, where every choice is one and no label is."""
+    picked = set(chosen.present())
+    if not picked or not all(_may_be_code(value, labels) for value in picked):
+        return
+    numbers = [f"{as_number(value):g}" for value in in_order(picked)]
+    raise DataError(
+        f"{some(in_order(picked))} were chosen, and on offer were {some(in_order(labels))}. If "
+        f"these are codes, say what each stands for: codes={{{numbers[0]}: '...', ...}} "
+        f"(--codes {','.join(f'{number}=...' for number in numbers[:6])})."
+    )
+
+
 def _code_hint(chosen: Any, labels: set[Any]) -> str:
     """Name the option that reads a number as a label, where the labels are no numbers."""
-    number = as_number(chosen)
-    if number is None or number != number or not labels or not all(map(_is_word, labels)):
+    if not _may_be_code(chosen, labels):
         return ""
-    label = in_order(labels)[0]
+    code = f"{as_number(chosen):g}"
     return (
-        f" If {number:g} is a code, say what the codes stand for: codes={{{number:g}: {label!r}, "
-        f"...}} (--codes {number:g}={label},...)."
+        f" If {code} is a code, say what it stands for: codes={{{code}: '...'}} "
+        f"(--codes {code}=...)."
     )
+
+
+def _may_be_code(chosen: Any, labels: set[Any]) -> bool:
+    """Tell a number that was chosen where the labels are no numbers."""
+    number = as_number(chosen)
+    return number is not None and number == number and bool(labels) and all(map(_is_word, labels))
 
 
 def _is_word(label: Any) -> bool:

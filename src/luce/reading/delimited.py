@@ -42,7 +42,8 @@ def delimited_source(
             if len(fields) == len(names):
                 yield line, tuple(fields)
             else:
-                what = f"{len(fields)} values stand here; the header has {len(names)}."
+                stand = "value stands" if len(fields) == 1 else "values stand"
+                what = f"{len(fields)} {stand} here; the header has {len(names)}."
                 file.problems.add(Problem(line, what))
 
     def count(where: list[int]) -> Counter[tuple[Any, ...]] | None:

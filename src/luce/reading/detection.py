@@ -100,6 +100,8 @@ def check_options(source: Source, options: Mapping[str, Any], kind: Kind | None)
                 questions.ask(kind.no_option(name) if kind else nowhere)
             elif name in roles and isinstance(value, str) and value not in source.names:
                 questions.ask(no_column(source.names, name, value))
+            elif name == "home" and value not in ("first", "second", *source.names):
+                questions.ask(no_column(source.names, name, str(value)))
         with questions.gathered():
             leave_out(source, options.get("ignore") or ())
 
@@ -206,7 +208,8 @@ def _question(
     source: Source, kinds: Sequence[Kind], found: Sequence[Candidate], refuted: Mapping[Kind, str]
 ) -> str:
     """Ask for the kind: what it could be, and why it is not something else."""
-    columns = f"the columns {some(source.names, 12)}"
+    one = len(source.names) == 1
+    columns = f"the column{'' if one else 's'} {some(source.names, 12)}"
     square = not found and is_square(source)
     if found:
         could = f"{columns} could be {' or '.join(map(str, found))}"
@@ -219,7 +222,8 @@ def _question(
             "(from row to column) or a table of counts"
         )
     else:
-        could = f"{columns} fit no kind of data by their names"
+        fit = "fits no kind of data by its name" if one else "fit no kind of data by their names"
+        could = f"{columns} {fit}"
     because = "".join(f" Not {kind.name}: {why}." for kind, why in refuted.items())
     first = found[0].kind.name if found else "pairs"
     others = ", ".join(kind.name for kind in kinds if kind.name != first)

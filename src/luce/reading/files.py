@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 
 from luce._types import Label, Labels
 from luce.counts.counts import ConditionalCounts
-from luce.counts.labels import Categories, is_hashable
+from luce.counts.labels import Categories, is_hashable, some
 from luce.errors import DataError
 from luce.reading.detection import check_options, find_kind
-from luce.reading.kind import Counts, Kind, Reading
+from luce.reading.kind import Counts, Kind, Reading, near
 from luce.reading.kinds import kind_named
 from luce.reading.questions import Questions
 from luce.reading.sources import Source
@@ -145,7 +145,13 @@ def keep_only(reading: Reading, labels: Labels) -> Reading:
 def _spelled(labels: Labels, known: Collection[Label]) -> list[Label]:
     """Find labels by their texts where they are not labels themselves."""
     texts = {str(label): label for label in known}
-    return [x if is_hashable(x) and x in known else texts.get(str(x), x) for x in labels]
+    for x in labels:
+        if str(x) not in texts and not (is_hashable(x) and x in known):
+            raise DataError(
+                f"only: there is no category {x!r}; the categories are {some(known)}."
+                f"{near(str(x), texts)}"
+            )
+    return [x if is_hashable(x) and x in known else texts[str(x)] for x in labels]
 
 
 @contextmanager

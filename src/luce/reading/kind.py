@@ -99,8 +99,12 @@ class Reading(NamedTuple):
     n_records: float
     noun: str
     uses: Mapping[str, str] = MappingProxyType({})  # what became of each column, in words
+    left_out: str = ""  # observations that do not count, in words
 
     def __str__(self) -> str:
+        return self._size() + (f"; left out: {self.left_out}" if self.left_out else "")
+
+    def _size(self) -> str:
         records = plural(self.n_records, self.noun)
         if isinstance(self.counts, dict):
             return f"{records}, one posterior for each of {len(self.counts):,} states"
@@ -333,9 +337,11 @@ def near(given: str, known: Iterable[str]) -> str:
 
 def no_column(names: Sequence[str], role: str, column: str) -> str:
     """Say that a column is not there, and which may be meant."""
+    words = ("first", "second") if role == "home" else ()
+    instead = ", and 'first' or 'second' says which item it is" if words else ""
     return (
-        f"{role} = {column!r}: there is no such column; the columns are {some(names, 20)}."
-        f"{near(column, names)}"
+        f"{role} = {column!r}: there is no such column; the columns are {some(names, 20)}{instead}."
+        f"{near(column, (*words, *names))}"
     )
 
 

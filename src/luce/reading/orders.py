@@ -51,6 +51,8 @@ class Order(NamedTuple):
         Labels that were listed without a rank.
     count
         Number of times this ranking occurs.
+    ranks
+        Rank of each class, where the ranks were given as numbers.
     """
 
     classes: tuple[tuple[Label, ...], ...]
@@ -58,6 +60,7 @@ class Order(NamedTuple):
     zeros: tuple[Label, ...] = ()
     blanks: tuple[Label, ...] = ()
     count: float = 1.0  # type: ignore[assignment]  # hides tuple.count, which nobody needs
+    ranks: tuple[float, ...] = ()
 
     @property
     def is_tied(self) -> bool:
@@ -80,7 +83,7 @@ class RankOptions:
 
     unranked: str | None = None
     blank: str | None = None
-    best: str = "smallest"
+    best: str | None = None
     did_not_finish: Iterable[str] | None = None
     ties: str | None = None
 
@@ -92,7 +95,7 @@ class RankOptions:
                     f"{name} = {value!r}; 'absent' (took no part) or 'below' (after all who are "
                     "ranked) is needed."
                 )
-        if self.best not in ("smallest", "largest"):
+        if self.best not in (None, "smallest", "largest"):
             raise DataError(f"best = {self.best!r}; 'smallest' or 'largest' is needed.")
         check_list("did_not_finish", self.did_not_finish)
 
@@ -212,7 +215,8 @@ def order_of_ranks(
         raise WrongOrderError(f"{where}nobody is ranked.")
     sorted_ranks = sorted(by_rank, reverse=options.best == "largest")
     classes = tuple(tuple(by_rank[rank]) for rank in sorted_ranks)
-    return Order(classes, tuple(below), tuple(zeros), tuple(blanks), count)
+    unplaced = tuple(below), tuple(zeros), tuple(blanks)
+    return Order(classes, *unplaced, count, tuple(sorted_ranks))
 
 
 def _not_a_rank(rank: Any, scores: bool) -> str:
@@ -265,6 +269,7 @@ def without_ties(orders: list[Order], options: RankOptions) -> list[Order]:
     """Leave rankings with ties out, and say how many, where `ties` is "drop"."""
     if options.ties != "drop":
         return orders
+    _ask_for_best(orders, options)
     tied = sum(order.count for order in orders if order.is_tied)
     ask_for_meaning(tied, options.ties, TIE_MEANINGS, "ranking with a tie", "rankings with ties")
     kept = [order for order in orders if not order.is_tied]
@@ -273,12 +278,47 @@ def without_ties(orders: list[Order], options: RankOptions) -> list[Order]:
     return kept
 
 
+def _ask_for_best(orders: list[Order], options: RankOptions) -> None:
+    """Ask whether small or large numbers are the best, where they may be scores and not ranks."""
+    if options.best is not None:
+        return
+    items = len(set(chain(*(chain(o.labels, o.blanks) for o in orders))))
+    odd = next((o.ranks for o in orders if _may_be_scores(o, items)), None)
+    if odd is not None:
+        listed = ", ".join(f"{number:g}" for number in odd[:6])
+        raise DataError(
+            f"some numbers may be scores or ratings and not ranks, as {listed} in one ranking. Say "
+            "which is the best: best='largest' for scores, best='smallest' for ranks. "
+            "(On the command line: --best.)"
+        )
+
+
+def _may_be_scores(order: Order, items: int) -> bool:
+    """Tell numbers that no usual ranking has: fractions, equal ones with gaps, or all too large.
+
+    After k items that are better, s equal ones have the rank k + 1, k + s or the mean of these; or
+    ranks count the different places.
+    """
+    if not order.ranks:
+        return False
+    sizes = np.array([len(tied) for tied in order.classes])
+    better = np.cumsum(sizes) - sizes
+    first, last = better + 1, better + sizes
+    usual = (first, last, (first + last) / 2, np.arange(1, len(sizes) + 1))
+    if any(np.array_equal(order.ranks, ranks) for ranks in usual):
+        return False
+    gaps = order.is_tied or any(rank != round(rank) for rank in order.ranks)
+    return gaps or min(order.ranks) > items
+
+
 def count_orders(orders: list[Order], options: RankOptions, named: Labels | None) -> Tally:
     """Count rankings: each place is an outcome among those that come later."""
     tied = sum(order.count for order in orders if order.is_tied)
     listed = chain(*(chain(o.labels, o.blanks) for o in orders))
     tally = Tally.over(dict.fromkeys(listed), named)
     with Questions() as questions:
+        with questions.gathered():
+            _ask_for_best(orders, options)
         with questions.gathered():
             ask_for_meaning(
                 tied, options.ties, TIE_MEANINGS, "ranking with a tie", "rankings with ties"

@@ -55,7 +55,7 @@ def from_rankings(
     ignore: Sequence[str] = (),
     unranked: str | None = None,
     blank: str | None = None,
-    best: str = "smallest",
+    best: str | None = None,
     did_not_finish: Iterable[str] | None = None,
     ties: str | None = None,
     categories: Labels | None = None,
@@ -88,7 +88,8 @@ def from_rankings(
         The same for empty values of a table, where it differs from 0, a place without rank.
     best
         Is the "smallest" rank the best, or the "largest"?  With the latter, ranks may be any
-        scores or ratings, negative ones too, and 0 is a score unless `unranked` is given.
+        scores or ratings, negative ones too, and 0 is a score unless `unranked` is given.  The
+        smallest unless given; needed where the numbers may be scores.
     did_not_finish
         Texts that stand for a rank below all finishers; the usual ones (DNF, Ret, DSQ ...) unless
         given.
@@ -431,7 +432,7 @@ class _Sheet:
     ) -> None:
         """Ask about columns that hold other numbers than ranks, as ages and points are."""
         odd = strangers(names)
-        if self.options.best == "smallest" and not dense(names):
+        if self.options.best != "largest" and not dense(names):
             odd = odd or [
                 x for x in names if dense([n for n in names if n != x]) and len(names) > 2
             ]

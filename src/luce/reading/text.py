@@ -270,11 +270,13 @@ class LineSource(Source):
     @property
     def advice(self) -> str:
         """How to keep a label that was read as a missing value, once one was."""
-        if not self._blanked:
+        texts = sorted(self._blanked - {""})
+        if not texts:
             return ""
-        texts = " and ".join(sorted(self._blanked))
+        listed = f"{' and '.join([', '.join(texts[:-1])] * (len(texts) > 1) + texts[-1:])}"
+        means = "means" if len(texts) == 1 else "mean"
         return (
-            f"In this file {texts} means that a value is missing. If that is a label, name the "
+            f"In this file {listed} {means} that a value is missing. If that is a label, name the "
             "texts that mean it, or none: missing=[] (--missing '')."
         )
 

@@ -98,12 +98,15 @@ def from_transitions(
     states, moves = read_transitions(data, columns, categories, skip_bad, ignore)
     closed = forbidden_moves(forbidden, states) | np.isnan(moves)
     moves = np.nan_to_num(moves)
+    stayed = 0.0
     if self_loops == "removed":
+        stayed = float(np.trace(moves))
         np.fill_diagonal(closed, True)
         np.fill_diagonal(moves, 0.0)
     _refuse_forbidden(states, moves, closed)
     counts = (_count_together if rows == "shared" else _count_apart)(states, moves, closed)
-    return TRANSITIONS.reading(counts, moves.sum())
+    left_out = f"{stayed:,g} from a state to itself" if stayed else ""
+    return TRANSITIONS.reading(counts, moves.sum())._replace(left_out=left_out)
 
 
 def _refuse_forbidden(states: Categories, moves: FloatArray, closed: BoolArray) -> None:

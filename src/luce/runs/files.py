@@ -97,7 +97,7 @@ def full(path: Path, wanted: int) -> DiskFullError:
     except OSError:  # the folder itself could not be made
         free = 0.0
     return DiskFullError(
-        f"the disk is full: {path.name} needs {wanted / 1e6:,.1f} MB, and {free:,.1f} MB are free."
+        f"the disk is full: {path} needs {wanted / 1e6:,.1f} MB, and {free:,.1f} MB are free."
     )
 
 

@@ -180,6 +180,11 @@ def root_attributes(source: Path) -> dict[str, Any]:
         raise DataError(
             f"{source} is not a Zarr folder: there is no file zarr.json in it."
         ) from None
+    except NotADirectoryError:
+        raise DataError(
+            f"{source} is a file; only folders of Zarr can be opened without reading their draws. "
+            "luce.load reads the whole of it."
+        ) from None
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise DataError(f"{source}/zarr.json is damaged: {error}.") from error
     except OSError as error:
