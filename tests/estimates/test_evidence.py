@@ -410,3 +410,10 @@ def test_negative_control_one_outcome_more(name: str) -> None:
     found = Posterior(more, 1.0).log_evidence(2000, seed=1000 * SEED + 1, progress=False)
     for method in ("bridge", "chib"):
         assert apart(found, method, name) > z_limit(2 * len(NAMES))
+
+
+def test_an_evidence_beyond_64_bit_numbers_is_refused_in_words() -> None:
+    counts = luce.ConditionalCounts("abc").observe({"a": 1e15, "b": 1}, within="ab")
+    counts = counts.observe({"b": 1e15, "c": 2}, within="bc")
+    with pytest.raises(luce.LuceError, match="too far apart for 64-bit numbers"):
+        luce.Posterior(counts).log_evidence(20, progress=False)

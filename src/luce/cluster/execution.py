@@ -30,6 +30,8 @@ def check_destination(
             "draws is fixed beforehand. Leave until= out and ask for more draws."
         )
     if to is not None:
+        if not isinstance(to, str | os.PathLike):
+            raise MethodError(f"to = {to!r}; the path of a folder is needed, ending in .zarr.")
         check_folder(Path(to))
         return Path(to)
     if settings.quantiles is not None:

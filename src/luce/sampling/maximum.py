@@ -40,7 +40,13 @@ _UNBOUNDED = (
 
 def core_mode(problem: Problem, core: Core) -> FloatArray:
     """Find a core's shares at a maximum of Π_i p_i^(c_i) Π_S p(S)^(e_S), unique or not."""
-    return core_shares(problem, core, single=False)[0]
+    try:
+        return core_shares(problem, core, single=False)[0]
+    except NoEnd:
+        raise NoMaximumError(
+            "the maximum was not reached: some categories are too far apart for 64-bit numbers. "
+            "Counts are too large, or too unequal."
+        ) from None
 
 
 class NoEnd(Exception):

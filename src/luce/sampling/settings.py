@@ -27,6 +27,7 @@ METHODS = (
 
 # Settings that are whole numbers, with the least and the most that each can be.
 _MOST = 10**15
+_MOST_PROPOSAL = 1e300
 _WHOLE = {
     "draws": (1, _MOST),
     "chains": (1, 10**6),
@@ -109,12 +110,12 @@ class Settings:
             return
         if self.method != "metropolis":
             raise MethodError("proposal_concentration is for method='metropolis' only.")
-        if not (isinstance(beta, Real) and np.isfinite(beta) and beta > 0):
+        if not (isinstance(beta, Real) and 0 < beta <= _MOST_PROPOSAL):
             raise MethodError(f"proposal_concentration = {beta!r}; it must be positive and finite.")
 
     def _check_until(self) -> None:
         number = isinstance(self.until, Real) and not isinstance(self.until, (bool, np.bool_))
-        if number and np.isfinite(self.until) and self.until >= 1:  # type: ignore[arg-type, operator]
+        if number and 1 <= self.until <= _MOST:  # type: ignore[operator]
             object.__setattr__(self, "until", float(self.until))  # type: ignore[arg-type]
         elif self.until is not None and self.until != "converged":
             raise MethodError(
