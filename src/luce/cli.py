@@ -276,6 +276,9 @@ def _fit_one(name: str, posterior: Posterior, seed: Any, arguments: argparse.Nam
         )
     unsaved = None
     if arguments.out is not None and not arguments.stream:  # before anything can go wrong
+        if run.attrs["interrupted"]:
+            made = plural(run.posterior.sizes["draw"], "draw")
+            _complain(f"luce: interrupted. {made} of each chain are saved to {arguments.out} ...")
         try:
             save(run, arguments.out, overwrite=arguments.overwrite)
         except LuceError as error:  # told after the summary, which would be lost as well

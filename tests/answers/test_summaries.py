@@ -427,3 +427,11 @@ def test_printed_numbers_are_those_a_person_would_write() -> None:
     assert text.endswith("\n... and 1 more category")
     assert luce.summary(x).to_text(most=1).endswith("\n... and 2 more categories")
     assert luce.summary(x[:, 1:]).to_text().splitlines()[1].split()[5] == "1"  # in every draw
+
+
+@pytest.mark.filterwarnings("error")
+def test_one_draw_has_no_diagnostics() -> None:
+    counts = luce.from_pairs([("a", "b"), ("b", "c"), ("c", "a")])
+    run = luce.Posterior(counts).sample(1, chains=1, seed=SEED, method="rejection", progress=False)
+    table = luce.summary(run).to_pandas()
+    assert table[["ess_bulk", "ess_tail", "r_hat", "mcse_mean"]].isna().all(axis=None)

@@ -181,3 +181,12 @@ def test_results_in_numbers() -> None:
     games = {"home": ["a", "b", "c"], "away": ["b", "c", "a"], "result": [1, 0, -1]}
     words = {**games, "result": ["H", "D", "A"]}
     assert luce.from_pairs(games, ties="entity") == luce.from_pairs(words, ties="entity")
+
+
+def test_a_misspelt_home_is_asked_about_with_other_columns(write: Any) -> None:
+    path = write("g.csv", "white,black,result\na,b,1-0\n")
+    with pytest.raises(luce.errors.QuestionsError) as asked:
+        luce.read(path, home="frist", ignore=["resalt"])
+    home, ignored = asked.value.questions
+    assert "Did you mean 'first'?" in home
+    assert "Did you mean 'result'?" in ignored

@@ -445,3 +445,12 @@ def test_runs_are_saved_while_a_client_is_open(suffix: str, client: Any, tmp_pat
     run = run_over()
     luce.save(run, tmp_path / f"run{suffix}")
     assert luce.load(tmp_path / f"run{suffix}").identical(run)
+
+
+def test_a_file_cannot_be_opened_without_reading_it(tmp_path: Path) -> None:
+    file = tmp_path / "run.nc"
+    file.write_bytes(b"x")
+    with pytest.raises(
+        luce.errors.DataError, match=r"is a file; .* luce\.load reads the whole of it"
+    ):
+        luce.runs.open_run(file)

@@ -120,7 +120,7 @@ def _read_labels(given: int | Labels) -> tuple[Label, ...] | range:
             raise DataError(f"{shown(label)} cannot be a label: labels must be hashable.")
         if not _equals_itself(label):
             raise DataError(f"{label!r} cannot be a label: it does not equal itself.")
-        if label is None or _is_time(label):
+        if _is_time(label):
             raise DataError(
                 f"{label!r} cannot be a label: runs do not keep it as it is. Turn it into text."
             )
@@ -129,6 +129,10 @@ def _read_labels(given: int | Labels) -> tuple[Label, ...] | range:
                 f"{label!r} appears twice in categories; every label must be different."
             )
         seen.add(label)
+    if None in seen and all(isinstance(label, str) for label in seen - {None}):
+        raise DataError(
+            "None cannot be a label beside texts: xarray turns it into NaN. Turn it into text."
+        )
     return labels
 
 
