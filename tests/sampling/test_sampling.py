@@ -535,6 +535,15 @@ def test_log_probabilities_stay_finite(method: str, reduce: bool) -> None:
     np.testing.assert_allclose(np.exp(logs), p, rtol=1e-12, atol=1e-300)
 
 
+def test_logarithms_are_kept_where_only_a_set_is_tiny() -> None:
+    counts = (
+        ConditionalCounts(3).observe({2: 2, 0: 8}, within=[0, 2]).observe({1: 10}, within=[1, 2])
+    )
+    counts = counts.observe_group([0, 1], 3).observe_ranking([1, 0], 3)
+    tree = sample(Posterior(counts, 2.6e-4))
+    assert np.isfinite(values(tree, "log_probabilities")).all()
+
+
 # -- extremes ---------------------------------------------------------------------------
 
 

@@ -59,6 +59,8 @@ def log_likelihood(draws: DrawsLike, pieces: Iterable[ConditionalCounts]) -> Dat
     array([[[-0.693, -1.386]]])
     """
     x = DrawsView.of(draws)
+    if not isinstance(pieces, Iterable):
+        raise DataError(f"pieces must be a list of counts; {type(pieces).__name__} was given.")
     given = [aligned(x, piece, f"piece {k}") for k, piece in enumerate(pieces)]
     if not given:
         raise DataError("no pieces of data were given; one is needed at least.")

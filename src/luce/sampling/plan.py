@@ -373,4 +373,7 @@ def _wants_logs(model: Model, settings: Settings) -> bool:
     if settings.log_probabilities is not None:
         return bool(settings.log_probabilities)
     shapes = model.shapes
-    return bool(min(shapes.shape.min(), shapes.total.min()) < _LOGS_BELOW)
+    if min(shapes.shape.min(), shapes.total.min()) < _LOGS_BELOW:
+        return True
+    # The probability of a set may be tiny where those of single categories and of cells are not.
+    return any(shapes.core_problem(q).wide for q in range(len(model.structure.cores)))
