@@ -106,7 +106,7 @@ def test_forked_and_spawned(how: str, script: Path, digests: dict[str, Any]) -> 
 def test_a_cache_that_cannot_be_written(script: Path, digests: dict[str, Any]) -> None:
     """Compiled code is not kept then, which is said once; the draws are the same."""
     found, errors = ended(started(script, NUMBA_CACHE_DIR="/proc/nowhere"))
-    assert errors.count("no folder to keep them in; set NUMBA_CACHE_DIR") == 1
+    assert errors.count("no folder to keep it in; set NUMBA_CACHE_DIR") == 1
     assert found == digests
 
 

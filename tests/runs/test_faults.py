@@ -230,7 +230,7 @@ def test_a_second_ctrl_c_ends_at_once(games: Path) -> None:
     pairs = zip(names, names[1:] + names[:1], strict=True)
     games.write_text("winner,loser\n" + "".join(f"{a},{b}\n" for a, b in pairs))
     fit = ("fit", games, "--draws", 500_000, "--method", "waiting-times", "--seed", 1)
-    for wait in (4, 8, 16, 32):
+    for wait in (0.5, 1, 2, 4, 8, 16, 32):  # until millions of numbers are drawn, but not all
         process = luce_process(*fit)
         assert process.stdout is not None
         assert process.stderr is not None

@@ -141,3 +141,23 @@ def test_a_disk_and_a_cluster_are_refused(tmp_path: Path) -> None:
         with pytest.raises(MethodError, match="Leave until= out and ask for more draws"):
             drawn(until="converged", **more)
     assert not list(tmp_path.iterdir())
+
+
+def test_ctrl_c_while_draws_are_judged_keeps_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    usual, calls = convergence.judge, []
+
+    def judge(*given: Any, **more: Any) -> Any:
+        calls.append(given)
+        if len(calls) == 1:
+            raise KeyboardInterrupt
+        return usual(*given, **more)
+
+    monkeypatch.setattr(convergence, "judge", judge)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", luce.errors.ConvergenceWarning)
+        run, plain = drawn(until="converged"), drawn()
+    assert run.attrs["interrupted"] == 1
+    assert length(run) == 50
+    np.testing.assert_array_equal(
+        run.posterior["probabilities"].values, plain.posterior["probabilities"].values
+    )

@@ -113,7 +113,11 @@ def draw_in_memory(plan: Plan) -> Memory:
     settings = plan.settings
     while True:
         sink.interrupted = run_chains(chains, sink, settings.n_threads(), settings.progress)
-        if sink.interrupted or not _wants_more(plan, sink):
+        try:
+            if sink.interrupted or not _wants_more(plan, sink):
+                break
+        except KeyboardInterrupt:  # while draws are judged: they are kept all the same
+            sink.interrupted = True
             break
         sink.extend(2 * sink.draws)
         for chain in chains:
