@@ -190,7 +190,7 @@ def _grouped_pairs(family: SetFamily) -> IntArray:
     for t in np.flatnonzero(family.exponent > 0):
         members = family.set_members(int(t))
         if len(members) * (len(members) - 1) // 2 + len(found) > _MOST_PAIRS:
-            break
+            continue  # the pairs of so large a group would crowd out all others
         first, second = np.triu_indices(len(members), 1)
         found.update(zip(members[first].tolist(), members[second].tolist(), strict=True))
     return np.array(sorted(found), np.int64).reshape(-1, 2)
