@@ -303,7 +303,7 @@ def _covariance(problem: Problem, mode: FloatArray, contrasts: FloatArray) -> Fl
     from luce.kernels.curvature import precision
 
     matrix = np.empty((len(mode), len(mode)))
-    precision(problem._replace(wide=None, fit=None), np.log(mode * problem.total_shape), matrix)
+    precision(problem._replace(wide=None), np.log(mode * problem.total_shape), matrix)
     return np.asarray(contrasts @ np.linalg.solve(matrix, contrasts.T))
 
 

@@ -1,6 +1,6 @@
 """The arrays that describe a posterior to a sampling kernel."""
 
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -55,8 +55,6 @@ class Problem(NamedTuple):
     wide
         True where probabilities span more than the range of a double, so that all numbers are
         kept as logarithms; else None.
-    fit
-        Quantities that some kernels must know about the posterior beforehand.
     """
 
     members: IntArray
@@ -77,7 +75,6 @@ class Problem(NamedTuple):
     listed_nest: IntArray
     listed_position: IntArray
     wide: Wide
-    fit: Any  # a Curvature, an Envelope, a Hyperprior or None; compiled code cannot test which
 
 
 # members, nest_start, complement, set_start, set_end, exponent
@@ -149,7 +146,6 @@ def make_problem(
         listed_nest=nest_of_member[listed_position],
         listed_position=listed_position,
         wide=None,
-        fit=None,
     )
     return with_shapes(laid_out, shape, total_shape)
 

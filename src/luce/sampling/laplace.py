@@ -15,7 +15,7 @@ from luce.counts.family import SetFamily
 from luce.errors import ConvergenceWarning, warn_user
 
 if TYPE_CHECKING:
-    from luce.kernels.hamiltonian import Curvature
+    from luce.kernels.hamiltonian import Metric
     from luce.kernels.problem import Problem
 
 # Rows of the largest dense matrix that is factored, which takes seconds.
@@ -112,7 +112,7 @@ def climb_from(
     if not dense:
         theta += _OFF_CENTRE * np.cos(owner)
     matrix, vectors = (np.empty((n + len(step), n)), None) if dense else (None, np.empty((3, n)))
-    problem = problem._replace(wide=None, fit=None)
+    problem = problem._replace(wide=None)
     reached = climb(problem, owner, matrix, vectors, first, limits.most_looks, theta, step)
     return theta, bool(reached)
 
@@ -139,7 +139,7 @@ def family_of(problem: Problem) -> SetFamily:
     )
 
 
-def fit_curvature(problem: Problem) -> tuple[Curvature, float]:
+def fit_curvature(problem: Problem) -> tuple[Metric, float]:
     """Fit the curvature at the mode, and predict how well waiting times would mix.
 
     Returns
@@ -156,7 +156,7 @@ def fit_curvature(problem: Problem) -> tuple[Curvature, float]:
     from scipy.linalg import cholesky, eigvalsh, solve_triangular
 
     from luce.kernels.curvature import precision
-    from luce.kernels.hamiltonian import Curvature
+    from luce.kernels.hamiltonian import Metric
     from luce.kernels.log_powers import make_powers
 
     theta = log_mode(problem)
@@ -164,7 +164,9 @@ def fit_curvature(problem: Problem) -> tuple[Curvature, float]:
     h = np.empty((n, n))
     precision(problem._replace(wide=None), theta, h)
     root = np.tril(solve_triangular(cholesky(h, lower=True), np.eye(n), lower=True))
-    fit = Curvature(root, np.ascontiguousarray(root.T), make_powers(problem.waits))
+    exponent = problem.waits - problem.groups
+    back = np.ascontiguousarray(root.T)
+    fit = Metric(root, back, None, exponent, make_powers(exponent), 1.8, 0.1)
     # A^(-1) for A = C^(-1/2) H C^(-1/2), on the functionals of p: those orthogonal to C^(1/2) 1.
     half = np.sqrt(problem.shape)
     scaled = root * half

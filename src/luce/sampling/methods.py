@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -23,7 +23,8 @@ from luce.sampling.shifts import find_shifts
 if TYPE_CHECKING:
     from luce.kernels import Kernel
     from luce.kernels.dirichlet_tree import SplitPlan
-    from luce.kernels.hamiltonian import Curvature
+    from luce.kernels.hamiltonian import Metric
+    from luce.kernels.layouts import AnyProblem
     from luce.kernels.problem import Problem
     from luce.kernels.rejection import Envelope
 
@@ -95,14 +96,26 @@ class Part:
     kernel
         Simulates it.
     problem
-        Arrays that the kernel works on.
+        The posterior.
     prior
         Shapes of the prior on its atoms.
+    fit
+        Quantities that the kernel must know about the posterior beforehand.
     """
 
     kernel: Kernel
     problem: Problem
     prior: FloatArray
+    fit: Any = None
+
+    @cached_property
+    def arrays(self) -> AnyProblem:
+        """The problem in the leanest form that the kernel takes."""
+        from luce.kernels.layouts import lean
+        from luce.kernels.shifts import Shifts
+
+        general = self.kernel.general or isinstance(self.fit, Shifts)
+        return self.problem if general else lean(self.problem)
 
     def draw_start(self, rng: np.random.Generator) -> FloatArray:
         """Draw a state from the prior, with shapes of at least 0.05."""
@@ -121,7 +134,7 @@ class Part:
         atoms = log_p if self.problem.wide else np.exp(log_p)
         if self.kernel.first_extra is None:
             return atoms
-        return np.concatenate([atoms, self.kernel.first_extra(self.problem)])
+        return np.concatenate([atoms, self.kernel.first_extra(self.fit)])
 
 
 @dataclass(frozen=True)
@@ -210,7 +223,7 @@ class _Fits:
         return envelope.fit_envelope(self._problem)
 
     @cached_property
-    def curvature(self) -> tuple[Curvature, float] | None:
+    def curvature(self) -> tuple[Metric, float] | None:
         """Curvature, and effective draws in a waiting-time sweep; None where beyond doubles."""
         try:
             return laplace.fit_curvature(self._problem)
@@ -277,8 +290,8 @@ def _part(
                 f"of at most {envelope.MOST_ATOMS} atoms, shapes above 0.2, no grouped outcomes, "
                 f"and an envelope that keeps {_LEAST_FORCED} of its draws. Leave method='auto'."
             )
-        problem = problem._replace(fit=enveloped[0])
-    elif name == "hamiltonian":
+        return Part(KERNELS[name], problem, prior, enveloped[0])
+    if name == "hamiltonian":
         plain = not (problem.groups > 0).any() and not problem.wide
         fits_in = plain and len(problem.shape) <= laplace.MOST_DENSE
         curved = fits.curvature if fits_in else None
@@ -288,10 +301,10 @@ def _part(
                 f"{laplace.MOST_DENSE:,} atoms, no grouped outcomes, and probabilities and "
                 "curvature within the range of doubles. Leave method='auto'."
             )
-        problem = problem._replace(fit=curved[0])
-    elif name in ("waiting-times", "hidden-counts") and problem.wide:
-        problem = problem._replace(fit=find_shifts(problem, prior))
-    elif name == "metropolis" and problem.shape.min() < _LEAST_PLAIN_METROPOLIS:
+        return Part(KERNELS[name], problem, prior, curved[0])
+    if name in ("waiting-times", "hidden-counts") and problem.wide:
+        return Part(KERNELS[name], problem, prior, find_shifts(problem, prior))
+    if name == "metropolis" and problem.shape.min() < _LEAST_PLAIN_METROPOLIS:
         problem = problem._replace(wide=True)
     return Part(KERNELS[name], problem, prior)
 
@@ -318,5 +331,5 @@ def _part_with_concentration(model: Model) -> Part:
     single = np.array(counts.category_counts)
     fit = make_hyperprior(single, net, hyperprior.shape, hyperprior.rate, weights)
     # Logarithms throughout, since the concentration may become arbitrarily small.
-    problem = raw_problem(counts, model.concentration)._replace(wide=True, fit=fit)
-    return Part(RANDOM_CONCENTRATION, problem, model.concentration)
+    problem = raw_problem(counts, model.concentration)._replace(wide=True)
+    return Part(RANDOM_CONCENTRATION, problem, model.concentration, fit)
