@@ -1,4 +1,4 @@
-"""Independence Metropolis: proposals from a Student t around the mode, none from where the chain is.
+"""Independence Metropolis: proposals from a Student t around the mode, wherever the chain is.
 
 In the log ratios φ_i = log p_i - log p_n, i < n, the posterior's density is, up to a constant,
 

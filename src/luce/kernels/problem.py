@@ -3,7 +3,6 @@
 from typing import Literal, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from luce._types import BoolArray, FloatArray, IntArray
 from luce.kernels.jit import compiled
