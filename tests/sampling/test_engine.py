@@ -23,7 +23,7 @@ import scipy.optimize as optimize
 import scipy.stats as stats
 import xarray as xr
 from lib.bounds import FALSE_ALARM, SEED, z_limit
-from lib.nests import Nest, expand, problem_of, random_nests, sorted_by_kind
+from lib.nests import Nest, expand, problem_of, random_nests, sorted_by_kind, with_winners
 from lib.places import ROOT
 from lib.planned import sample_planned
 from scipy.linalg import eigh
@@ -32,7 +32,7 @@ from scipy.special import gammaln
 from luce import ConditionalCounts, ConvergenceWarning, Posterior
 from luce.errors import MethodError
 from luce.kernels import hamiltonian, rejection, waiting_times
-from luce.kernels.curvature import precision, slope, times_precision
+from luce.kernels.curvature import times_precision
 from luce.kernels.jit import borrowed, compiled
 from luce.kernels.log_powers import Powers, log_power_product, make_powers
 from luce.kernels.problem import Problem, gamma_spreads
@@ -42,6 +42,7 @@ from luce.paper.examples import paper_posterior
 from luce.sampling import laplace
 from luce.sampling.convergence import effective_sizes
 from luce.sampling.envelope import MOST_ATOMS, fit_envelope
+from luce.sampling.log_posterior import LogPosterior
 
 pytestmark = pytest.mark.compiled
 
@@ -200,9 +201,7 @@ def random_problem(rng: np.random.Generator, grouped: bool, prior: Floats | None
     chains = sorted_by_kind(chains)
     table = expand(chains, n)
     exponents = np.array([e for chain in chains for e in chain.exponents])
-    shape = rng.gamma(2.0, 1.0, n) if prior is None else prior.copy()
-    for e, row in zip(exponents, table, strict=True):
-        shape[rng.choice(np.flatnonzero(row))] += max(-e, 0.0)
+    shape = with_winners(rng, chains, rng.gamma(2.0, 1.0, n) if prior is None else prior)
     return Random(problem_of(chains, shape.tolist()), table, -exponents)
 
 
@@ -233,9 +232,9 @@ def test_slope_and_curvature_are_derivatives(seed: int, grouped: bool) -> None:
     given = random_problem(rng, grouped)
     n = len(given.problem.shape)
     theta = rng.normal(0.0, 3.0, n)
-    slopes, curvature = np.empty(n), np.empty((n, n))
-    value = slope(given.problem, theta, slopes)
-    precision(given.problem, theta, curvature)
+    f = LogPosterior(given.problem)
+    place = f.at(theta)
+    value, slopes, curvature = place.value, f.slope(place), f.precision(place)
     slope_size, curvature_size = sizes(given, theta)
     with mpmath.workdps(60):
         at, h = [mpmath.mpf(t) for t in theta.tolist()], mpmath.mpf(10) ** -15
@@ -264,8 +263,8 @@ def test_curvature_times_a_vector(seed: int) -> None:
     given = random_problem(rng, False)
     n = len(given.problem.shape)
     theta, v = rng.normal(0.0, 2.0, n), rng.normal(size=n)
-    matrix, out = np.empty((n, n)), np.empty(n)
-    precision(given.problem, theta, matrix)
+    f, out = LogPosterior(given.problem), np.empty(n)
+    matrix = f.precision(f.at(theta))
     times_precision(given.problem, theta, v, out)
     assert (np.abs(out - matrix @ v) <= 1e-12 * (sizes(given, theta)[1] @ np.abs(v))).all()
 
@@ -333,8 +332,8 @@ def shares(name: str) -> tuple[float, float, float]:
     problem = core_problem(MIXING[name])
     theta = laplace.log_mode(problem)
     n = len(theta)
-    h = np.empty((n, n))
-    precision(problem, theta, h)
+    f = LogPosterior(problem)
+    h = f.precision(f.at(theta))
     # A sweep takes θ to (I - C⁻¹H) θ, up to noise.  Of the functions w'θ with Σ w = 0, which
     # do not see Λ, the slowest has the largest w'H⁻¹w / w'C⁻¹w.
     inside = np.linalg.svd(np.ones((1, n)))[2][1:].T
@@ -741,10 +740,10 @@ def test_chains_return_from_afar(name: str) -> None:
         core_problem({"path": path(50), "star": star(), "ring": ring(12)}[name])
     )
     n, theta = len(problem.shape), laplace.log_mode(problem)
-    gradient = np.empty(n)
+    f = LogPosterior(problem)
 
     def height(p: Floats) -> float:
-        return slope(problem, np.log(p) + np.log(problem.total_shape), gradient)
+        return f.at(np.log(p) + np.log(problem.total_shape)).value
 
     highest = height(np.exp(theta - np.logaddexp.reduce(theta)))
     for corner in range(3):

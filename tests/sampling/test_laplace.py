@@ -6,10 +6,10 @@ from lib.maximum_cases import MIXED, along_a_path
 
 import luce
 from luce import ConditionalCounts
-from luce.kernels.curvature import precision
 from luce.kernels.problem import Problem
 from luce.model.shapes import raw_problem
 from luce.sampling.laplace import ClimbLimits, factors_are_cheaper, fit_curvature, log_mode
+from luce.sampling.log_posterior import LogPosterior
 
 
 def raw(counts: ConditionalCounts, a: float = 1.5) -> Problem:
@@ -19,7 +19,7 @@ def raw(counts: ConditionalCounts, a: float = 1.5) -> Problem:
 def test_the_cheaper_of_factors_and_products_is_taken() -> None:
     assert factors_are_cheaper(raw(MIXED), 5)
     assert factors_are_cheaper(raw(MIXED), 5, always=2)
-    assert not factors_are_cheaper(raw(along_a_path([(1, 1)] * 89)), 90)
+    assert not factors_are_cheaper(raw(along_a_path([(1, 1)] * 299)), 300)
 
 
 def test_a_mode_that_is_not_reached_is_warned_about() -> None:
@@ -34,6 +34,6 @@ def test_the_fit_tells_how_well_waiting_times_would_mix() -> None:
     assert 0 < shares[-1] < shares[0] <= 1
     problem = raw(along_a_path([(3, 2), (1, 4)]))
     fit, _ = fit_curvature(problem)
-    theta, matrix = log_mode(problem), np.empty((3, 3))
-    precision(problem._replace(wide=None), theta, matrix)
+    f = LogPosterior(problem)
+    matrix = f.precision(f.at(log_mode(problem)))
     np.testing.assert_allclose(fit.root.T @ fit.root @ matrix, np.eye(3), atol=1e-9)

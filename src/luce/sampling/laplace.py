@@ -13,6 +13,8 @@ import numpy as np
 from luce._types import BoolArray, FloatArray, IntArray
 from luce.counts.family import SetFamily
 from luce.errors import ConvergenceWarning, warn_user
+from luce.sampling.log_posterior import LogPosterior, supported
+from luce.sampling.newton import climb
 
 if TYPE_CHECKING:
     from luce.kernels.hamiltonian import Metric
@@ -47,7 +49,7 @@ class ClimbLimits(NamedTuple):
     """
 
     most_dense: int = MOST_DENSE
-    always_dense: int = 64
+    always_dense: int = 256
     most_looks: int = 400
 
 
@@ -71,19 +73,12 @@ def one_unknown_each(active: BoolArray) -> IntArray:
     return np.where(active, np.cumsum(active) - 1, -1)
 
 
-def supported(problem: Problem) -> BoolArray:
-    """Mark atoms with a positive power, or in a set with grouped outcomes."""
-    active = problem.shape > 0
-    if problem.groups.any():
-        active |= family_of(problem).member_sums(problem.groups) > 0
-    return np.asarray(active)
-
-
 def climb_from(
     problem: Problem,
     owner: IntArray,
     start: FloatArray | None = None,
     limits: ClimbLimits = LIMITS,
+    f: LogPosterior | None = None,
 ) -> tuple[FloatArray, bool]:
     """Climb to a maximum of f with θ_i = η[owner[i]]; return θ and whether it was reached.
 
@@ -98,23 +93,31 @@ def climb_from(
         which needs an unknown of its own for each atom.
     limits
         When to use dense matrices, and when to give up.
+    f
+        The log posterior of the core where it is at hand, as for climbs from several starts.
     """
-    from luce.kernels.newton import climb
-
-    n, first = len(owner), 0
+    first = 0
     if start is None:
         first = _CAUTIOUS_STEPS
         shape = np.maximum(problem.shape, 1e-3 * (problem.shape.max() or 1.0))
         start = np.log(shape * (max(problem.total_shape, 1e-3) / shape.sum()))
     theta = np.where(owner >= 0, start, -np.inf)
-    step = np.empty(owner.max() + 1)
-    dense = n <= limits.most_dense and factors_are_cheaper(problem, n, limits.always_dense)
-    if not dense:
-        theta += _OFF_CENTRE * np.cos(owner)
-    matrix, vectors = (np.empty((n + len(step), n)), None) if dense else (None, np.empty((3, n)))
-    problem = problem._replace(wide=None)
-    reached = climb(problem, owner, matrix, vectors, first, limits.most_looks, theta, step)
-    return theta, bool(reached)
+    n = len(owner)
+    if n <= limits.most_dense and factors_are_cheaper(problem, n, limits.always_dense):
+        return climb(f or LogPosterior(problem), owner, theta, first, limits.most_looks)
+    return _climb_by_products(problem, owner, theta, first, limits.most_looks)
+
+
+def _climb_by_products(
+    problem: Problem, owner: IntArray, theta: FloatArray, first: int, looks: int
+) -> tuple[FloatArray, bool]:
+    """Climb with steps by conjugate gradients, for many atoms."""
+    from luce.kernels.newton import climb_by_products
+
+    theta = theta + _OFF_CENTRE * np.cos(owner)
+    step, vectors = np.empty(owner.max() + 1), np.empty((3, len(owner)))
+    narrow = problem._replace(wide=None)
+    return theta, bool(climb_by_products(narrow, owner, vectors, first, looks, theta, step))
 
 
 def factors_are_cheaper(problem: Problem, n: int, always: int = LIMITS.always_dense) -> bool:
@@ -155,14 +158,11 @@ def fit_curvature(problem: Problem) -> tuple[Metric, float]:
     """
     from scipy.linalg import cholesky, eigvalsh, solve_triangular
 
-    from luce.kernels.curvature import precision
     from luce.kernels.hamiltonian import Metric
     from luce.kernels.log_powers import make_powers
 
-    theta = log_mode(problem)
-    n = len(theta)
-    h = np.empty((n, n))
-    precision(problem._replace(wide=None), theta, h)
+    theta, f = log_mode(problem), LogPosterior(problem)
+    n, h = len(theta), f.precision(f.at(theta))
     root = np.tril(solve_triangular(cholesky(h, lower=True), np.eye(n), lower=True))
     exponent = problem.waits - problem.groups
     back = np.ascontiguousarray(root.T)
