@@ -56,6 +56,8 @@ class Metric(NamedTuple):
         e_t of the sets, and the same grouped by equal numbers.
     length, jitter
         ℓ, and its random relative change.
+    step
+        h to begin with.
     """
 
     root: FloatArray | None
@@ -65,11 +67,12 @@ class Metric(NamedTuple):
     powers: Powers
     length: float
     jitter: float
+    step: float
 
 
 def first_tuning(problem: Problem, fit: Metric) -> float:
-    """Start log h where one step makes the whole move, or several where there are many atoms."""
-    return math.log(_LONGEST * fit.length)
+    """Start at the logarithm of the fitted step."""
+    return math.log(fit.step)
 
 
 @compiled
@@ -126,8 +129,8 @@ def advance(
                 for i in range(n):
                     log_p[i] = math.log(state[i])
                     x[i] = state[i]
-                _pull(problem, fit.exponent, space, x, sums, times, pull)
-                value = _value(shape, fit.powers, log_p, sums)
+                set_pull(problem, fit.exponent, space, x, sums, times, pull)
+                value = value_at(shape, fit.powers, log_p, sums)
                 known = True
             log_h = tuning[0] if adapt else tuning[2]
             whole = length * (1.0 + fit.jitter * (2.0 * uniform(own) - 1.0))
@@ -141,21 +144,21 @@ def advance(
                 energy -= 0.5 * v[i] * v[i]
                 gradient[i] = shape[i] - total * math.exp(log_p[i]) - pull[i]
                 log_p_new[i] = log_p[i] + log_total
-            _kick(fit.root_transposed, fit.scale, gradient, _B * h, v)
+            kick(fit.root_transposed, fit.scale, gradient, _B * h, v)
             for step in range(2 * steps):
-                _drift(fit.root, fit.scale, v, 0.5 * h, path, log_p_new)
+                drift(fit.root, fit.scale, v, 0.5 * h, path, log_p_new)
                 for i in range(n):
                     x[i] = math.exp(min(log_p_new[i], 700.0))
-                _pull(problem, fit.exponent, space, x, sums, times, pull_new)
+                set_pull(problem, fit.exponent, space, x, sums, times, pull_new)
                 for i in range(n):
                     gradient[i] = shape[i] - x[i] - pull_new[i]
                 last = _B if step == 2 * steps - 1 else 2.0 * _B
                 weight = h * (last if step % 2 else 1 - 2 * _B)
-                _kick(fit.root_transposed, fit.scale, gradient, weight, v)
+                kick(fit.root_transposed, fit.scale, gradient, weight, v)
             total = 0.0
             for i in range(n):
                 total += x[i]
-            value_new = _value(shape, fit.powers, log_p_new, sums)
+            value_new = value_at(shape, fit.powers, log_p_new, sums)
             energy_new = value_new - total
             for i in range(n):
                 energy_new -= 0.5 * v[i] * v[i]
@@ -183,7 +186,7 @@ def advance(
 
 
 @internal
-def _pull(
+def set_pull(
     problem: AnyProblem,
     exponent: FloatArray,
     space: SplitSpace | None,
@@ -205,7 +208,7 @@ def _pull(
 
 
 @internal
-def _value(shape: FloatArray, powers: Powers, theta: FloatArray, sums: FloatArray) -> float:
+def value_at(shape: FloatArray, powers: Powers, theta: FloatArray, sums: FloatArray) -> float:
     """Compute Σ_i c_i θ_i - Σ_t e_t log λ(S_t)."""
     value = -log_power_product(powers, sums)
     for i in range(len(theta)):
@@ -214,7 +217,7 @@ def _value(shape: FloatArray, powers: Powers, theta: FloatArray, sums: FloatArra
 
 
 @internal
-def _kick(
+def kick(
     root_transposed: FloatArray | None,
     scale: FloatArray | None,
     gradient: FloatArray,
@@ -234,7 +237,7 @@ def _kick(
 
 
 @internal
-def _drift(
+def drift(
     root: FloatArray | None,
     scale: FloatArray | None,
     v: FloatArray,

@@ -166,7 +166,7 @@ def fit_curvature(problem: Problem) -> tuple[Metric, float]:
     root = np.tril(solve_triangular(cholesky(h, lower=True), np.eye(n), lower=True))
     exponent = problem.waits - problem.groups
     back = np.ascontiguousarray(root.T)
-    fit = Metric(root, back, None, exponent, make_powers(exponent), 1.8, 0.1)
+    fit = Metric(root, back, None, exponent, make_powers(exponent), 1.8, 0.1, 2.7)
     # A^(-1) for A = C^(-1/2) H C^(-1/2), on the functionals of p: those orthogonal to C^(1/2) 1.
     half = np.sqrt(problem.shape)
     scaled = root * half
