@@ -23,7 +23,6 @@ from luce.sampling.shifts import find_shifts
 if TYPE_CHECKING:
     from luce.kernels import Kernel
     from luce.kernels.dirichlet_tree import SplitPlan
-    from luce.kernels.hamiltonian import Curvature
     from luce.kernels.problem import Problem
     from luce.kernels.rejection import Envelope
 
@@ -210,7 +209,7 @@ class _Fits:
         return envelope.fit_envelope(self._problem)
 
     @cached_property
-    def curvature(self) -> tuple[Curvature, float] | None:
+    def curvature(self) -> laplace.CurvatureFit | None:
         """Curvature, and effective draws in a waiting-time sweep; None where beyond doubles."""
         try:
             return laplace.fit_curvature(self._problem)
