@@ -33,6 +33,7 @@ from luce import ConditionalCounts, ConvergenceWarning, Posterior
 from luce.errors import MethodError
 from luce.kernels import hamiltonian, rejection, waiting_times
 from luce.kernels.curvature import times_precision
+from luce.kernels.grouped_outcomes import split_space
 from luce.kernels.jit import borrowed, compiled
 from luce.kernels.log_powers import Powers, log_power_product, make_powers
 from luce.kernels.problem import Problem, gamma_spreads
@@ -323,7 +324,23 @@ def test_the_mode_is_one(seed: int) -> None:
 
 # -- how well waiting times mix ---------------------------------------------------------
 
-MIXING = {"path": path(20), "ring": ring(12), "clique": clique(10), "exclusions": exclusions(9)}
+
+def squads(players: int, games: int = 30) -> Posterior:
+    """Two play against two others, and it is known which two won, but not thanks to whom."""
+    counts, rng = ConditionalCounts(players), np.random.default_rng(84)
+    for _ in range(games):
+        four = rng.permutation(players)[:4].tolist()
+        counts = counts.observe_group(four[:2], 1, within=four)
+    return Posterior(counts, 2.0)
+
+
+MIXING = {
+    "path": path(20),
+    "ring": ring(12),
+    "clique": clique(10),
+    "exclusions": exclusions(9),
+    "squads": squads(8),
+}
 
 
 @cache
@@ -333,19 +350,21 @@ def shares(name: str) -> tuple[float, float, float]:
     theta = laplace.log_mode(problem)
     n = len(theta)
     f = LogPosterior(problem)
-    h = f.precision(f.at(theta))
+    at = f.at(theta)
+    h = f.precision(at)
     # A sweep takes θ to (I - C⁻¹H) θ, up to noise.  Of the functions w'θ with Σ w = 0, which
     # do not see Λ, the slowest has the largest w'H⁻¹w / w'C⁻¹w.
     inside = np.linalg.svd(np.ones((1, n)))[2][1:].T
     _, directions = eigh(inside.T @ np.linalg.inv(h) @ inside,
-                               inside.T @ np.diag(1 / problem.shape) @ inside)  # fmt: skip
+                               inside.T @ np.diag(1 / at.taken) @ inside)  # fmt: skip
     logs = np.empty((8, 4000, n))
     for chain, out in enumerate(logs):
         state, own = np.exp(theta - np.logaddexp.reduce(theta)), bits(400 + chain)
         for _ in range(2):  # the first is warm-up
             waiting_times.advance(
-                own, problem, None, state, np.zeros(4), False, out, np.empty(4000), None
-            )
+                own, problem, None, state, np.zeros(4), False, out, np.empty(4000),
+                split_space(problem),
+            )  # fmt: skip
     logs = np.log(logs)
     slowest = effective_sizes((logs @ inside @ directions[:, -1])[..., None])[0]
     predicted = laplace.fit_curvature(problem)[1]

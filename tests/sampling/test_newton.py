@@ -46,7 +46,8 @@ def test_a_minorisation_step_from_the_end_stays_there(seed: int) -> None:
     assert reached
     at = f.at(theta)
     step = np.log((f.shape + at.given) / at.taken)
-    assert np.abs(step).max() < 1e-8
+    # In units of how well each atom is known with all that is hidden known, the least it can be.
+    assert np.abs(step * np.sqrt(at.taken)).max() < 1e-6
     # Negative control: one step earlier, and at the start, it moves.
     assert np.abs(np.log(f.shape / f.at(np.zeros(len(theta))).taken)).max() > 1e-3
 

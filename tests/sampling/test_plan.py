@@ -15,8 +15,8 @@ from lib.transition_runs import transitions_plan
 from luce import ConditionalCounts, Posterior
 from luce.errors import MethodError
 from luce.sampling import methods
+from luce.sampling.choice import Choice
 from luce.sampling.memory import draw_in_memory
-from luce.sampling.methods import Choice
 from luce.sampling.plan import CorePlan, Plan, PosteriorPlan
 from luce.sampling.settings import Settings
 

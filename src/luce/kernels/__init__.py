@@ -12,6 +12,7 @@ from luce._types import FloatArray, WordArray
 from luce.kernels import (
     hamiltonian,
     hidden_counts,
+    independence,
     metropolis,
     random_concentration,
     rejection,
@@ -101,6 +102,7 @@ KERNELS: dict[str, Kernel] = {
     "waiting-times": Kernel(waiting_times.advance, "log_waiting_time"),
     "hidden-counts": Kernel(hidden_counts.advance, "hidden_count", general=True),
     "hamiltonian": Kernel(hamiltonian.advance, "accepted", hamiltonian.first_tuning),
+    "independence": Kernel(independence.advance, "accepted"),
     "rejection": Kernel(rejection.advance, "proposals", independent=True),
     "metropolis": Kernel(metropolis.advance, "accepted", metropolis.first_tuning),
 }

@@ -7,6 +7,7 @@ of atoms, once compiled; this module computes the whole matrix and needs no comp
 from __future__ import annotations
 
 from collections.abc import Iterator
+from copy import copy
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -86,6 +87,27 @@ class LogPosterior:
             np.fill_diagonal(matrix, 0.0)
             np.fill_diagonal(matrix, self.scale * x - matrix.sum(axis=1))
         return matrix
+
+    def precision_diagonal(self, at: Place) -> FloatArray:
+        """Compute the diagonal of -∂²f/∂θ∂θ' without the matrix, shape (n,).
+
+        Where an atom wins nearly always, or grouped outcomes outweigh the others, the difference
+        has lost digits or is negative.
+        """
+        with np.errstate(all="ignore"):
+            squares = self._sets.sums_over_members(self.waits / at.sums**2)
+            if self.grouped:
+                squares -= self._sets.sums_over_members(self.groups / at.sums**2)
+            return np.asarray(at.taken - at.given - at.x * squares * at.x)
+
+    def complete_precision(self, at: Place) -> FloatArray:
+        """Compute the precision matrix of f without its grouped outcomes, Σ_t n_t log λ(S_t).
+
+        It is positive definite at every θ, and no smaller than that of f.
+        """
+        alone = copy(self)
+        alone.power = self.waits
+        return alone.precision(at)
 
 
 class _Sets:
