@@ -64,17 +64,19 @@ def advance(
     """Propose from a Student t, and accept by the ratio of densities.
 
     Arguments as in `luce.kernels.Advance`; the problem may not be wide, and `fit` is a `Proposal`.
-    `stat` receives 1 if the proposal was accepted, else 0.  `tuning`, `adapt` and `space` are
-    unused.
+    `tuning` holds log w of the state, and 1 once it is known.  `stat` receives 1 if the proposal
+    was accepted, else 0.  `adapt` and `space` are unused.
     """
     problem, fit, own = borrowed(problem), borrowed(fit), on_stack(bits)
     n, degrees = len(state), fit.degrees
     z, x, phi, sums = np.empty(n - 1), np.empty(n), np.empty(n), np.empty(len(problem.waits))
-    for i in range(n):
-        x[i] = state[i] / state[n - 1]
-        phi[i] = math.log(x[i])
-    _solve(fit, phi, z)
-    weight = _log_weight(problem, fit, phi, x, sums, z, 1.0)
+    if tuning[1] == 0.0:
+        for i in range(n):
+            x[i] = state[i] / state[n - 1]
+            phi[i] = math.log(x[i])
+        _solve(fit, phi, z)
+        tuning[0], tuning[1] = _log_weight(problem, fit, phi, x, sums, z, 1.0), 1.0
+    weight = tuning[0]
     for d in range(len(out)):
         for i in range(n - 1):
             z[i] = normal(own)
@@ -97,6 +99,7 @@ def advance(
         stat[d] = 1.0 if accepted else 0.0
         for i in range(n):
             out[d, i] = state[i]
+    tuning[0] = weight
     for k in range(4):
         bits[k] = own[k]
 

@@ -21,22 +21,21 @@ if TYPE_CHECKING:
     from luce.kernels.problem import Problem
 
 # Nanoseconds of the parts of a draw, measured on one machine; only their ratios count.  A stored
-# member in a sum over sets and back; a division for a set; a random gamma or exponential; an atom
-# in a step (exponential, normal variate, products); an element of a dense matrix times a vector.
-_MEMBER, _DIVISION, _GAMMA, _ATOM, _PRODUCT = 0.45, 1.5, 3.5, 12.0, 0.12
+# member in a sum over sets and back, less in a sweep, more where it is one of a long chain of sums;
+# a division for a set; an exponential; a gamma; an atom in half a step (an exponential and
+# products); an element of a dense matrix times a vector.
+_MEMBER, _MEMBER_OF_CHAIN, _DIVISION, _EXPONENTIAL, _GAMMA = 0.5, 2.0, 1.0, 3.0, 20.0
+_ATOM, _PRODUCT = 4.0, 0.12
 
 # Independent draws that a Hamiltonian move replaces, measured on many problems: in a dense metric,
-# where a step longer than this is accepted, and in a diagonal one.
-_DENSE_WORTH, _LONG_STEP, _DIAGONAL_WORTH = 0.8, 2.4, 0.45
+# where a step longer than this is accepted; in a diagonal one; and there with grouped outcomes.
+_DENSE_WORTH, _LONG_STEP, _DIAGONAL_WORTH, _GROUPED_WORTH = 0.8, 2.4, 0.8, 0.4
 
 # Worth from which the estimate of an independence draw's worth, from a small pilot, is trusted.
 _LEAST_WORTH = 0.6
 
 # Atoms up to which a dense metric is taken without comparing costs.
 _ALWAYS_DENSE = 100
-
-# Factor by which another method must look better than waiting times, which need no fit to be right.
-_MARGIN = 1.3
 
 
 @dataclass(frozen=True)
@@ -126,7 +125,7 @@ def choose_for_core(shapes: ModuleShapes, q: int) -> tuple[str, str]:
     sweeps = share / _sweep_cost(fits.problem)
     well = f"well connected: a waiting-time sweep is worth about {share:.2g} draws"
     best = max(_others(fits, share), key=lambda other: other.rate)
-    if best.rate > _MARGIN * sweeps:
+    if best.rate > sweeps:
         return best.method, best.reason
     return "waiting-times", well
 
@@ -150,37 +149,46 @@ def _others(fits: Fits, share: float) -> list[_Rate]:
 
 
 def best_metric(fits: Fits) -> tuple[Metric, float]:
-    """Choose the metric of the cheaper effective draw, with its worth; there must be one."""
-    found = []
-    if fits.dense_metric is not None:
+    """Choose the metric of the cheaper effective draw, with its worth; there must be one.
+
+    Among many atoms of grouped outcomes the curvature at the mode says little about the width of
+    the posterior, and moves in a diagonal metric, which are longer, are better.
+    """
+    many, found = len(fits.problem.shape) > _ALWAYS_DENSE, []
+    if not (many and fits.grouped) and fits.dense_metric is not None:
         worth = _DENSE_WORTH * min(1.0, fits.dense_metric.step / _LONG_STEP)
         found.append((fits.dense_metric, worth))
-    if (fits.dense_metric is None or len(fits.problem.shape) > _ALWAYS_DENSE) and (
-        fits.diagonal_metric is not None
-    ):
-        found.append((fits.diagonal_metric, _DIAGONAL_WORTH))
+    if (many or not found) and fits.diagonal_metric is not None:
+        found.append((fits.diagonal_metric, _GROUPED_WORTH if fits.grouped else _DIAGONAL_WORTH))
     return max(found, key=lambda each: each[1] / _move_cost(fits.problem, each[0]))
 
 
 def _sweep_cost(problem: Problem) -> float:
     """Estimate the cost of a waiting-time sweep."""
-    n, n_sets, listed = len(problem.shape), len(problem.waits), len(problem.members)
-    return _MEMBER * listed + _GAMMA * (n_sets + 2 * n)
+    n, n_sets = len(problem.shape), len(problem.waits)
+    return 0.5 * _sums_cost(problem) + _EXPONENTIAL * n_sets + _GAMMA * n
+
+
+def _sums_cost(problem: Problem) -> float:
+    """Estimate the cost of a sum over each set, and back over the sets of each member."""
+    n_sets, listed = len(problem.waits), len(problem.members)
+    chained = max(n_sets - len(problem.complement), 0)  # one member more than the set before
+    return _MEMBER * (listed - chained) + _MEMBER_OF_CHAIN * chained + _DIVISION * n_sets
 
 
 def _move_cost(problem: Problem, metric: Metric) -> float:
     """Estimate the cost of a Hamiltonian move: two slopes a step, and two products each."""
-    n, n_sets, listed = len(problem.shape), len(problem.waits), len(problem.members)
+    n = len(problem.shape)
     products = 0.0 if metric.root is None else _PRODUCT * n * n
-    slope = _MEMBER * listed + _DIVISION * n_sets + _ATOM * n + products
+    slope = _sums_cost(problem) + _ATOM * n + products
     steps = max(1.0, metric.length / metric.step)
-    return 2 * steps * slope + 2 * _ATOM * n
+    return 2 * steps * slope + 6 * _ATOM * n
 
 
 def _proposal_cost(problem: Problem) -> float:
     """Estimate the cost of an independence draw: half of a slope, and half of a product."""
-    n, n_sets, listed = len(problem.shape), len(problem.waits), len(problem.members)
-    return 0.5 * (_MEMBER * listed + _DIVISION * n_sets + _PRODUCT * n * n) + 2 * _ATOM * n
+    n = len(problem.shape)
+    return 0.5 * (_sums_cost(problem) + _PRODUCT * n * n) + 5 * _ATOM * n
 
 
 def choose_with_concentration(name: str) -> Choice:

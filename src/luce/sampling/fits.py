@@ -28,11 +28,12 @@ _LENGTH, _JITTER = 1.8, 0.1
 
 # The same in a diagonal metric, where directions differ in width: length times the root of the
 # least curvature, at most so long; and more random, so that no direction comes back to its start.
-_TURN, _LONGEST, _DIAGONAL_JITTER = 2.4, 6.0, 0.3
+_TURN, _LONGEST, _DIAGONAL_JITTER = 2.6, 6.0, 0.3
 
 # A step h of n atoms is accepted often enough up to about this number times n^(-1/4), in units of
-# the most curved direction; and is at most this multiple of the length.
-_STEP, _LARGEST_STEP = 6.0, 1.5
+# the most curved direction, in a dense and a diagonal metric; and is at most this multiple of the
+# length.
+_DENSE_STEP, _STEP, _LARGEST_STEP = 6.0, 7.0, 1.5
 
 # Draws from which the worth of a proposal is estimated, and the proposal's degrees of freedom as a
 # multiple of the number of atoms: tails just heavy enough.
@@ -86,7 +87,7 @@ class Fits:
         if self.curvature is None:
             return None
         root = self.curvature.root
-        step = _step(len(root), 1.0, _LENGTH)
+        step = _step(_DENSE_STEP / len(root) ** 0.25, _LENGTH)
         back = np.ascontiguousarray(root.T)
         return Metric(root, back, None, *self._exponents, _LENGTH, _JITTER, step)
 
@@ -100,7 +101,7 @@ class Fits:
         fit = self.diagonal
         scale = 1.0 / np.sqrt(fit.precision)
         length = float(np.clip(_TURN / np.sqrt(max(fit.least, 1e-9)), _LENGTH, _LONGEST))
-        step = _step(len(scale), fit.most, length)
+        step = _step(_STEP / len(scale) ** 0.25 / np.sqrt(fit.most), length)
         return Metric(None, None, scale, *self._exponents, length, _DIAGONAL_JITTER, step)
 
     @property
@@ -124,9 +125,9 @@ class Fits:
             return None
 
 
-def _step(n: int, most: float, length: float) -> float:
-    """Guess the largest step that is accepted often enough."""
-    return float(min(_STEP / n**0.25 / np.sqrt(most), _LARGEST_STEP * length))
+def _step(accepted: float, length: float) -> float:
+    """Guess the first step: one that is accepted often enough, or the whole move."""
+    return float(min(accepted, _LARGEST_STEP * length))
 
 
 def _fit_proposal(problem: Problem, fit: laplace.CurvatureFit) -> tuple[Proposal, float]:

@@ -203,7 +203,7 @@ def _part_with_curvature(name: str, fits: Fits, prior: FloatArray, what: str) ->
             f"method='independence' does not fit {what}: it needs at most {MOST_DENSE:,} atoms and "
             "no grouped outcomes, which may have several modes. Leave method='auto'."
         )
-    return Part(KERNELS[name], problem, prior, fits.proposal[0], _start(fits))
+    return Part(KERNELS[name], problem, prior, fits.proposal[0], _near(fits))
 
 
 def _start(fits: Fits) -> Start | None:
@@ -211,8 +211,11 @@ def _start(fits: Fits) -> Start | None:
 
     With fewer, draws of the prior lie further apart, so that chains which do not mix are told.
     """
-    if len(fits.problem.shape) <= _FEW:
-        return None
+    return None if len(fits.problem.shape) <= _FEW else _near(fits)
+
+
+def _near(fits: Fits) -> Start:
+    """Start at draws of the normal approximation around the mode."""
     if fits.curvature is not None:
         return Start(fits.curvature.mode, fits.curvature.root)
     assert fits.diagonal is not None

@@ -33,6 +33,11 @@ from luce.sampling.sweeps import SweepChain, Sweeping, new_sweep_chain
 _LOGS_BELOW = 0.1
 
 
+# Draws that a chain makes at once even where each takes long, since some kernels must look around
+# when they are called; unless these are so many numbers.
+_LEAST_CHUNK, _MOST_NUMBERS = 8, 1_000_000
+
+
 class Plan(ABC):
     """Decisions about a run: its parameters, outputs, chains and settings.
 
@@ -168,7 +173,8 @@ class SweepPlan(Plan):
     def chunk(self) -> int:
         """Draws that a chain makes at once."""
         work = self.method.work
-        return max(1, self.settings.chunk_steps // (self.n + work * self.settings.thin))
+        by_work = self.settings.chunk_steps // (self.n + work * self.settings.thin)
+        return max(1, by_work, min(_LEAST_CHUNK, _MOST_NUMBERS // self.n))
 
     @property
     def sweeping(self) -> Sweeping:
