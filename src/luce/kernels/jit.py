@@ -9,7 +9,7 @@ no upgrade of numba leaves old code in use.
 
 import hashlib
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar, cast
@@ -123,9 +123,9 @@ def reordered(function: _Function) -> _Function:
 
 
 def compile_by_type(
-    function: Callable[..., None],
-    choices: dict[type, Callable[..., None]],
-    otherwise: Callable[..., None],
+    function: Callable[..., object],
+    choices: Mapping[type, Callable[..., object]],
+    otherwise: Callable[..., object],
 ) -> None:
     """Have compiled code call, in place of a function, the choice for its first argument's type.
 

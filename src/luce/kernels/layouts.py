@@ -2,7 +2,8 @@
 
 Most data consists of pairs, of sets that leave out one category, or of choices and rankings.  Sums
 over such sets are short loops over a few arrays, which compile in a fraction of the time that the
-loops for all kinds of sets take, and run faster: indices have 32 bits.
+loops for all kinds of sets take, and run faster.  Indices have 32 bits and no sign: compiled code
+would test each signed one, since a negative index counts from the end.
 """
 
 from typing import NamedTuple, TypeAlias
@@ -13,7 +14,7 @@ import numpy.typing as npt
 from luce._types import FloatArray
 from luce.kernels.problem import Problem, Wide
 
-Index: TypeAlias = npt.NDArray[np.int32]
+Index: TypeAlias = npt.NDArray[np.uint32]
 
 
 class Pairs(NamedTuple):
@@ -68,7 +69,7 @@ class Nests(NamedTuple):
 AnyProblem: TypeAlias = Problem | Pairs | AllButOne | Nests
 
 # Indices of more members than this need 64 bits.
-_MOST_MEMBERS = 2**31 - 1
+_MOST_MEMBERS = 2**32 - 1
 
 
 def lean(problem: Problem) -> AnyProblem:
@@ -89,4 +90,4 @@ def lean(problem: Problem) -> AnyProblem:
 
 
 def _index(numbers: npt.NDArray[np.int64]) -> Index:
-    return np.ascontiguousarray(numbers, np.int32)
+    return np.ascontiguousarray(numbers, np.uint32)

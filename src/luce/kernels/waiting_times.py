@@ -17,11 +17,11 @@ import numpy as np
 
 from luce._types import FloatArray, WordArray
 from luce.kernels.grouped_outcomes import SplitSpace, split_groups
-from luce.kernels.half_sweep import draw_probabilities, draw_times
+from luce.kernels.half_sweep import draw_probabilities, draw_rates
 from luce.kernels.jit import borrowed, compiled, on_stack
 from luce.kernels.layouts import AnyProblem
 from luce.kernels.random import gamma_spread, scaled_gamma
-from luce.kernels.set_sums import as_log, member_sums, one, set_sums
+from luce.kernels.set_sums import as_log, one
 from luce.kernels.shifts import Shifts, shift_groups
 
 
@@ -50,8 +50,7 @@ def advance(
     spread = problem.spread.copy() if space is not None else problem.spread
     for d in range(len(out)):
         shift_groups(own, problem, fit, space, wide, state)
-        set_sums(problem, state, times)
-        waited = draw_times(own, problem.waits, problem.wait_spread, times, True, wide)
+        waited = draw_rates(problem, own, state, times, rates)
         if space is not None:
             for i in range(n):
                 grouped[i] = 0.0
@@ -59,7 +58,6 @@ def advance(
             for i in range(n):
                 shape[i] = problem.shape[i] + grouped[i]
                 spread[i] = gamma_spread(shape[i])
-        member_sums(problem, times, rates)
         total = scaled_gamma(own, total_shape, total_spread, one(wide), wide)
         draw_probabilities(own, shape, spread, total, rates, wide, state)
         for i in range(n):
