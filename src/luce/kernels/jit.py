@@ -129,13 +129,14 @@ def compile_by_type(
 ) -> None:
     """Have compiled code call, in place of a function, the choice for its first argument's type.
 
-    The choice is compiled as `embedded`; the others are not compiled.  Types are named tuples.
+    The choice is compiled as `embedded`; the others are not compiled.  Types are named tuples; None
+    and all else is `otherwise`.
     """
     options: Any = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, "forceinline": True}
     options |= {"nogil": True, "error_model": "numpy"}
 
     def choose(given: Any, *others: Any) -> Any:
-        return choices.get(given.instance_class, otherwise)
+        return choices.get(getattr(given, "instance_class", type(None)), otherwise)
 
     overload(function, jit_options=options, strict=False)(choose)
 
