@@ -8,11 +8,11 @@ import numpy as np
 
 from luce._types import FloatArray, WordArray
 from luce.kernels.grouped_outcomes import SplitSpace, split_groups
-from luce.kernels.half_sweep import draw_times
+from luce.kernels.half_sweep import draw_rates
 from luce.kernels.jit import borrowed, compiled, on_stack
 from luce.kernels.layouts import AnyProblem
 from luce.kernels.random import gamma_spread, scaled_gamma
-from luce.kernels.set_sums import as_log, member_sums, one, plus, set_sums
+from luce.kernels.set_sums import as_log, one, plus, set_sums
 
 
 @compiled
@@ -53,13 +53,11 @@ def next_gammas(
     total_spread = gamma_spread(problem.total_shape)
     times, rates, grouped = np.empty(len(problem.waits)), np.empty(n), np.zeros(n)
     for d in range(len(states)):
-        set_sums(problem, states[d], times)
-        draw_times(own, problem.waits, problem.wait_spread, times, None, wide)
+        draw_rates(problem, own, states[d], times, rates)
         if space is not None:
             for i in range(n):
                 grouped[i] = 0.0
             split_groups(own, problem, states[d], space, grouped)
-        member_sums(problem, times, rates)
         total = scaled_gamma(own, problem.total_shape, total_spread, one(wide), wide)
         for i in range(n):
             shapes[d, i] = problem.shape[i] + grouped[i]

@@ -101,7 +101,7 @@ def _split_prefixes(
 ) -> None:
     """Split the outcomes of a nest of direct sets, from the last member to the first."""
     wide, members = problem.wide, problem.members
-    start, t = problem.nest_start[k], problem.set_start[k + 1] - 1
+    start, t = problem.nest_start[k], np.int64(problem.set_start[k + 1]) - 1
     stop, running, carried = problem.set_end[t], zero(wide), 0.0
     for position in range(start, stop):
         beyond[position - start] = running

@@ -9,7 +9,7 @@ no upgrade of numba leaves old code in use.
 
 import hashlib
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar, cast
@@ -123,19 +123,20 @@ def reordered(function: _Function) -> _Function:
 
 
 def compile_by_type(
-    function: Callable[..., None],
-    choices: dict[type, Callable[..., None]],
-    otherwise: Callable[..., None],
+    function: Callable[..., object],
+    choices: Mapping[type, Callable[..., object]],
+    otherwise: Callable[..., object],
 ) -> None:
     """Have compiled code call, in place of a function, the choice for its first argument's type.
 
-    The choice is compiled as `embedded`; the others are not compiled.  Types are named tuples.
+    The choice is compiled as `embedded`; the others are not compiled.  Types are named tuples; None
+    and all else is `otherwise`.
     """
     options: Any = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, "forceinline": True}
     options |= {"nogil": True, "error_model": "numpy"}
 
     def choose(given: Any, *others: Any) -> Any:
-        return choices.get(given.instance_class, otherwise)
+        return choices.get(getattr(given, "instance_class", type(None)), otherwise)
 
     overload(function, jit_options=options, strict=False)(choose)
 

@@ -2,8 +2,8 @@
 
 Most data consists of pairs, of sets that leave out one category, or of choices and rankings.  Sums
 over such sets are short loops over a few arrays, which compile in a fraction of the time that the
-loops for all kinds of sets take, and run faster.  Indices have 32 bits, and no sign: compiled code
-then need not ask whether they count from the end.
+loops for all kinds of sets take, and run faster.  Indices have 32 bits and no sign: compiled code
+would test each signed one, since a negative index counts from the end.
 """
 
 from typing import NamedTuple, TypeAlias

@@ -7,6 +7,7 @@ lost digits and is replaced by a sum of the remaining terms.
 
 import math
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -21,6 +22,8 @@ _LOG_CANCELLED = math.log(_CANCELLED)
 # Smallest probability in problems that are not wide, so that no sum over a set is 0.  Smaller ones
 # almost never occur there.  Its inverse, times any count, is still a double.
 LEAST = 1e-290
+
+ONE = np.uint64(1)  # numba takes the difference of a word without sign and an int for a float
 
 
 @embedded
@@ -192,47 +195,47 @@ def _of_all_but_one(problem: AllButOne, w: FloatArray, out: FloatArray) -> None:
 def _over_nests(problem: Nests, x: FloatArray, out: FloatArray) -> None:
     wide, members, set_end = problem.wide, problem.members, problem.set_end
     nest_start, set_start = problem.nest_start, problem.set_start
+    first = np.uint64(0)
     for k in range(len(nest_start) - 1):
-        first, last, start = set_start[k], set_start[k + 1] - 1, nest_start[k]
-        running, end = zero(wide), set_end[first]
-        for position in range(start, end):
+        position, stop, running = np.uint64(nest_start[k]), np.uint64(set_start[k + 1]), zero(wide)
+        for t in range(first, stop):
             running = plus(running, x[members[position]], wide)
-        out[first] = running
-        if set_end[last] - end == last - first:
-            # As in a ranking, each set has one member more than the set before.
-            shift = end - first - 1
-            for t in range(first + 1, last + 1):
-                running = plus(running, x[members[t + shift]], wide)
-                out[t] = running
-            continue
-        for t in range(first + 1, last + 1):
-            for position in range(set_end[t - 1], set_end[t]):
+            position += ONE
+            while position < set_end[t]:
                 running = plus(running, x[members[position]], wide)
+                position += ONE
             out[t] = running
+        first = stop
 
 
 def _of_nested(problem: Nests, w: FloatArray, out: FloatArray) -> None:
-    wide, members, set_end = problem.wide, problem.members, problem.set_end
-    nest_start, set_start = problem.nest_start, problem.set_start
+    wide, set_start = problem.wide, problem.set_start
     for i in range(len(out)):
         out[i] = zero(wide)
-    for k in range(len(nest_start) - 1):
-        first, last, start = set_start[k], set_start[k + 1] - 1, nest_start[k]
-        running, end = zero(wide), set_end[first]
-        if set_end[last] - end == last - first:
-            shift = end - first - 1
-            for t in range(last, first, -1):
-                running = plus(running, w[t], wide)
-                i = members[t + shift]
-                out[i] = plus(out[i], running, wide)
-        else:
-            for t in range(last, first, -1):
-                running = plus(running, w[t], wide)
-                for position in range(set_end[t - 1], set_end[t]):
-                    i = members[position]
-                    out[i] = plus(out[i], running, wide)
-        running = plus(running, w[first], wide)
-        for position in range(start, end):
+    first = np.uint64(0)
+    for k in range(len(problem.nest_start) - 1):
+        stop = np.uint64(set_start[k + 1])
+        add_along(problem, k, first, stop, w, out)
+        first = stop
+
+
+@inlined
+def add_along(
+    problem: Nests, k: int, first: Any, stop: Any, w: FloatArray, out: FloatArray
+) -> None:
+    """Add the w_t of nest k, whose sets are ``first:stop``, to the members of each set."""
+    wide, members, set_end = problem.wide, problem.members, problem.set_end
+    start, position, running = problem.nest_start[k], np.uint64(set_end[stop - ONE]), zero(wide)
+    t = stop
+    while t > first:
+        t -= ONE
+        running = plus(running, w[t], wide)
+        begin = set_end[t - ONE] if t > first else start
+        position -= ONE
+        i = members[position]
+        out[i] = plus(out[i], running, wide)
+        while position > begin:
+            position -= ONE
             i = members[position]
             out[i] = plus(out[i], running, wide)
 

@@ -11,11 +11,10 @@ import numpy as np
 
 from luce._types import FloatArray, WordArray
 from luce.kernels.grouped_outcomes import SplitSpace, split_groups
-from luce.kernels.half_sweep import draw_probabilities, draw_times
+from luce.kernels.half_sweep import draw_probabilities, draw_rates
 from luce.kernels.jit import borrowed, compiled, on_stack
 from luce.kernels.problem import Problem
 from luce.kernels.random import gamma, gamma_spread, next_word
-from luce.kernels.set_sums import member_sums, set_sums
 
 
 @compiled
@@ -49,13 +48,11 @@ def term_rates(
     """Run the block's half: write R and, with `space`, k; returns Σ_t u_t."""
     problem, own = borrowed(problem), on_stack(bits)
     times = np.empty(len(problem.waits))
-    set_sums(problem, p, times)
-    waited = draw_times(own, problem.waits, problem.wait_spread, times, True, None)
+    waited = draw_rates(problem, own, p, times, rates)
     if space is not None:
         for i in range(len(p)):
             grouped[i] = 0.0
         split_groups(own, problem, p, space, grouped)
-    member_sums(problem, times, rates)
     for k in range(4):
         bits[k] = own[k]
     return waited

@@ -10,26 +10,31 @@ Writing u_t = Λ u'_t and p_i = λ_i / Λ leaves Λ in one place only, so redraw
     Λ ~ Gamma(A),   u_t ~ Gamma(m_t) / p(S_t),   p_i ∝ Gamma(c_i + k_i) / (Λ + Σ_{t ∋ i} u_t)
 
 In wide problems with groups of categories whose distance data does not bound, each sweep begins
-with shifts of these groups (`kernels.shifts`).
+with shifts of these groups (`kernels.shifts`); where some items dominate their sets, it begins with
+moves of these items (`kernels.single_items`).
 """
+
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
 from luce._types import FloatArray, WordArray
 from luce.kernels.grouped_outcomes import SplitSpace, split_groups
-from luce.kernels.half_sweep import draw_probabilities, draw_times
-from luce.kernels.jit import borrowed, compiled, on_stack
+from luce.kernels.half_sweep import draw_probabilities, draw_rates, draw_times
+from luce.kernels.jit import borrowed, compile_by_type, compiled, on_stack
 from luce.kernels.layouts import AnyProblem
 from luce.kernels.random import gamma_spread, scaled_gamma
 from luce.kernels.set_sums import as_log, member_sums, one, set_sums
 from luce.kernels.shifts import Shifts, shift_groups
+from luce.kernels.single_items import SingleItems, move_items
 
 
 @compiled
 def advance(
     bits: WordArray,
     problem: AnyProblem,
-    fit: Shifts | None,
+    fit: Shifts | SingleItems | None,
     state: FloatArray,
     tuning: FloatArray,
     adapt: bool,
@@ -39,8 +44,9 @@ def advance(
 ) -> None:
     """Make waiting-time sweeps; arguments as in `luce.kernels.Advance`.
 
-    `fit` holds the groups to shift in a wide problem, which is then a `Problem`.  `stat` receives
-    log Σ_t u_t, the total waiting time.  `tuning` and `adapt` are unused.
+    `fit` holds the groups to shift in a wide problem, which is then a `Problem`, or the items to
+    move one by one in one that is not wide, without grouped outcomes.  `stat` receives log Σ_t u_t,
+    the total waiting time.  `tuning` and `adapt` are unused.
     """
     problem, own = borrowed(problem), on_stack(bits)
     wide, n, total_shape = problem.wide, len(state), problem.total_shape
@@ -49,9 +55,7 @@ def advance(
     shape = problem.shape.copy() if space is not None else problem.shape
     spread = problem.spread.copy() if space is not None else problem.spread
     for d in range(len(out)):
-        shift_groups(own, problem, fit, space, wide, state)
-        set_sums(problem, state, times)
-        waited = draw_times(own, problem.waits, problem.wait_spread, times, True, wide)
+        waited = _move_and_draw(fit, own, problem, space, state, times, rates)
         if space is not None:
             for i in range(n):
                 grouped[i] = 0.0
@@ -59,7 +63,6 @@ def advance(
             for i in range(n):
                 shape[i] = problem.shape[i] + grouped[i]
                 spread[i] = gamma_spread(shape[i])
-        member_sums(problem, times, rates)
         total = scaled_gamma(own, total_shape, total_spread, one(wide), wide)
         draw_probabilities(own, shape, spread, total, rates, wide, state)
         for i in range(n):
@@ -67,3 +70,45 @@ def advance(
         stat[d] = as_log(waited, wide)
     for k in range(4):
         bits[k] = own[k]
+
+
+def _move_and_draw(
+    fit: Shifts | SingleItems | None,
+    bits: WordArray,
+    problem: AnyProblem,
+    space: SplitSpace | None,
+    p: FloatArray,
+    times: FloatArray,
+    rates: FloatArray,
+) -> float:
+    """Move p as the fit demands, then draw waiting times; returns their sum."""
+    chosen: Callable[..., float] = _MOVES.get(type(fit), _draw_alone)
+    return chosen(fit, bits, problem, space, p, times, rates)
+
+
+def _draw_alone(
+    fit: None, bits: WordArray, problem: Any, space: Any, p: Any, times: Any, rates: Any
+) -> float:
+    return draw_rates(problem, bits, p, times, rates)
+
+
+def _shift_first(
+    fit: Shifts, bits: WordArray, problem: Any, space: Any, p: Any, times: Any, rates: Any
+) -> float:
+    shift_groups(bits, problem, fit, space, problem.wide, p)
+    return draw_rates(problem, bits, p, times, rates)
+
+
+def _move_items_first(
+    fit: SingleItems, bits: WordArray, problem: Any, space: Any, p: Any, times: Any, rates: Any
+) -> float:
+    """Draw from the sums over sets that the moves have kept up to date."""
+    set_sums(problem, p, times)
+    move_items(bits, fit, problem.shape, problem.total_shape, times, p)
+    waited = draw_times(bits, problem.waits, problem.wait_spread, times, True, problem.wide)
+    member_sums(problem, times, rates)
+    return waited
+
+
+_MOVES: dict[type, Callable[..., float]] = {Shifts: _shift_first, SingleItems: _move_items_first}
+compile_by_type(_move_and_draw, _MOVES, _draw_alone)

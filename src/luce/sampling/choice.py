@@ -29,7 +29,7 @@ _ATOM, _PRODUCT = 4.0, 0.12
 
 # Independent draws that a Hamiltonian move replaces, measured on many problems: in a dense metric,
 # where a step longer than this is accepted; in a diagonal one; and there with grouped outcomes.
-_DENSE_WORTH, _LONG_STEP, _DIAGONAL_WORTH, _GROUPED_WORTH = 0.8, 2.4, 0.8, 0.4
+_DENSE_WORTH, _LONG_STEP, _DIAGONAL_WORTH, _GROUPED_WORTH = 0.8, 2.6, 0.8, 0.4
 
 # Worth from which the estimate of an independence draw's worth, from a small pilot, is trusted.
 _LEAST_WORTH = 0.6
