@@ -12,6 +12,7 @@ from scipy.special import betaln, gammaln
 
 from luce import ConditionalCounts, Posterior
 from luce.kernels import rejection
+from luce.kernels.layouts import lean
 from luce.kernels.problem import Problem
 from luce.kernels.random import new_bits
 from luce.kernels.rejection import Envelope
@@ -104,8 +105,8 @@ def drawn(problem: Problem, envelope: Envelope, number: int) -> tuple[np.ndarray
     n = len(problem.shape)
     out, proposals = np.empty((number, n)), np.empty(number)
     bits = new_bits(np.random.SeedSequence(1000 * SEED + 5))
-    given = problem._replace(fit=envelope)
-    rejection.advance(bits, given, np.empty(n), np.zeros(3), False, out, proposals, None)
+    given = bits, lean(problem), envelope, np.empty(n), np.zeros(3), False, out, proposals, None
+    rejection.advance(*given)
     return out, proposals
 
 

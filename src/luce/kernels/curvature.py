@@ -63,7 +63,7 @@ def over_sets(problem: Problem, x: FloatArray, out: FloatArray) -> None:
 @internal
 def over_members(problem: Problem, w: FloatArray, out: FloatArray) -> None:
     """Compute out_i = Σ_{t ∋ i} w_t; compiled once for all functions of this module."""
-    member_sums(problem, w, False, out)
+    member_sums(problem, w, out)
 
 
 @internal

@@ -20,13 +20,13 @@ import numpy as np
 from luce._types import FloatArray, IntArray, WordArray
 from luce.kernels.grouped_outcomes import SplitSpace
 from luce.kernels.jit import borrowed, compiled, internal, on_stack
+from luce.kernels.layouts import AnyProblem
 from luce.kernels.log_powers import Powers, log_power_product
-from luce.kernels.problem import Problem
 from luce.kernels.random import exponential, gamma_of, uniform
 
 
 class Envelope(NamedTuple):
-    """Densities above the posterior in the middle (part 0) and in corners; a problem's `fit`.
+    """Densities above the posterior in the middle (part 0) and in corners; the `fit` of the kernel.
 
     Attributes
     ----------
@@ -66,7 +66,8 @@ class Envelope(NamedTuple):
 @compiled
 def advance(
     bits: WordArray,
-    problem: Problem,
+    problem: AnyProblem,
+    fit: Envelope,
     state: FloatArray,
     tuning: FloatArray,
     adapt: bool,
@@ -76,11 +77,11 @@ def advance(
 ) -> None:
     """Draw proposals until one is accepted, for each row of `out`.
 
-    Arguments as in `luce.kernels.Advance`.  The problem's `fit` is an `Envelope`; `stat` receives
-    the number of proposals of each draw.  `tuning`, `adapt` and `space` are unused.
+    Arguments as in `luce.kernels.Advance`.  `fit` is an `Envelope`; `stat` receives the number of
+    proposals of each draw.  `problem`, `tuning`, `adapt` and `space` are unused.
     """
-    problem, own = borrowed(problem), on_stack(bits)
-    fit, n, parts = problem.fit, len(state), len(problem.fit.below)
+    fit, own = borrowed(fit), on_stack(bits)
+    n, parts = len(state), len(fit.below)
     shape, spread, limit, rest = fit.shape, fit.spread, fit.limit, np.empty(n)
     for d in range(len(out)):
         proposals = 0.0

@@ -17,7 +17,6 @@ from luce.sampling.log_posterior import LogPosterior, Place, supported
 from luce.sampling.newton import climb
 
 if TYPE_CHECKING:
-    from luce.kernels.hamiltonian import Curvature
     from luce.kernels.problem import Problem
 
 # Rows of the largest dense matrix that is factored, which takes seconds.
@@ -126,7 +125,7 @@ def _climb_by_products(
 
     theta = theta + _OFF_CENTRE * np.cos(owner)
     step, vectors = np.empty(owner.max() + 1), np.empty((3, len(owner)))
-    narrow = problem._replace(wide=None, fit=None)
+    narrow = problem._replace(wide=None)
     return theta, bool(climb_by_products(narrow, owner, vectors, first, looks, theta, step))
 
 
@@ -157,15 +156,15 @@ class CurvatureFit(NamedTuple):
 
     Attributes
     ----------
-    curvature
-        The inverse of the Cholesky factor of the precision H, and what else Hamiltonian moves need.
+    root
+        B, the inverse of the Cholesky factor of the precision H: lower triangular.
     share
         Effective number of independent draws in one sweep of waiting times, predicted.
     mode
         θ at the mode.
     """
 
-    curvature: Curvature
+    root: FloatArray
     share: float
     mode: FloatArray
 
@@ -187,21 +186,17 @@ def fit_curvature(problem: Problem) -> CurvatureFit:
     """
     from scipy.linalg import eigvalsh, solve_triangular
 
-    from luce.kernels.hamiltonian import Curvature
-    from luce.kernels.log_powers import make_powers
-
     f = LogPosterior(problem)
     at = f.at(_mode(problem, f))
     n = len(at.theta)
     root = np.tril(solve_triangular(_factor(f, at), np.eye(n), lower=True))
-    fit = Curvature(root, np.ascontiguousarray(root.T), make_powers(problem.waits))
     # A^(-1) for A = C^(-1/2) H C^(-1/2), on the functionals of p: those orthogonal to C^(1/2) 1.
     half = np.sqrt(at.taken)
     scaled = root * half
     unit = half / np.linalg.norm(half)
     scaled -= np.outer(scaled @ unit, unit)
     most = float(eigvalsh(scaled.T @ scaled, subset_by_index=[n - 1, n - 1])[0])
-    return CurvatureFit(fit, 1.0 / max(2.0 * most - 1.0, 1.0), at.theta)
+    return CurvatureFit(root, 1.0 / max(2.0 * most - 1.0, 1.0), at.theta)
 
 
 def _mode(problem: Problem, f: LogPosterior) -> FloatArray:
@@ -246,12 +241,15 @@ class DiagonalFit(NamedTuple):
     least, most
         Extreme eigenvalues of D^(-1/2) H D^(-1/2) on functionals of p, estimated by Lanczos'
         method: the largest is right to a few percent; the least may be smaller than estimated.
+    share
+        Effective number of independent draws in one sweep of waiting times, predicted.
     """
 
     mode: FloatArray
     precision: FloatArray
     least: float
     most: float
+    share: float
 
 
 def fit_diagonal(problem: Problem) -> DiagonalFit:
@@ -259,9 +257,11 @@ def fit_diagonal(problem: Problem) -> DiagonalFit:
     f = LogPosterior(problem)
     at = f.at(_mode(problem, f))
     # Without grouped outcomes H_ii >= s λ_i; rounding error may hide what is above it.
-    least = _LEAST_DIAGONAL * at.taken if f.grouped else f.scale * at.x + _ROUNDING * at.taken
-    diagonal = np.maximum(f.precision_diagonal(at), least)
-    return DiagonalFit(at.theta, diagonal, *_extreme_eigenvalues(problem, at.theta, diagonal))
+    bound = _LEAST_DIAGONAL * at.taken if f.grouped else f.scale * at.x + _ROUNDING * at.taken
+    diagonal = np.maximum(f.precision_diagonal(at), bound)
+    least, most = _extreme_eigenvalues(problem, at.theta, diagonal)
+    kept = _extreme_eigenvalues(problem, at.theta, at.taken)[0]
+    return DiagonalFit(at.theta, diagonal, least, most, 1.0 / max(2.0 / kept - 1.0, 1.0))
 
 
 def _extreme_eigenvalues(
@@ -270,7 +270,7 @@ def _extreme_eigenvalues(
     """Estimate the extreme eigenvalues of D^(-1/2) H D^(-1/2), orthogonal to D^(1/2) 1."""
     from luce.kernels.curvature import times_precision
 
-    n, narrow = len(theta), problem._replace(wide=None, fit=None)
+    n, narrow = len(theta), problem._replace(wide=None)
     half, image = np.sqrt(diagonal), np.empty(len(theta))
     start = np.random.default_rng(0).standard_normal(n)
     vectors = [half / np.linalg.norm(half)]
