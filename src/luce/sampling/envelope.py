@@ -39,10 +39,9 @@ if TYPE_CHECKING:
 # Most atoms: with more, a sweep of waiting times is as good as independent and cheaper.
 MOST_ATOMS = 32
 
-# Smallest acceptance at which rejection is chosen.  At 0.7 a perfect draw costs as much as an
-# effective one by waiting times (measured on P1); since it needs no warm-up and no check, rejection
-# is preferred up to 1.5 times that cost.
-LEAST_ACCEPTED = 0.45
+# Smallest acceptance at which rejection is chosen.  At 0.3 a perfect draw costs as much as an
+# effective one by waiting times (measured on P1), and it needs no warm-up and no check.
+LEAST_ACCEPTED = 0.3
 
 # Smallest shape of an envelope: gamma variates of a smaller shape cost more and may underflow.
 _LEAST_SHAPE = 0.1
