@@ -38,12 +38,12 @@ from luce.kernels.jit import borrowed, compiled
 from luce.kernels.log_powers import Powers, log_power_product, make_powers
 from luce.kernels.problem import Problem, gamma_spreads
 from luce.kernels.random import new_bits
-from luce.kernels.star_bound import star_bound
 from luce.paper.examples import paper_posterior
 from luce.sampling import laplace
 from luce.sampling.convergence import effective_sizes
 from luce.sampling.envelope import MOST_ATOMS, fit_envelope
 from luce.sampling.log_posterior import LogPosterior
+from luce.sampling.ratio_bound import bound_ratio
 
 pytestmark = pytest.mark.compiled
 
@@ -391,139 +391,6 @@ def test_effective_shares_are_in_order() -> None:
         assert found == sorted(found)
 
 
-# -- the bound of a star ----------------------------------------------------------------
-
-
-def log_star(d: Floats, m: Floats, log_x: Floats) -> Floats:
-    """Σ d_i log x_i - m_i log(1 - x_i), from logarithms, so that corners keep their digits."""
-    log_x = log_x - np.logaddexp.reduce(log_x, axis=-1, keepdims=True)
-    total = log_x @ d
-    for i in np.flatnonzero(m):
-        total = total - m[i] * np.logaddexp.reduce(np.delete(log_x, i, axis=-1), axis=-1)
-    return np.asarray(total)
-
-
-def random_star(rng: np.random.Generator, n: int | None = None) -> tuple[Floats, Floats]:
-    n = int(rng.integers(2, 9)) if n is None else n
-    d = rng.gamma(0.7, 3.0, n) + 1e-3
-    others = d.sum() - d
-    m = others * rng.random(n) * (rng.random(n) < 0.8)
-    if rng.random() < 0.2:  # all but unbounded
-        k = int(rng.integers(n))
-        m[k] = others[k] * rng.uniform(0.99, 1.0)
-    return d, m
-
-
-def points(rng: np.random.Generator, d: Floats, number: int) -> Floats:
-    """Logarithms of points in the middle, at the edges, near corners and towards each corner."""
-    n, each = len(d), number // 5
-    log_x = np.log(rng.standard_gamma(1.0, (5 * each, n)) + 1e-300)
-    for part, shape in enumerate((0.03, 0.2, 5.0)):
-        rows = slice(part * each, (part + 1) * each)
-        size = (each, n)
-        log_x[rows] = np.log(rng.standard_gamma(shape + 1, size)) + np.log(rng.random(size)) / shape
-    rows = np.arange(3 * each, 4 * each)
-    log_x[rows] = np.log(d) + rng.normal(0.0, 0.1, (each, n)) + 8 * np.log(rng.random((each, 1)))
-    log_x[rows, rng.integers(n, size=each)] = np.log(d.sum())
-    return log_x
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("tolerance", [0.05, 0.002])
-def test_no_point_is_above_the_bound(tolerance: float) -> None:
-    rng = generator(500)
-    for _ in range(40):
-        d, m = random_star(rng)
-        x = np.full(len(d), np.nan)
-        bound = star_bound(d, m, np.arange(len(d)), tolerance, x)
-        assert np.isfinite(bound)
-        assert x.min() > 0
-        assert abs(x.sum() - 1) < 1e-9
-        assert log_star(d, m, np.log(x)) <= bound
-        assert log_star(d, m, points(rng, d, 20_000)).max() <= bound
-
-
-@pytest.mark.parametrize("tolerance", [0.05, 0.002])
-def test_the_bound_is_close(tolerance: float) -> None:
-    rng = generator(501)
-    for _ in range(100):
-        d, m = random_star(rng)
-        x = np.full(len(d), np.nan)
-        bound = star_bound(d, m, np.arange(len(d)), tolerance, x)
-        reached = float(log_star(d, m, np.log(x)))
-        assert bound - reached <= tolerance + 1e-8 * (1 + abs(reached))
-
-
-def test_equal_atoms_are_looked_at_once() -> None:
-    d, m = np.repeat([2.0, 1.0], [3, 2]), np.repeat([4.0, 0.5], [3, 2])
-    x = np.empty(5)
-    all_of_them = star_bound(d, m, np.arange(5), 1e-3, x)
-    assert star_bound(d, m, np.array([0, 3]), 1e-3, x) == pytest.approx(all_of_them, abs=1e-3)
-
-
-@pytest.mark.parametrize("seed", range(6))
-def test_no_bound_beyond_the_corner_condition(seed: int) -> None:
-    rng = generator(510 + seed)
-    d, m = random_star(rng)
-    k = int(rng.integers(len(d)))
-    others = d.sum() - d[k]
-    m[k] = others * rng.uniform(1.01, 2.0)
-    assert star_bound(d, m, np.arange(len(d)), 0.01, np.empty(len(d))) == np.inf
-    # x_k = 1 - r, the others in proportion to d: (Σ d - d_k - m_k) log r grows without end.
-    reached = []
-    for log_r in (-1e3, -1e4, -1e5):
-        log_x = np.log(d / others) + log_r
-        log_x[k] = np.log1p(-np.exp(log_r))
-        reached.append(float(log_star(d, m, log_x)))
-    assert reached[2] - reached[1] == pytest.approx((m[k] - others) * 9e4, rel=1e-6)
-    assert reached[1] > reached[0]
-
-
-@pytest.mark.parametrize("seed", range(4))
-def test_bound_against_another_optimiser(seed: int) -> None:
-    rng = generator(520 + seed)
-    d, m = random_star(rng, 4)
-    x = np.empty(4)
-    bound = star_bound(d, m, np.arange(4), 1e-3, x)
-    starts = points(rng, d, 50).clip(-20.0)
-    best = max(
-        -optimize.minimize(lambda t: -float(log_star(d, m, t)), start, method="BFGS").fun
-        for start in starts - starts.max(axis=1, keepdims=True)
-    )
-    assert best <= bound
-    # Towards a corner it may climb for ever; what is left of it there the tolerance holds.
-    assert best >= float(log_star(d, m, np.log(x))) - 1e-3
-
-
-def all_concave(d: Floats, m: Floats) -> Floats:
-    """The point where all g_i' are equal with every x_i on its concave side."""
-
-    def at(nu: float) -> Floats:
-        e = nu + d - m
-        return np.asarray(2 * d / (e + np.sqrt(np.maximum(e * e - 4 * nu * d, 0.0))))
-
-    least = float(((np.sqrt(d) + np.sqrt(m)) ** 2).max())
-    return at(optimize.brentq(lambda nu: at(nu).sum() - 1.0, least, 1e9, xtol=1e-12))
-
-
-def test_negative_control_the_concave_side_alone_is_not_enough() -> None:
-    """Here the best of all points with every x_i on its concave side is exceeded beyond."""
-    d, m, x = np.array([2.0, 1.0, 3.0]), np.array([3.96, 0.0, 0.5]), np.empty(3)
-    edge = np.sqrt(d) / (np.sqrt(d) + np.sqrt(m))
-    found = optimize.minimize(
-        lambda y: -float(log_star(d, m, np.log(y))), [0.3, 0.2, 0.5], method="SLSQP",
-        bounds=[(1e-6, e) for e in edge], constraints={"type": "eq", "fun": lambda y: y.sum() - 1},
-    )  # fmt: skip
-    assert found.success
-    star_bound(d, m, np.arange(3), 1e-4, x)
-    assert (x > edge).tolist() == [True, False, False]
-    assert float(log_star(d, m, np.log(x))) > -found.fun + 0.1
-    # And where m is small the concave side has it.
-    calm = np.array([0.5, 0.0, 0.3])
-    bound = star_bound(d, calm, np.arange(3), 1e-4, x)
-    assert bound == pytest.approx(float(log_star(d, calm, np.log(all_concave(d, calm)))), abs=2e-4)
-
-
 # -- envelopes --------------------------------------------------------------------------
 
 
@@ -539,34 +406,19 @@ def test_where_there_is_no_envelope() -> None:
         assert fit_envelope(core_problem(post)) is None
     assert core_problem(wheel(6, 1e-3)).wide
     assert fit_envelope(core_problem(wheel(MOST_ATOMS))) is not None
-    # One atom was left out a thousand times, and hardly anything is known of the others.
-    counts = ConditionalCounts(4).observe({0: 1000}, without=[1]).observe({1: 1}, without=[0])
-    assert fit_envelope(core_problem(Posterior(counts, 0.5))) is None
 
 
-def test_no_warning_where_there_is_no_envelope() -> None:
+def test_no_warning_where_an_envelope_is_hard_to_find() -> None:
+    """One atom was left out a thousand times, and hardly anything is known of the others."""
     counts = ConditionalCounts(4).observe({0: 1000}, without=[1]).observe({1: 1}, without=[0])
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        fit_envelope(core_problem(Posterior(counts, 0.5)))
+        found = fit_envelope(core_problem(Posterior(counts, 0.5)))
+    assert found is not None
+    assert np.isfinite(found[0].log_bound).all()
 
 
-@pytest.mark.parametrize("seed", range(10))
-def test_an_envelope_is_found_where_there_is_one(seed: int) -> None:
-    rng = generator(600 + seed)
-    n = int(rng.integers(4, 10))
-    counts = ConditionalCounts(n)
-    for j in range(n - 1):
-        counts = counts.observe({j: int(rng.integers(1, 30))}, without=[(j - 1) % (n - 1)])
-    problem = core_problem(Posterior(counts, rng.gamma(2.0, 1.0, n) + 0.3))
-    m = np.zeros(n)
-    m[problem.members] = problem.waits
-    most = np.minimum(0.95 * problem.shape, problem.shape - 0.1)
-    possible = (most.sum() - most >= 1.01 * m).all()
-    assert (fit_envelope(problem) is not None) >= possible
-
-
-@pytest.mark.parametrize(("n", "share"), [(10, 0.66), (20, 0.70)])
+@pytest.mark.parametrize(("n", "share"), [(10, 0.83), (20, 0.91)])
 def test_acceptance_of_the_papers_envelopes(n: int, share: float) -> None:
     problem = core_problem(paper_posterior(n))
     fitted = fit_envelope(problem)
@@ -590,21 +442,21 @@ def test_no_other_envelope_is_noticeably_better(name: str) -> None:
     problem = core_problem({"paper": paper_posterior(10), "star": star(), "wheel": wheel(6)}[name])
     fitted = fit_envelope(problem)
     assert fitted is not None
-    shape, n = fitted[0].shape, len(problem.shape)
-    m, rng = np.zeros(n), generator(620)
-    m[problem.members] = problem.waits
+    envelope, n = fitted[0], len(problem.shape)
+    assert envelope.stick[0] == -1
+    shape, limit, m, rng = envelope.shape[0], envelope.limit, envelope.left_out, generator(620)
 
     def log_loss(a: Floats) -> float:
-        bound = star_bound(problem.shape - a, m, np.arange(n), 1e-3, np.empty(n))
+        bound = bound_ratio(problem.shape - a, m, limit, np.arange(n), 1e-3).bound
         return float(gammaln(a).sum() - gammaln(a.sum()) + bound)
 
     here = log_loss(shape)
     for scale in (0.003, 0.03, 0.3):
-        for _ in range(60):
+        for _ in range(20):
             other = shape * np.exp(scale * rng.normal(size=n))
             if (other < problem.shape).all():
-                # The search itself sees bounds to 0.05: a twentieth of the acceptance.
-                assert log_loss(other) > here - 0.05
+                # The search itself sees bounds to 0.03, twice.
+                assert log_loss(other) > here - 0.06
 
 
 # -- Hamiltonian moves ------------------------------------------------------------------

@@ -41,7 +41,7 @@ def test_the_fit_tells_how_well_waiting_times_would_mix() -> None:
     assert 0 < shares[-1] < shares[0] <= 1
     problem = raw(along_a_path([(3, 2), (1, 4)]))
     found = fit_curvature(problem)
-    root = found.curvature.root
+    root = found.root
     f = LogPosterior(problem)
     matrix = f.precision(f.at(log_mode(problem)))
     np.testing.assert_allclose(root.T @ root @ matrix, np.eye(3), atol=1e-9)
@@ -62,7 +62,7 @@ def test_with_grouped_outcomes_the_curvature_is_that_at_the_mode() -> None:
     found, f = fit_curvature(problem), LogPosterior(problem)
     at = f.at(found.mode)
     np.testing.assert_allclose(f.slope(at), 0.0, atol=1e-8)
-    root = found.curvature.root
+    root = found.root
     np.testing.assert_allclose(root.T @ root @ f.precision(at), np.eye(8), atol=1e-8)
     assert 0.0 < found.share < 1.0
     # Where the winner is told, no splits are missing.
@@ -75,7 +75,7 @@ def test_where_grouped_outcomes_leave_no_curvature_there_is_a_metric_all_the_sam
     problem = raw(counts, 0.0)._replace(shape=np.array([1e-14, 1e-14, 30.0, 10.0]))
     found, f = fit_curvature(problem), LogPosterior(problem)
     at = f.at(found.mode)
-    root = found.curvature.root
+    root = found.root
     assert np.isfinite(root).all()
     metric = np.linalg.inv(root.T @ root)
     whole = f.complete_precision(at)

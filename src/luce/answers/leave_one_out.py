@@ -103,7 +103,7 @@ def attach_log_likelihood(run: DataTree, pieces: Iterable[ConditionalCounts]) ->
     >>> run = luce.Posterior(sum(pieces)).sample(seed=1)
     >>> run = luce.answers.attach_log_likelihood(run, pieces)
     >>> round(float(arviz_stats.loo(run).elpd), 1)
-    -4.0
+    -4.1
     """
     require_run(run)
     return with_group(run, "log_likelihood", log_likelihood(run, pieces))
@@ -152,7 +152,7 @@ def loo(
     >>> pieces = [luce.from_pairs([match], categories="abc") for match in won]
     >>> draws = luce.Posterior(sum(pieces)).sample(seed=1)
     >>> round(float(luce.loo(draws, pieces).elpd), 1)
-    -4.0
+    -4.1
     """
     check_whole("refit", refit, least=0)
     given = list(pieces)

@@ -141,8 +141,8 @@ def hypothesis(
     >>> counts = counts.observe({"b": 4, "c": 3}, within="bc")
     >>> print(luce.hypothesis(luce.Posterior(counts), larger="ab", seed=1))
     a > b
-      probability       0.9441 ± 0.001, before the data 0.5
-      Bayes factor      16.9 (log 2.83 ± 0.02)
+      probability       0.9443 ± 0.0008, before the data 0.5
+      Bayes factor      16.96 (log 2.83 ± 0.02)
       likelihood ratio  0 on 1 degree of freedom, p = 1
     """
     _require_posterior(posterior)

@@ -1,21 +1,36 @@
-"""A Dirichlet above the posterior: perfect draws by rejection (see `kernels.rejection`).
+"""Densities above the posterior: perfect draws by rejection (see `kernels.rejection`).
 
-Where each set leaves out one atom, the posterior over the density of Dir(a) is, up to constants,
+Where each set leaves out one atom, the posterior is Π_i p_i^(c_i - 1) (1 - p_i)^(-m_i) up to a
+constant.  The simplex is divided: in the middle every p_k with m_k > 0 is at most its limit τ_k,
+and corner k is p_k > τ_k >= 1/2.  Each part has a density of its own that lies above the posterior
+there.  The density of a *stick* k,
 
-    R(p) = Π_i p_i^(d_i) (1 - p_i)^(-m_i),        d = c - a
+    q(p) = Π_i p_i^(a_i - 1) (1 - p_k)^(-h),       p_k ~ Beta(a_k, Σ_{i≠k} a_i - h),
+                                                   p_i / (1 - p_k) ~ Dirichlet(a), i ≠ k,
 
-bounded where every d_i > 0 and Σ_i d_i - d_k >= m_k for all k.  The share accepted is
-Z / (B(a) sup R), Z being the posterior's integral and B the Dirichlet's; its logarithm is concave
-in a, and where R is largest at x its slope is E log p - log x, E being the mean under Dir(a).
+has the integral  w = Beta(a_k, Σ_{i≠k} a_i - h) B(a_i, i ≠ k),  and a Dirichlet is one with h = 0.
+
+Corner k: a = c + f e_k and h = m_k.  The ratio p_k^(-f) Π_{i≠k} (1 - p_i)^(-m_i) is at most
+τ_k^(-f - max_{i≠k} m_i), since a convex function of p_i, i ≠ k, is largest where one of them is
+1 - p_k and the others are 0.
+
+Middle: the ratio is Π_i p_i^(d_i) (1 - p_i)^(-m_i) (1 - p_k)^h, d = c - a, and `ratio_bound` bounds
+its logarithm by M.  log w + max log ratio is convex in (d, h), since log w is the logarithm of an
+integral of exponentials of linear functions and the other a maximum of linear functions.  It is
+minimised by cutting planes: where the ratio is largest, one more linear function.
+
+A proposal is drawn from part j with probability in proportion to w_j exp M_j; the share accepted is
+Z / Σ_j w_j exp M_j, Z being the posterior's integral.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from luce._types import FloatArray
+from luce._types import FloatArray, IntArray
+from luce.sampling.ratio_bound import bound_ratio, log_ratio
 
 if TYPE_CHECKING:
     from luce.kernels.problem import Problem
@@ -24,10 +39,9 @@ if TYPE_CHECKING:
 # Most atoms: with more, a sweep of waiting times is as good as independent and cheaper.
 MOST_ATOMS = 32
 
-# Smallest acceptance at which rejection is chosen.  At 0.7 a perfect draw costs as much as an
-# effective one by waiting times (measured on P1); since it needs no warm-up and no check, rejection
-# is preferred up to 1.5 times that cost.
-LEAST_ACCEPTED = 0.45
+# Smallest acceptance at which rejection is chosen.  At 0.3 a perfect draw costs as much as an
+# effective one by waiting times (measured on P1), and it needs no warm-up and no check.
+LEAST_ACCEPTED = 0.3
 
 # Smallest shape of an envelope: gamma variates of a smaller shape cost more and may underflow.
 _LEAST_SHAPE = 0.1
@@ -35,78 +49,237 @@ _LEAST_SHAPE = 0.1
 # Draws from which the acceptance is estimated.
 _PILOT = 2000
 
+# Limits τ that are tried, and the weight of a corner, as a share of Z, from which a limit is low
+# enough.
+_LIMITS, _LIGHT = np.linspace(0.15, 0.95, 17), 0.02
+
+# Acceptance above which no stick is tried, and the gain that makes up for one more gamma variate.
+_GOOD, _WORTH_A_STICK = 0.75, 1.15
+
+# Tolerances of the bounds in successive rounds of cutting planes, the distance from the cuts at
+# which the rounds end, the cuts added in each, and the tolerance of the bound in use.
+_TOLERANCES, _NEAR, _CUTS, _LAST_TOLERANCE = np.geomspace(0.1, 0.01, 10), 0.02, 6, 0.005
+
+
+class Part(NamedTuple):
+    """A density above the posterior in the middle or in a corner.
+
+    Attributes
+    ----------
+    shape, stick, power
+        a, k and h; k is -1 for a Dirichlet.
+    log_bound
+        M: the logarithm of posterior over density is nowhere larger in this part.
+    """
+
+    shape: FloatArray
+    stick: int
+    power: float
+    log_bound: float
+
+    @property
+    def log_weight(self) -> float:
+        """Logarithm of w exp M."""
+        return _log_integral(self.shape, self.stick, self.power)[0] + self.log_bound
+
 
 def fit_envelope(problem: Problem) -> tuple[Envelope, float] | None:
-    """Find the best envelope of a problem whose sets each leave out one atom, and its acceptance.
+    """Find an envelope of a problem whose sets each leave out one atom, and its acceptance.
 
-    Returns None where the sets leave out more atoms, or where no envelope exists.  The acceptance
-    is estimated from a pilot of fixed seed.
+    Returns None where the sets leave out more atoms.  The acceptance is estimated from a pilot of
+    fixed seed.
     """
-    left_out = _left_out(problem)
-    if left_out is None:
+    m = _left_out(problem)
+    if m is None:
         return None
-    if not left_out.any():  # the posterior is a Dirichlet itself
-        return _envelope(problem.shape, left_out, np.zeros(len(left_out)), 0.0), 1.0
-    from scipy.optimize import LinearConstraint, minimize
+    c = problem.shape
+    if not m.any():  # the posterior is a Dirichlet itself
+        return _envelope(c, m, np.ones(len(m)), [Part(c, -1, 0.0, 0.0)]), 1.0
+    limit, corners = _corners(c, m)
+    parts = [_middle(c, m, limit, -1), *corners]
+    accepted = _acceptance(c, m, limit, parts)
+    if accepted < _GOOD:
+        other = [_middle(c, m, limit, int(np.argmax(m))), *corners]
+        share = _acceptance(c, m, limit, other)
+        if share > _WORTH_A_STICK * accepted:
+            parts, accepted = other, share
+    return _envelope(c, m, limit, parts), accepted
+
+
+def _log_integral(a: FloatArray, k: int, h: float) -> tuple[float, FloatArray]:
+    """Compute log w, and its slopes in a and in h, which stand last."""
     from scipy.special import digamma, gammaln
 
-    from luce.kernels.star_bound import star_bound
+    others = np.arange(len(a)) != k
+    rest = a[others].sum()
+    own = a[k] if k >= 0 else 0.0
+    value = gammaln(a).sum() - gammaln(rest) + gammaln(rest - h) - gammaln(rest - h + own)
+    slope = digamma(a) - digamma(rest - h + own)
+    slope[others] += digamma(rest - h) - digamma(rest)
+    return float(value), np.r_[slope, digamma(rest - h + own) - digamma(rest - h)]
 
-    c, m = problem.shape, left_out
-    n = len(c)
-    kinds = np.unique(np.stack([c, m]), axis=1, return_index=True)[1].astype(np.int64)
-    x = np.empty(n)
 
-    def loss(d: FloatArray) -> tuple[float, FloatArray]:
-        a = c - d
-        x[:] = 1 / n
-        bound = star_bound(d, m, kinds, 0.05, x)
-        if not np.isfinite(bound):  # just outside the constraints
-            bound = 1e6
-        slope = digamma(a.sum()) - digamma(a) + np.log(x)
-        return float(gammaln(a).sum() - gammaln(a.sum()) + bound), slope
+def _corners(c: FloatArray, m: FloatArray) -> tuple[FloatArray, list[Part]]:
+    """Choose the limits and fit the corners: as low as leaves little weight to each corner."""
+    limit, corners = np.ones(len(c)), []
+    light = np.log(_LIGHT / np.count_nonzero(m)) + _rough_log_integral(c, m)
+    for k in np.flatnonzero(m).tolist():
+        tilts, weights = _corner_weights(c, m, k)
+        best = weights.argmin(axis=1)
+        enough = np.flatnonzero(weights.min(axis=1) < light)
+        row = int(enough[0]) if len(enough) else len(_LIMITS) - 1
+        tilt, limit[k] = float(tilts[best[row]]), _LIMITS[row]
+        log_bound = -(tilt + np.delete(m, k).max()) * np.log(limit[k])
+        corners.append(Part(c + tilt * (np.arange(len(c)) == k), k, float(m[k]), float(log_bound)))
+    return limit, corners
 
-    # Equal atoms are treated alike, so one unknown for each kind.
-    alike = (c[kinds] == c[:, None]) & (m[kinds] == m[:, None])
-    member = alike.argmax(axis=1)
-    number = np.bincount(member)
-    truncated = np.flatnonzero(m[kinds] > 0)
-    corner = number - np.eye(len(kinds))[truncated]  # (Σ d - d_k) in terms of the kinds
+
+def _corner_weights(c: FloatArray, m: FloatArray, k: int) -> tuple[FloatArray, FloatArray]:
+    """Return tilts f, and the log weights of corner k, shape (limits, tilts); all are bounds."""
+    from scipy.special import betaln, gammaln
+
+    tilts = np.r_[0.0, np.geomspace(0.1, 10.0 * (c.sum() + 1.0), 60)]
+    others = np.delete(c, k)
+    whole = betaln(c[k] + tilts, others.sum() - m[k]) + gammaln(others).sum()
+    bound = -np.multiply.outer(np.log(_LIMITS), tilts + np.delete(m, k).max())
+    return tilts, np.asarray(whole - gammaln(others.sum()) + bound)
+
+
+def _rough_log_integral(c: FloatArray, m: FloatArray) -> float:
+    """Estimate log Z from draws of Dir(c); it chooses limits, and no bound depends on it."""
+    p = np.random.default_rng(0).dirichlet(c, _PILOT)
+    logs = log_ratio(np.zeros(len(c)), m, np.clip(p, 1e-300, 1 - 1e-9))
+    mean = np.logaddexp.reduce(logs) - np.log(_PILOT)
+    return _log_integral(c, -1, 0.0)[0] + float(mean)
+
+
+def _middle(c: FloatArray, m: FloatArray, limit: FloatArray, k: int) -> Part:
+    """Minimise log w + M by cutting planes; k is the stick, -1 for none.
+
+    Equal atoms are treated alike, so there is one unknown d for each kind; the others are h and t,
+    which is above all cuts.
+    """
+    from scipy.optimize import LinearConstraint, minimize
+
+    kinds, kind = _kinds_of(c, m, limit, k)
+    number = len(kinds)
     highest = np.minimum(0.95 * c, c - _LEAST_SHAPE)[kinds]
-    start = np.minimum(1.2 * m.max() / (n - 1), 0.5 * highest)
-    constraint = LinearConstraint(corner, 1.0001 * m[kinds][truncated], np.inf)
+    most = 0.0 if k < 0 else float(min(m[k], np.delete(c, k).sum() - _LEAST_SHAPE))
+    members = np.eye(number)[kind]  # shape (atoms, kinds)
 
-    def folded(e: FloatArray) -> tuple[float, FloatArray]:
-        value, slope = loss(e[member])
-        return value, np.bincount(member, slope).astype(np.float64)
+    def loss(z: FloatArray) -> tuple[float, FloatArray]:
+        value, slope = _log_integral(c - members @ z[:number], k, z[number])
+        return value + z[-1], np.r_[-slope[:-1] @ members, slope[-1], 1.0]
 
-    found = minimize(
-        folded,
-        start,
-        jac=True,
-        bounds=[(1e-6 * h, h) for h in highest.tolist()],
-        constraints=constraint,
-        method="SLSQP",
-        options={"maxiter": 40, "ftol": 1e-4},
+    def ratio(z: FloatArray) -> tuple[FloatArray, FloatArray]:
+        return members @ z[:number], m - z[number] * (np.arange(len(m)) == k)
+
+    z, rows, least = np.empty(0), np.empty((0, number + 2)), np.empty(0)
+    if k >= 0:  # the shape of 1 - p_k stays positive
+        others = np.arange(len(m)) != k
+        rows = np.r_[-members[others].sum(axis=0), -1.0, 0.0][None]
+        least = np.array([_LEAST_SHAPE - c[others].sum()])
+    x = _first_points(c, limit, kinds)
+    for tolerance in _TOLERANCES.tolist():
+        slope = np.log1p(-x[:, k]) if k >= 0 else np.zeros(len(x))
+        rows = np.r_[rows, np.c_[-np.log(x) @ members, -slope, np.ones(len(x))]]
+        least = np.r_[least, log_ratio(np.zeros(len(m)), m, x)]
+        if not len(z):
+            z = np.r_[0.1 * highest, most / 2, 0.0]
+        z[-1] = (least - rows[:, :-1] @ z[:-1]).max()
+        z = minimize(
+            loss,
+            z,
+            jac=True,
+            bounds=[*((1e-3 * h, h) for h in highest.tolist()), (0.0, most), (None, None)],
+            constraints=LinearConstraint(rows, least, np.inf),
+            method="SLSQP",
+            options={"maxiter": 60, "ftol": 1e-4},
+        ).x
+        found = bound_ratio(*ratio(z), limit, kinds, tolerance)
+        if found.bound <= z[-1] + _NEAR:
+            break
+        x = found.points[:_CUTS]
+    z[:number] = np.clip(z[:number], 1e-3 * highest, highest)
+    d, left = ratio(z)
+    return Part(
+        c - d, k, float(z[number]), bound_ratio(d, left, limit, kinds, _LAST_TOLERANCE).bound
     )
-    d = np.clip(found.x, 1e-6 * highest, highest)[member]
-    bound = star_bound(d, m, kinds, 0.002, x)
-    if not np.isfinite(bound):
-        return None
-    envelope = _envelope(c, m, d, bound)
-    rng = np.random.default_rng(0)
-    p = rng.dirichlet(envelope.shape, _PILOT)
-    log_ratio = np.log(p) @ d - np.log1p(-p) @ m - bound
-    return envelope, float(np.exp(log_ratio).mean())
 
 
-def _envelope(c: FloatArray, m: FloatArray, d: FloatArray, bound: float) -> Envelope:
+def _first_points(c: FloatArray, limit: FloatArray, kinds: IntArray) -> FloatArray:
+    """Return the centre, and points between it and the limit of each kind of atom."""
+    centre = np.maximum(c, 1e-3) / np.maximum(c, 1e-3).sum()
+    points = [centre]
+    for k in kinds.tolist():
+        for s in np.linspace(centre[k], min(limit[k], 0.99), 4)[1:].tolist():
+            x = centre * ((1.0 - s) / (1.0 - centre[k]))
+            x[k] = s
+            points.append(x)
+    return np.array(points)
+
+
+def _kinds_of(c: FloatArray, m: FloatArray, limit: FloatArray, k: int) -> tuple[IntArray, IntArray]:
+    """Find one atom of each kind, and the kind of each atom; the stick is a kind of its own."""
+    traits = np.stack([c, m, limit, np.arange(len(c)) == k])
+    _, kinds, kind = np.unique(traits, axis=1, return_index=True, return_inverse=True)
+    return kinds.astype(np.int64), kind.reshape(-1).astype(np.int64)
+
+
+def _acceptance(c: FloatArray, m: FloatArray, limit: FloatArray, parts: list[Part]) -> float:
+    """Estimate the share of proposals that is kept."""
+    weights = np.array([part.log_weight for part in parts])
+    chance = np.exp(weights - np.logaddexp.reduce(weights))
+    rng, kept = np.random.default_rng(0), 0.0
+    for j, part in enumerate(parts):
+        if chance[j] > 1e-4:
+            p = np.clip(_draws(rng, part, _PILOT), 1e-300, 1 - 1e-15)
+            inside = (p <= limit).all(axis=1) if j == 0 else p[:, part.stick] > limit[part.stick]
+            left = m - part.power * (np.arange(len(m)) == part.stick)
+            logs = log_ratio(c - part.shape, left, p) - part.log_bound
+            kept += chance[j] * float((np.exp(logs) * inside).mean())
+    return kept
+
+
+def _draws(rng: np.random.Generator, part: Part, number: int) -> FloatArray:
+    """Draw from the density of a part."""
+    if part.stick < 0:
+        return rng.dirichlet(part.shape, number)
+    k = part.stick
+    others = np.delete(part.shape, k)
+    own = rng.beta(part.shape[k], others.sum() - part.power, number)
+    return np.insert(rng.dirichlet(others, number) * (1.0 - own)[:, None], k, own, axis=1)
+
+
+def _envelope(c: FloatArray, m: FloatArray, limit: FloatArray, parts: list[Part]) -> Envelope:
     from luce.kernels.log_powers import make_powers
     from luce.kernels.problem import gamma_spreads
     from luce.kernels.rejection import Envelope
 
-    powers = make_powers(d), make_powers(-m), float(d.sum() - m.sum())
-    return Envelope(c - d, gamma_spreads(c - d), float(bound), *powers)
+    shape = np.stack([part.shape for part in parts])
+    stick = np.array([part.stick for part in parts], np.int64)
+    tail = np.array(
+        [np.delete(p.shape, p.stick).sum() - p.power if p.stick >= 0 else 1.0 for p in parts]
+    )
+    weights = np.array([part.log_weight for part in parts])
+    middle = parts[0]
+    left = m - middle.power * (np.arange(len(m)) == middle.stick)
+    powers = make_powers(c - middle.shape), make_powers(-left)
+    return Envelope(
+        shape=shape,
+        spread=gamma_spreads(shape),
+        stick=stick,
+        tail=tail,
+        tail_spread=gamma_spreads(tail),
+        below=np.cumsum(np.exp(weights - np.logaddexp.reduce(weights))),
+        log_bound=np.array([part.log_bound for part in parts]),
+        limit=limit,
+        left_out=m,
+        powers=powers[0],
+        complement_powers=powers[1],
+        total_power=float((c - middle.shape).sum() - left.sum()),
+        tilt=np.array([p.shape[p.stick] - c[p.stick] for p in parts]),
+    )
 
 
 def _left_out(problem: Problem) -> FloatArray | None:
