@@ -17,6 +17,7 @@ from luce.errors import MethodError
 from luce.model.model import Model
 from luce.model.shapes import ModuleShapes, raw_problem
 from luce.sampling import envelope, laplace
+from luce.sampling.concentration import choose_with_concentration, prepare_with_concentration
 from luce.sampling.settings import Settings
 from luce.sampling.shifts import find_shifts
 
@@ -167,7 +168,8 @@ def choose(model: Model, settings: Settings) -> Choice:
     """Choose how to draw a model, or refuse a method that does not fit it."""
     name = settings.method
     if model.hyperprior is not None:
-        return _choose_with_concentration(name)
+        name, reason = choose_with_concentration(model, name)
+        return Choice((name,), (reason,), reduced=False)
     if not settings.reduce:
         if name == "exact":
             raise MethodError("method='exact' is the reduction; it cannot run with reduce=False.")
@@ -190,7 +192,9 @@ def choose(model: Model, settings: Settings) -> Choice:
 def prepare(model: Model, choice: Choice) -> Method:
     """Prepare the kernels of a choice, or refuse a method that does not fit."""
     if model.hyperprior is not None:
-        return Method((_part_with_concentration(model),), None)
+        (name,) = choice.methods
+        kernel, problem, fit = prepare_with_concentration(model, name)
+        return Method((Part(kernel, problem, model.concentration, fit),), None)
     if not choice.reduced:
         (name,) = choice.methods
         problem = raw_problem(model.counts, model.concentration)
@@ -307,29 +311,3 @@ def _part(
     if name == "metropolis" and problem.shape.min() < _LEAST_PLAIN_METROPOLIS:
         problem = problem._replace(wide=True)
     return Part(KERNELS[name], problem, prior)
-
-
-def _choose_with_concentration(name: str) -> Choice:
-    if name not in ("auto", "waiting-times"):
-        raise MethodError(
-            f"method={name!r} needs a concentration that is a number; with a gamma prior on it, "
-            "probabilities are drawn by waiting times. Leave method='auto'."
-        )
-    reason = "the concentration is drawn too, which changes every shape"
-    return Choice(("waiting-times",), (reason,), reduced=False)
-
-
-def _part_with_concentration(model: Model) -> Part:
-    """Prepare the kernel that draws the concentration too, so that shapes change in each sweep."""
-    from luce.kernels import RANDOM_CONCENTRATION
-    from luce.kernels.random_concentration import make_hyperprior
-
-    counts, hyperprior = model.counts, model.hyperprior
-    assert hyperprior is not None
-    net = max(float(counts.category_counts.sum() + counts.sets.exponent.sum()), 0.0)
-    weights = model.concentration / hyperprior.mean
-    single = np.array(counts.category_counts)
-    fit = make_hyperprior(single, net, hyperprior.shape, hyperprior.rate, weights)
-    # Logarithms throughout, since the concentration may become arbitrarily small.
-    problem = raw_problem(counts, model.concentration)._replace(wide=True)
-    return Part(RANDOM_CONCENTRATION, problem, model.concentration, fit)
