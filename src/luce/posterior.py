@@ -106,10 +106,9 @@ class Posterior:
         from luce.sampling.choice import choose
         from luce.sampling.settings import Settings
 
-        if self._model.hyperprior is not None:
-            return ["waiting-times, the concentration is drawn too"] * len(self.structure.cores)
         choice = choose(self._model, Settings())
-        return [f"{m}, {r}" for m, r in zip(choice.methods, choice.reasons, strict=True)]
+        told = [f"{m}, {r}" for m, r in zip(choice.methods, choice.reasons, strict=True)]
+        return told if choice.reduced else told * len(self.structure.cores)
 
     def sample(
         self,

@@ -35,7 +35,7 @@ QUICK = [
     ("pairs", "hamiltonian"),
     ("rankings", "waiting-times"),
     ("a core in a tree", "metropolis"),
-    ("pairs, concentration drawn", "auto"),
+    ("pairs, concentration drawn", "hamiltonian"),
 ]
 # Controls of the default run, and how many replications show that they are wrong.
 QUICK_CONTROLS = {

@@ -55,14 +55,23 @@ def changed_problem(method: str, change: Callable[[Problem], Problem]) -> Iterat
         yield
 
 
+def twice_the_rate(hyper: Any) -> Any:
+    return hyper._replace(rate=2 * hyper.rate)
+
+
+def twice_the_rate_of_moves(fit: Any) -> Any:
+    return fit._replace(hyper=twice_the_rate(fit.hyper))
+
+
 @contextmanager
-def changed_hyperprior() -> Iterator[None]:
-    right = kernels.RANDOM_CONCENTRATION
+def changed_fit(kernel: str, change: Callable[[Any], Any]) -> Iterator[None]:
+    """Run a kernel that draws the concentration with another prior of it."""
+    right = getattr(kernels, kernel)
 
     def advance(bits: Any, problem: Problem, fit: Any, *rest: Any) -> None:
-        right.advance(bits, problem, fit._replace(rate=2 * fit.rate), *rest)
+        right.advance(bits, problem, change(fit), *rest)
 
-    with mock.patch.object(kernels, "RANDOM_CONCENTRATION", right._replace(advance=advance)):
+    with mock.patch.object(kernels, kernel, right._replace(advance=advance)):
         yield
 
 
@@ -124,7 +133,11 @@ CONTROLS: dict[str, tuple[str, str, Callable[[], Any]]] = {
     "Hamiltonian, concentration too large": (
         "pairs", "hamiltonian", lambda: changed_problem("hamiltonian", more_prior)),
     "concentration drawn, rate doubled": (
-        "pairs, concentration drawn", "auto", changed_hyperprior),
+        "pairs, concentration drawn", "waiting-times",
+        lambda: changed_fit("RANDOM_CONCENTRATION", twice_the_rate)),
+    "concentration in joint moves, rate doubled": (
+        "pairs, concentration drawn", "hamiltonian",
+        lambda: changed_fit("HAMILTONIAN_CONCENTRATION", twice_the_rate_of_moves)),
 }  # fmt: skip
 
 

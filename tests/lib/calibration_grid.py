@@ -101,7 +101,7 @@ def of_process(rng: np.random.Generator, p: Mapping[Any, float]) -> Counts:
 # Methods that do not fit some shapes: rejection wants sets that each leave out one atom,
 # Hamiltonian moves no groups, and a concentration that is drawn wants waiting times.
 NO_REJECTION, NO_FIT = ("rejection",), ("rejection", "hamiltonian")
-ONLY_WAITING = (*NO_FIT, "hidden-counts", "metropolis")
+NOT_DRAWN = (*NO_REJECTION, "hidden-counts", "metropolis")
 
 
 @dataclass(frozen=True)
@@ -145,11 +145,11 @@ SHAPES = (
           [*"abc", "remainder"], refused=NO_REJECTION),
     Shape("process, concentration drawn", of_process,
           luce.DirichletProcess(luce.Gamma(4.0, 1.5), BASE), [*"abc", "remainder"],
-          refused=ONLY_WAITING),
+          refused=NOT_DRAWN),
     Shape("pairs, concentration drawn", duels("abcd", "ab bc cd da", 5), luce.Gamma(4.0, 2.0),
-          refused=ONLY_WAITING),
+          refused=NOT_DRAWN),
     Shape("groups, concentration drawn", grouped_answers, luce.Gamma(4.0, 2.0), "abcd",
-          refused=ONLY_WAITING),
+          refused=NOT_DRAWN),
 )  # fmt: skip
 
 

@@ -33,11 +33,27 @@ NESTED = (
 )
 
 
-def nested_truth(prior: Gamma = PRIOR) -> Truth:
+# As above, without groups: one pair in the middle of full counts.
+ONE_PAIR = (
+    ConditionalCounts("abc")
+    .observe({"a": 5, "b": 1, "c": 2})
+    .observe({"a": 1, "b": 4}, within="ab")
+)
+
+
+def closed_form(counts: ConditionalCounts, prior: Gamma = PRIOR) -> Truth:
     """A sum over the concentration, everything else being integrated out in closed form."""
-    posteriors = [Posterior(NESTED, float(np.exp(x))) for x in LOG_A]
+    posteriors = [Posterior(counts, float(np.exp(x))) for x in LOG_A]
     evidence = np.array([float(p.log_evidence()) for p in posteriors])
     return weighted(evidence, np.array([p.mean() for p in posteriors]), prior)
+
+
+def nested_truth(prior: Gamma = PRIOR) -> Truth:
+    return closed_form(NESTED, prior)
+
+
+def one_pair_truth(prior: Gamma = PRIOR) -> Truth:
+    return closed_form(ONE_PAIR, prior)
 
 
 def agrees(run: Any, truth: Truth) -> None:
@@ -52,17 +68,19 @@ def agrees(run: Any, truth: Truth) -> None:
     assert np.abs(z).max() < bound, z
 
 
+@pytest.mark.parametrize("method", ["waiting-times", "hamiltonian"])
 @pytest.mark.parametrize(
     ("counts", "truth"),
     [
         pytest.param(NESTED, nested_truth, id="nested"),
+        pytest.param(ONE_PAIR, one_pair_truth, id="one pair"),
         pytest.param(OVERLAPPING, overlapping_truth, id="overlapping", marks=pytest.mark.slow),
     ],
 )
 def test_the_concentration_is_drawn_from_its_posterior(
-    counts: ConditionalCounts, truth: Callable[..., Truth]
+    counts: ConditionalCounts, truth: Callable[..., Truth], method: str
 ) -> None:
-    run = Posterior(counts, PRIOR).sample(10_000, seed=SEED, progress=False)
+    run = Posterior(counts, PRIOR).sample(10_000, seed=SEED, method=method, progress=False)
     agrees(run, truth())
     with pytest.raises(AssertionError):  # the same draws against a slightly different prior
         agrees(run, truth(Gamma(2.0, 2.0)))
@@ -148,7 +166,7 @@ def test_what_needs_a_number_says_so() -> None:
             ask()
     with pytest.raises(DataError, match="needs a concentration that is a number"):
         posterior.log_density([0.25] * 4)
-    with pytest.raises(MethodError, match="waiting times"):
+    with pytest.raises(MethodError, match="'waiting-times' and 'hamiltonian' can be used"):
         posterior.sample(10, method="metropolis")
     assert "Gamma(shape=2.0, rate=1.5)" in repr(posterior)
 

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, Protocol
 from luce._types import FloatArray, WordArray
 from luce.kernels import (
     hamiltonian,
+    hamiltonian_concentration,
     hidden_counts,
     independence,
     metropolis,
@@ -107,10 +108,17 @@ KERNELS: dict[str, Kernel] = {
     "metropolis": Kernel(metropolis.advance, "accepted", metropolis.first_tuning),
 }
 
-# Not in KERNELS, since it draws another posterior: that of probabilities and concentration.
+# Not in KERNELS, since these draw another posterior: that of probabilities and concentration.
 RANDOM_CONCENTRATION = Kernel(
     random_concentration.advance,
     "log_waiting_time",
     extra=("concentration",),
     first_extra=random_concentration.first_extra,
+)
+HAMILTONIAN_CONCENTRATION = Kernel(
+    hamiltonian_concentration.advance,
+    "accepted",
+    hamiltonian_concentration.first_tuning,
+    extra=("concentration",),
+    first_extra=hamiltonian_concentration.first_extra,
 )

@@ -32,15 +32,15 @@ from luce.kernels.random import gamma, normal, uniform
 from luce.kernels.set_sums import member_sums, set_sums, signed_member_sums
 from luce.kernels.waiting_times import advance as sweep
 
-_B = 0.21178  # b, the weight of the first and last changes of velocity
+FIRST_KICK = 0.21178  # b, the weight of the first and last changes of velocity
 
 # Target acceptance; adaptation step s changes log h by up to gain / (1 + s)^decay.
-_ACCEPTANCE, _GAIN, _DECAY = 0.75, 1.0, 0.6
+ACCEPTANCE, GAIN, DECAY = 0.75, 1.0, 0.6
 
 # Most steps of a move, and the longest step as a multiple of the length.
-_MOST_STEPS, _LONGEST = 64, 1.5
+MOST_STEPS, LONGEST = 64, 1.5
 
-_SWEEP_EVERY = 25  # draws from one waiting-time sweep to the next, without adaptation
+SWEEP_EVERY = 25  # draws from one waiting-time sweep to the next, without adaptation
 
 
 class Metric(NamedTuple):
@@ -114,7 +114,7 @@ def advance(
     known = False
     value = 0.0
     for d in range(len(out)):
-        turn = tuning[3] % (2 if adapt else _SWEEP_EVERY)
+        turn = tuning[3] % (2 if adapt else SWEEP_EVERY)
         tuning[3] += 1.0
         if turn == 0.0:
             for k in range(4):
@@ -144,7 +144,7 @@ def advance(
                 energy -= 0.5 * v[i] * v[i]
                 gradient[i] = shape[i] - total * math.exp(log_p[i]) - pull[i]
                 log_p_new[i] = log_p[i] + log_total
-            kick(fit.root_transposed, fit.scale, gradient, _B * h, v)
+            kick(fit.root_transposed, fit.scale, gradient, FIRST_KICK * h, v)
             for step in range(2 * steps):
                 drift(fit.root, fit.scale, v, 0.5 * h, path, log_p_new)
                 for i in range(n):
@@ -152,8 +152,8 @@ def advance(
                 set_pull(problem, fit.exponent, space, x, sums, times, pull_new)
                 for i in range(n):
                     gradient[i] = shape[i] - x[i] - pull_new[i]
-                last = _B if step == 2 * steps - 1 else 2.0 * _B
-                weight = h * (last if step % 2 else 1 - 2 * _B)
+                last = FIRST_KICK if step == 2 * steps - 1 else 2.0 * FIRST_KICK
+                weight = h * (last if step % 2 else 1 - 2 * FIRST_KICK)
                 kick(fit.root_transposed, fit.scale, gradient, weight, v)
             total = 0.0
             for i in range(n):
@@ -174,8 +174,8 @@ def advance(
                     state[i] = math.exp(log_p[i])
             stat[d] = 1.0 if accepted else 0.0
             if adapt:
-                tuning[0] += _GAIN / (1.0 + tuning[1]) ** _DECAY * (probability - _ACCEPTANCE)
-                low, high = math.log(length / _MOST_STEPS), math.log(_LONGEST * length)
+                tuning[0] += GAIN / (1.0 + tuning[1]) ** DECAY * (probability - ACCEPTANCE)
+                low, high = math.log(length / MOST_STEPS), math.log(LONGEST * length)
                 tuning[0] = min(max(tuning[0], low), high)
                 tuning[1] += 1.0
                 tuning[2] += (tuning[0] - tuning[2]) * 2.0 / (tuning[1] + 1.0)

@@ -26,7 +26,7 @@ from luce.kernels.random import exponential, gamma_or_log, gamma_spread, log_gam
 from luce.kernels.set_sums import as_log, member_sums, set_sums
 
 _STEPS = 60  # largest number of unit steps by which a slice is widened on each side
-_LARGEST = 100.0  # largest |log a|; Γ(a) is not a double beyond
+LARGEST = 100.0  # largest |log a|; Γ(a) is not a double beyond
 
 
 class Hyperprior(NamedTuple):
@@ -129,27 +129,27 @@ def _draw_scale(bits: WordArray, x: float, hyper: Hyperprior, whole: float, tota
     """Draw log a, exactly where Γ cancels; `whole` is Σ w_i and `total` is Σ w_i log p_i."""
     if len(hyper.values) == 1 and hyper.times[0] == 1.0:
         new = log_gamma(bits, hyper.shape + hyper.named) - math.log(hyper.rate - total)
-        return min(max(new, -_LARGEST), _LARGEST)
+        return min(max(new, -LARGEST), LARGEST)
     return _slice(bits, x, hyper, whole, total)
 
 
 @internal
 def _slice(bits: WordArray, x: float, hyper: Hyperprior, whole: float, total: float) -> float:
     """Draw log a by slice sampling: step out, then shrink."""
-    level = _log_density(x, hyper, whole, total) - exponential(bits)
+    level = log_density(x, hyper, whole, total) - exponential(bits)
     low = x - uniform(bits)
     high = low + 1.0
     steps = 0
-    while steps < _STEPS and low > -_LARGEST and _log_density(low, hyper, whole, total) > level:
+    while steps < _STEPS and low > -LARGEST and log_density(low, hyper, whole, total) > level:
         low -= 1.0
         steps += 1
     steps = 0
-    while steps < _STEPS and high < _LARGEST and _log_density(high, hyper, whole, total) > level:
+    while steps < _STEPS and high < LARGEST and log_density(high, hyper, whole, total) > level:
         high += 1.0
         steps += 1
     while True:
         new = low + uniform(bits) * (high - low)
-        if _log_density(new, hyper, whole, total) >= level:
+        if log_density(new, hyper, whole, total) >= level:
             return new
         if new < x:
             low = new
@@ -158,7 +158,7 @@ def _slice(bits: WordArray, x: float, hyper: Hyperprior, whole: float, total: fl
 
 
 @internal
-def _log_density(x: float, hyper: Hyperprior, whole: float, total: float) -> float:
+def log_density(x: float, hyper: Hyperprior, whole: float, total: float) -> float:
     """Evaluate log p(x | p) up to a constant."""
     a = math.exp(x)
     # log Γ(a + 1) - log a stays finite for the smallest a.

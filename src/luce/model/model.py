@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
+from typing import Any
 
 from luce._types import FloatArray
 from luce.counts.counts import ConditionalCounts
@@ -25,6 +26,11 @@ class Model:
         As `luce.Posterior` takes it.
     structure
         Structure of the counts' sets, where it is known already; the prior does not change it.
+
+    Attributes
+    ----------
+    memo
+        Fits that samplers made of the model, kept as long as it is.
     """
 
     def __init__(
@@ -41,6 +47,7 @@ class Model:
         self.counts = counts
         self.prior = as_prior(prior)
         self.concentration: FloatArray = self.prior.shapes(counts)
+        self.memo: dict[str, Any] = {}
         if structure is not None:
             self.__dict__["structure"] = structure
 

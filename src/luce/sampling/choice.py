@@ -13,6 +13,7 @@ from luce.errors import MethodError
 from luce.model.model import Model
 from luce.model.shapes import ModuleShapes
 from luce.sampling import envelope
+from luce.sampling.concentration import choose_with_concentration
 from luce.sampling.fits import Fits
 from luce.sampling.settings import Settings
 
@@ -71,7 +72,8 @@ def choose(model: Model, settings: Settings) -> Choice:
     """Choose how to draw a model, or refuse a method that does not fit it."""
     name = settings.method
     if model.hyperprior is not None:
-        return choose_with_concentration(name)
+        name, reason = choose_with_concentration(model, name)
+        return Choice((name,), (reason,), reduced=False)
     if not settings.reduce:
         if name == "exact":
             raise MethodError("method='exact' is the reduction; it cannot run with reduce=False.")
@@ -189,14 +191,3 @@ def _proposal_cost(problem: Problem) -> float:
     """Estimate the cost of an independence draw: half of a slope, and half of a product."""
     n = len(problem.shape)
     return 0.5 * (_sums_cost(problem) + _PRODUCT * n * n) + 5 * _ATOM * n
-
-
-def choose_with_concentration(name: str) -> Choice:
-    """Choose how to draw a model whose concentration is drawn too."""
-    if name not in ("auto", "waiting-times"):
-        raise MethodError(
-            f"method={name!r} needs a concentration that is a number; with a gamma prior on it, "
-            "probabilities are drawn by waiting times. Leave method='auto'."
-        )
-    reason = "the concentration is drawn too, which changes every shape"
-    return Choice(("waiting-times",), (reason,), reduced=False)

@@ -17,6 +17,7 @@ from luce.model.model import Model
 from luce.model.shapes import ModuleShapes, raw_problem
 from luce.sampling import envelope
 from luce.sampling.choice import Choice, best_metric, choose_for_core, fits_of
+from luce.sampling.concentration import prepare_with_concentration
 from luce.sampling.fits import Fits, Start
 from luce.sampling.laplace import MOST_DENSE
 from luce.sampling.shifts import find_shifts
@@ -139,7 +140,9 @@ class Method:
 def prepare(model: Model, choice: Choice) -> Method:
     """Prepare the kernels of a choice, or refuse a method that does not fit."""
     if model.hyperprior is not None:
-        return Method((_part_with_concentration(model),), None)
+        (name,) = choice.methods
+        kernel, problem, fit = prepare_with_concentration(model, name)
+        return Method((Part(kernel, problem, model.concentration, fit),), None)
     if not choice.reduced:
         (name,) = choice.methods
         problem = raw_problem(model.counts, model.concentration)
@@ -220,19 +223,3 @@ def _near(fits: Fits) -> Start:
         return Start(fits.curvature.mode, fits.curvature.root)
     assert fits.diagonal is not None
     return Start(fits.diagonal.mode, 1.0 / np.sqrt(fits.diagonal.precision))
-
-
-def _part_with_concentration(model: Model) -> Part:
-    """Prepare the kernel that draws the concentration too, so that shapes change in each sweep."""
-    from luce.kernels import RANDOM_CONCENTRATION
-    from luce.kernels.random_concentration import make_hyperprior
-
-    counts, hyperprior = model.counts, model.hyperprior
-    assert hyperprior is not None
-    net = max(float(counts.category_counts.sum() + counts.sets.exponent.sum()), 0.0)
-    weights = model.concentration / hyperprior.mean
-    single = np.array(counts.category_counts)
-    fit = make_hyperprior(single, net, hyperprior.shape, hyperprior.rate, weights)
-    # Logarithms throughout, since the concentration may become arbitrarily small.
-    problem = raw_problem(counts, model.concentration)._replace(wide=True)
-    return Part(RANDOM_CONCENTRATION, problem, model.concentration, fit)
