@@ -7,11 +7,19 @@ into the cells of K and a rest that no set of K reaches.  Each cell of K becomes
 
 from typing import NamedTuple
 
-import numpy as np
-
-from luce._types import IntArray, RecordArray
+from luce._types import BoolArray, IntArray, RecordArray
 from luce.kernels.jit import compiled, internal
-from luce.kernels.structure.partition import CELL, TOUCHED, new_cells, split, touch
+from luce.kernels.plain import integers
+from luce.kernels.structure.overlap import classes_of_equal_sizes, overlap_classes
+from luce.kernels.structure.partition import (
+    Partition,
+    is_whole,
+    lay_out,
+    one_cell,
+    ranks,
+    split,
+    touch,
+)
 
 
 class ModuleTree(NamedTuple):
@@ -44,7 +52,70 @@ class ModuleTree(NamedTuple):
 
 
 @compiled
-def build_module_tree(
+def find_modules(
+    n: int,
+    members: IntArray,
+    nest_start: IntArray,
+    complement: BoolArray,
+    set_start: IntArray,
+    set_end: IntArray,
+    sizes: IntArray,
+    by_rank: IntArray,
+) -> ModuleTree:
+    """Find the overlap classes and the module tree of a canonical family.
+
+    Parameters
+    ----------
+    n, members, nest_start, complement, set_start, set_end
+        The family, as in `luce.counts.family.SetFamily`.
+    sizes, by_rank
+        Sizes of the sets, and the sets by decreasing size.
+    """
+    sets = lay_out(members, nest_start, complement, set_start, set_end)
+    if len(sets) == 0 or sizes[by_rank[0]] == sizes[by_rank[-1]]:
+        class_of = classes_of_equal_sizes(n, members, sets)
+    else:
+        ranked = ranks(by_rank, sizes, set_start)
+        class_of = overlap_classes(n, members, sets, ranked)
+    by_class, in_nest_order, class_start = _classes_by_largest_set(class_of, by_rank)
+    return _build(n, members, sets, class_of, by_class, in_nest_order, class_start)
+
+
+@internal
+def _classes_by_largest_set(
+    class_of: IntArray, by_rank: IntArray
+) -> tuple[IntArray, IntArray, IntArray]:
+    """Sort sets by class, and classes by their largest set.
+
+    Returns the sets of each class with the largest first, the same in order of number, and the
+    start of each class.
+    """
+    n_sets = len(class_of)
+    position, size = integers(n_sets, -1), integers(n_sets, 0)  # of each class
+    n_classes = 0
+    for t in by_rank:
+        c = class_of[t]
+        if position[c] < 0:
+            position[c] = n_classes
+            n_classes += 1
+        size[position[c]] += 1
+    start = integers(n_classes + 1, 0)
+    for c in range(n_classes):
+        start[c + 1] = start[c] + size[c]
+    by_class, in_nest_order = integers(n_sets, 0), integers(n_sets, 0)
+    fill, fill_too = start.copy(), start.copy()
+    for r in range(n_sets):
+        c = position[class_of[by_rank[r]]]
+        by_class[fill[c]] = by_rank[r]
+        fill[c] += 1
+        c = position[class_of[r]]
+        in_nest_order[fill_too[c]] = r
+        fill_too[c] += 1
+    return by_class, in_nest_order, start
+
+
+@internal
+def _build(
     n: int,
     members: IntArray,
     sets: RecordArray,
@@ -70,47 +141,42 @@ def build_module_tree(
         First position of each class in both lists.
     """
     n_classes = len(class_start) - 1
-    cells = new_cells(n)
+    partition = one_cell(n)
+    places, cells = partition.places, partition.cells  # the owner of a cell is its module
     # At most n - 1 + n_classes cells, one union per class, and the root.
     most = n + 2 * n_classes
-    parent = np.full(most, -1, np.int64)
-    core = np.full(most, -1, np.int64)
-    own_set = np.full(most, -1, np.int64)
-    module_of_cell = np.zeros(n, np.int64)
+    parent, core, own_set = integers(most, -1), integers(most, -1), integers(most, -1)
     n_modules = n_used = 1  # numbers of modules and cells so far
 
     n_cores = 0
-    union = np.empty(n_classes, np.int64)
-    core_cells = np.empty(n + n_classes, np.int64)
-    cell_start = np.zeros(n_classes + 1, np.int64)
-    core_nest = np.zeros(n_classes + 1, np.int64)
+    union = integers(n_classes, 0)
+    core_cells = integers(n + n_classes, 0)
+    cell_start = integers(n_classes + 1, 0)
+    core_nest = integers(n_classes + 1, 0)
     n_sets = len(by_class)
     out = _Reduced(
-        np.empty(len(members) + n_sets, np.int64),
-        np.zeros(n_sets + 1, np.int64),
-        np.empty(n_sets, np.int64),
-        np.zeros(n_sets + 1, np.int64),
-        np.empty(n_sets, np.int64),
-        np.empty(n_sets, np.int64),
-        np.zeros(3, np.int64),
+        integers(len(members) + n_sets, 0),
+        integers(n_sets + 1, 0),
+        integers(n_sets, 0),
+        integers(n_sets + 1, 0),
+        integers(n_sets, 0),
+        integers(n_sets, 0),
+        integers(3, 0),
     )
-    number = np.full(n, -1, np.int64)  # of each cell within the current core
-    stamp = np.zeros(n, np.int64)  # number, from 1, of the last nest that lists a cell
-    region = np.empty(n, np.int64)
+    region = integers(n, 0)
+    number = integers(n, -1)  # of each cell within the current core
+    listed = integers(n, 0)  # number, from 1, of the last nest that lists a cell
 
     for c in range(n_classes):
         mine = by_class[class_start[c] : class_start[c + 1]]
-        whole = cells[CELL, sets[mine[0]].some]
-        inherited = module_of_cell[whole]
+        whole = places[sets[mine[0]].some].cell
+        inherited = cells[whole].owner
         region[0] = whole
-        n_region, rest = _cut(members, sets, cells, n_used, class_of, mine, region)
+        n_region, rest = _cut(members, sets, partition, n_used, class_of, mine, region)
         n_used += n_region - 1
         if len(mine) == 1:
             for i in range(n_region):
-                if region[i] != rest:
-                    module_of_cell[region[i]] = n_modules
-                else:
-                    module_of_cell[region[i]] = inherited
+                cells[region[i]].owner = inherited if region[i] == rest else n_modules
             parent[n_modules] = inherited
             own_set[n_modules] = mine[0]
             n_modules += 1
@@ -124,9 +190,9 @@ def build_module_tree(
         for i in range(n_region):
             s = region[i]
             if s == rest:
-                module_of_cell[s] = inherited
+                cells[s].owner = inherited
                 continue
-            module_of_cell[s] = n_modules
+            cells[s].owner = n_modules
             parent[n_modules] = top
             core[n_modules] = n_cores
             core_cells[first + n_cells] = n_modules
@@ -135,15 +201,15 @@ def build_module_tree(
             n_cells += 1
         cell_start[n_cores + 1] = first + n_cells
         mine = in_nest_order[class_start[c] : class_start[c + 1]]
-        _reduce(members, sets, cells, mine, number, stamp, out)
+        _reduce(members, sets, places, mine, number, listed, out)
         for i in range(n_region):
             number[region[i]] = -1
         n_cores += 1
         core_nest[n_cores] = out.filled[1]
 
-    holder = np.empty(n, np.int64)
+    holder = integers(n, 0)
     for x in range(n):
-        holder[x] = module_of_cell[cells[CELL, x]]
+        holder[x] = cells[places[x].cell].owner
     n_out = out.filled
     return ModuleTree(
         parent[:n_modules],
@@ -167,7 +233,7 @@ def build_module_tree(
 def _cut(
     members: IntArray,
     sets: RecordArray,
-    cells: IntArray,
+    partition: Partition,
     n_used: int,
     class_of: IntArray,
     mine: IntArray,
@@ -181,15 +247,15 @@ def _cut(
     rest = region[0]
     n_region = 1
     for t in mine:
-        inside, larger = sets[t].touch_inside != 0, sets[t].larger
+        inside, larger = is_whole(sets, t), sets[t].larger
         # A set inside a larger one of its own class and nest reaches nothing new.  Otherwise the
         # larger set, if any, holds the whole region, so that untouched cells are reached.
         within_own = larger >= 0 and class_of[larger] == class_of[t]
         rest_now = rest if inside or within_own else -1
-        for i in range(touch(cells, members, sets[t].touch_begin, sets[t].touch_end, inside)):
-            s = cells[TOUCHED, i]
+        for i in range(touch(partition, members, sets, t, rest)):
+            s = partition.touched[i]
             new = n_used + n_region - 1
-            is_cut = split(cells, s, new, inside)
+            is_cut = split(partition, s, new, inside)
             if is_cut:
                 region[n_region] = new
                 n_region += 1
@@ -217,10 +283,10 @@ class _Reduced(NamedTuple):
 def _reduce(
     members: IntArray,
     sets: RecordArray,
-    cells: IntArray,
+    places: RecordArray,
     mine: IntArray,
     number: IntArray,
-    stamp: IntArray,
+    listed: IntArray,
     out: _Reduced,
 ) -> None:
     """Write the sets of one core as nests over the core's cells.
@@ -237,16 +303,20 @@ def _reduce(
             out.complement[n_nests] = sets[t].complement
             n_nests += 1
             if not sets[t].complement and sets[t].begin > sets[t].bottom:
-                s = cells[CELL, members[sets[t].bottom]]
-                stamp[s] = n_nests
+                s = places[members[sets[t].bottom]].cell
+                listed[s] = n_nests
                 out_members[n_members] = number[s]
                 n_members += 1
         for p in range(sets[t].begin, sets[t].end):
-            s = cells[CELL, members[p]]
-            if number[s] >= 0 and stamp[s] != n_nests:  # in the core and not yet listed
-                stamp[s] = n_nests
-                out_members[n_members] = number[s]
-                n_members += 1
+            s = places[members[p]].cell
+            if number[s] < 0:  # not in the core
+                continue
+            if places[members[p]].place >= 0:  # not alone in its cell
+                if listed[s] == n_nests:
+                    continue
+                listed[s] = n_nests
+            out_members[n_members] = number[s]
+            n_members += 1
         set_end[n_sets] = n_members
         set_index[n_sets] = t
         n_sets += 1
