@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -245,26 +245,15 @@ def _pays_to_compile(family: SetFamily) -> bool:
 
 def find_structure(family: SetFamily, compiled: bool) -> Structure:
     """Find the structure of a canonical family by compiled code or by the same in plain Python."""
-    from luce.kernels.plain import on_lists
-    from luce.kernels.structure.module_tree import ModuleTree, find_modules
+    from luce.kernels.structure.module_tree import modules_of
 
-    n, *nests, _ = fields(family)
-    given: list[Any] = [*nests, family.sizes, np.argsort(-family.sizes, kind="stable")]
-    if compiled:
-        tree = find_modules(n, *map(_read_only, given))
-    else:
-        found = on_lists(find_modules, n, *given)
-        tree = ModuleTree(*(np.asarray(part, np.int64) for part in found))
+    n, members, nest_start, complement, set_start, set_end, _ = fields(family)
+    tree = modules_of(
+        n, members, nest_start, complement, set_start, set_end, family.sizes, compiled
+    )
     cores = tuple(_core(tree, family, q) for q in range(len(tree.union)))
     n_atoms = np.count_nonzero(np.bincount(tree.holder))  # those of one atom have one holder
     return Structure(n, int(n_atoms), cores, tree)
-
-
-def _read_only(array: Any) -> Any:
-    """View an array as read-only: code for writable ones would be compiled apart."""
-    view = array.view()
-    view.setflags(write=False)
-    return view
 
 
 def _core(tree: ModuleTree, family: SetFamily, q: int) -> Core:

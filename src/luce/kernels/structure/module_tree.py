@@ -5,13 +5,16 @@ turn comes, because every earlier set contains U or misses it.  The sets of K cu
 into the cells of K and a rest that no set of K reaches.  Each cell of K becomes a module.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from luce._types import BoolArray, IntArray, RecordArray
-from luce.kernels.jit import compiled, internal
-from luce.kernels.plain import integers
+from luce.kernels.jit import borrowed, compiled, internal
+from luce.kernels.plain import integers, on_lists, records, uncompiled
 from luce.kernels.structure.overlap import classes_of_equal_sizes, overlap_classes
 from luce.kernels.structure.partition import (
+    SET_RECORD,
     Partition,
     is_whole,
     lay_out,
@@ -51,6 +54,61 @@ class ModuleTree(NamedTuple):
     set_index: IntArray
 
 
+class Reduced(NamedTuple):
+    """Nests over the cells of cores; `filled` has the numbers of members, nests and sets so far."""
+
+    members: IntArray
+    nest_start: IntArray
+    complement: IntArray
+    set_start: IntArray
+    set_end: IntArray
+    set_index: IntArray
+    filled: IntArray
+
+
+def modules_of(
+    n: int,
+    members: IntArray,
+    nest_start: IntArray,
+    complement: BoolArray,
+    set_start: IntArray,
+    set_end: IntArray,
+    sizes: IntArray,
+    compiled: bool,
+) -> ModuleTree:
+    """Find the overlap classes and the module tree of a canonical family.
+
+    Parameters
+    ----------
+    n, members, nest_start, complement, set_start, set_end
+        The family, as in `luce.counts.family.SetFamily`.
+    sizes
+        Number of categories in each set.
+    compiled
+        Whether to use compiled code, or the same code as plain Python.
+    """
+    n_sets = len(sizes)
+    by_rank = np.argsort(-sizes, kind="stable")
+    given: list[Any] = [members, nest_start, complement, set_start, set_end, sizes, by_rank]
+    lengths = len(members) + n_sets, n_sets + 1, n_sets, n_sets + 1, n_sets, n_sets, 3
+    if compiled:
+        # NumPy's large arrays are on large pages of memory, those that numba makes are not.
+        out = Reduced(*(np.zeros(k, np.int64) for k in lengths))
+        space: list[Any] = [np.zeros(n_sets, SET_RECORD), out]
+        return find_modules(n, *[_read_only(array) for array in given] + space)
+    out = Reduced(*(uncompiled(integers)(k, 0) for k in lengths))
+    space = [uncompiled(records)(n_sets, SET_RECORD), out]
+    found = on_lists(find_modules, n, *given, *space)
+    return ModuleTree(*(np.asarray(part, np.int64) for part in found))
+
+
+def _read_only(array: Any) -> Any:
+    """View an array as read-only: code for writable ones would be compiled apart."""
+    view = array.view()
+    view.setflags(write=False)
+    return view
+
+
 @compiled
 def find_modules(
     n: int,
@@ -61,85 +119,54 @@ def find_modules(
     set_end: IntArray,
     sizes: IntArray,
     by_rank: IntArray,
+    sets: RecordArray,
+    out: Reduced,
 ) -> ModuleTree:
-    """Find the overlap classes and the module tree of a canonical family.
+    """Find the modules as `modules_of` does, with the sets by rank, a SET_RECORD each, and space.
 
-    Parameters
-    ----------
-    n, members, nest_start, complement, set_start, set_end
-        The family, as in `luce.counts.family.SetFamily`.
-    sizes, by_rank
-        Sizes of the sets, and the sets by decreasing size.
+    `out` receives the nests of the cores.
     """
-    sets = lay_out(members, nest_start, complement, set_start, set_end)
+    lay_out(members, nest_start, complement, set_start, set_end, sets)
     if len(sets) == 0 or sizes[by_rank[0]] == sizes[by_rank[-1]]:
-        class_of = classes_of_equal_sizes(n, members, sets)
+        classes_of_equal_sizes(n, members, sets)
     else:
-        ranked = ranks(by_rank, sizes, set_start)
-        class_of = overlap_classes(n, members, sets, ranked)
-    by_class, in_nest_order, class_start = _classes_by_largest_set(class_of, by_rank)
-    return _build(n, members, sets, class_of, by_class, in_nest_order, class_start)
+        overlap_classes(n, members, sets, ranks(by_rank, sizes, set_start))
+    class_start = _sort_classes(sets, by_rank)
+    return _build(n, members, sets, class_start, out)
 
 
 @internal
-def _classes_by_largest_set(
-    class_of: IntArray, by_rank: IntArray
-) -> tuple[IntArray, IntArray, IntArray]:
-    """Sort sets by class, and classes by their largest set.
-
-    Returns the sets of each class with the largest first, the same in order of number, and the
-    start of each class.
-    """
-    n_sets = len(class_of)
-    position, size = integers(n_sets, -1), integers(n_sets, 0)  # of each class
+def _sort_classes(sets: RecordArray, by_rank: IntArray) -> IntArray:
+    """Sort sets by class, and classes by their largest set; returns the start of each class."""
+    n_sets = len(sets)
+    number = integers(n_sets, -1)  # of each class
     n_classes = 0
     for t in by_rank:
-        c = class_of[t]
-        if position[c] < 0:
-            position[c] = n_classes
+        if number[sets[t].group] < 0:
+            number[sets[t].group] = n_classes
             n_classes += 1
-        size[position[c]] += 1
     start = integers(n_classes + 1, 0)
+    for t in range(n_sets):
+        sets[t].group = number[sets[t].group]
+        start[sets[t].group + 1] += 1
     for c in range(n_classes):
-        start[c + 1] = start[c] + size[c]
-    by_class, in_nest_order = integers(n_sets, 0), integers(n_sets, 0)
-    fill, fill_too = start.copy(), start.copy()
+        start[c + 1] += start[c]
+    ranked, numbered = start.copy(), start.copy()  # next position in each class
     for r in range(n_sets):
-        c = position[class_of[by_rank[r]]]
-        by_class[fill[c]] = by_rank[r]
-        fill[c] += 1
-        c = position[class_of[r]]
-        in_nest_order[fill_too[c]] = r
-        fill_too[c] += 1
-    return by_class, in_nest_order, start
+        c = sets[by_rank[r]].group
+        sets[ranked[c]].by_class = by_rank[r]
+        ranked[c] += 1
+        c = sets[r].group
+        sets[numbered[c]].in_nest_order = r
+        numbered[c] += 1
+    return start
 
 
 @internal
 def _build(
-    n: int,
-    members: IntArray,
-    sets: RecordArray,
-    class_of: IntArray,
-    by_class: IntArray,
-    in_nest_order: IntArray,
-    class_start: IntArray,
+    n: int, members: IntArray, sets: RecordArray, class_start: IntArray, out: Reduced
 ) -> ModuleTree:
-    """Build the module tree.
-
-    Parameters
-    ----------
-    n, members, sets
-        Number of categories, members of all nests, and SET_RECORDs.
-    class_of
-        Overlap class of each set.
-    by_class
-        The sets class by class: class c at ``class_start[c]:class_start[c + 1]``, classes in order
-        of their largest sets, sets within a class in order of rank.
-    in_nest_order
-        The same, but sets within a class in order of their numbers.
-    class_start
-        First position of each class in both lists.
-    """
+    """Build the module tree; class c of the sets starts at ``class_start[c]``."""
     n_classes = len(class_start) - 1
     partition = one_cell(n)
     places, cells = partition.places, partition.cells  # the owner of a cell is its module
@@ -153,32 +180,23 @@ def _build(
     core_cells = integers(n + n_classes, 0)
     cell_start = integers(n_classes + 1, 0)
     core_nest = integers(n_classes + 1, 0)
-    n_sets = len(by_class)
-    out = _Reduced(
-        integers(len(members) + n_sets, 0),
-        integers(n_sets + 1, 0),
-        integers(n_sets, 0),
-        integers(n_sets + 1, 0),
-        integers(n_sets, 0),
-        integers(n_sets, 0),
-        integers(3, 0),
-    )
     region = integers(n, 0)
     number = integers(n, -1)  # of each cell within the current core
     listed = integers(n, 0)  # number, from 1, of the last nest that lists a cell
 
     for c in range(n_classes):
-        mine = by_class[class_start[c] : class_start[c + 1]]
-        whole = places[sets[mine[0]].some].cell
+        begin, end = class_start[c], class_start[c + 1]
+        largest = sets[begin].by_class
+        whole = places[sets[largest].some].cell
         inherited = cells[whole].owner
         region[0] = whole
-        n_region, rest = _cut(members, sets, partition, n_used, class_of, mine, region)
+        n_region, rest = _cut(members, sets, partition, n_used, begin, end, region)
         n_used += n_region - 1
-        if len(mine) == 1:
+        if end - begin == 1:
             for i in range(n_region):
                 cells[region[i]].owner = inherited if region[i] == rest else n_modules
             parent[n_modules] = inherited
-            own_set[n_modules] = mine[0]
+            own_set[n_modules] = largest
             n_modules += 1
             continue
         parent[n_modules] = inherited
@@ -200,8 +218,7 @@ def _build(
             n_modules += 1
             n_cells += 1
         cell_start[n_cores + 1] = first + n_cells
-        mine = in_nest_order[class_start[c] : class_start[c + 1]]
-        _reduce(members, sets, places, mine, number, listed, out)
+        _reduce(members, sets, places, begin, end, number, listed, out)
         for i in range(n_region):
             number[region[i]] = -1
         n_cores += 1
@@ -235,25 +252,28 @@ def _cut(
     sets: RecordArray,
     partition: Partition,
     n_used: int,
-    class_of: IntArray,
-    mine: IntArray,
+    begin: int,
+    end: int,
     region: IntArray,
 ) -> tuple[int, int]:
-    """Refine by the sets of one class; new cells are numbered from `n_used` on.
+    """Refine by the sets of one class, begin..end-1; new cells are numbered from `n_used` on.
 
     `region` receives the cells into which the class's cell was cut.  Returns their number, and the
     cell that no set of the class reaches, -1 if there is none.
     """
+    members, sets, partition = borrowed(members), borrowed(sets), borrowed(partition)
+    touched = partition.touched
     rest = region[0]
     n_region = 1
-    for t in mine:
+    for i in range(begin, end):
+        t = sets[i].by_class
         inside, larger = is_whole(sets, t), sets[t].larger
         # A set inside a larger one of its own class and nest reaches nothing new.  Otherwise the
         # larger set, if any, holds the whole region, so that untouched cells are reached.
-        within_own = larger >= 0 and class_of[larger] == class_of[t]
+        within_own = larger >= 0 and sets[larger].group == sets[t].group
         rest_now = rest if inside or within_own else -1
-        for i in range(touch(partition, members, sets, t, rest)):
-            s = partition.touched[i]
+        for k in range(touch(partition, members, sets, t, rest)):
+            s = touched[k]
             new = n_used + n_region - 1
             is_cut = split(partition, s, new, inside)
             if is_cut:
@@ -267,40 +287,31 @@ def _cut(
     return n_region, rest
 
 
-class _Reduced(NamedTuple):
-    """Nests over the cells of cores; `filled` has the numbers of members, nests and sets so far."""
-
-    members: IntArray
-    nest_start: IntArray
-    complement: IntArray
-    set_start: IntArray
-    set_end: IntArray
-    set_index: IntArray
-    filled: IntArray
-
-
 @internal
 def _reduce(
     members: IntArray,
     sets: RecordArray,
     places: RecordArray,
-    mine: IntArray,
+    begin: int,
+    end: int,
     number: IntArray,
     listed: IntArray,
-    out: _Reduced,
+    out: Reduced,
 ) -> None:
-    """Write the sets of one core as nests over the core's cells.
+    """Write the sets of one core, begin..end-1, as nests over the core's cells.
 
     The sets of one class in one nest are consecutive there.  The smaller sets below them lie in one
     cell, so that one category represents these.
     """
+    members, sets, places, out = borrowed(members), borrowed(sets), borrowed(places), borrowed(out)
     out_members, set_end, set_index = out.members, out.set_end, out.set_index
-    nest_start, set_start = out.nest_start, out.set_start
+    nest_start, set_start, complement = out.nest_start, out.set_start, out.complement
     n_members, n_nests, n_sets = out.filled[0], out.filled[1], out.filled[2]
-    for i in range(len(mine)):
-        t = mine[i]
-        if i == 0 or mine[i - 1] != t - 1 or sets[t - 1].bottom != sets[t].bottom:
-            out.complement[n_nests] = sets[t].complement
+    before = -1
+    for i in range(begin, end):
+        t = sets[i].in_nest_order
+        if i == begin or before != t - 1 or sets[before].bottom != sets[t].bottom:
+            complement[n_nests] = sets[t].complement
             n_nests += 1
             if not sets[t].complement and sets[t].begin > sets[t].bottom:
                 s = places[members[sets[t].bottom]].cell
@@ -320,6 +331,7 @@ def _reduce(
         set_end[n_sets] = n_members
         set_index[n_sets] = t
         n_sets += 1
+        before = t
         nest_start[n_nests] = n_members
         set_start[n_nests] = n_sets
     out.filled[0], out.filled[1], out.filled[2] = n_members, n_nests, n_sets

@@ -104,16 +104,15 @@ def _parting_node(trie: RecordArray, table: IntArray, n: int, lo: int, hi: int) 
 
 
 @internal
-def classes_of_equal_sizes(n: int, members: IntArray, sets: RecordArray) -> IntArray:
-    """Compute the overlap class of each set where all sets are equally large.
+def classes_of_equal_sizes(n: int, members: IntArray, sets: RecordArray) -> None:
+    """Find the overlap class of each set where all sets are equally large.
 
     Of two such sets neither contains the other: they overlap wherever they meet.  Classes are then
     the components of the categories that sets link.  Complements all meet.
     """
     n_sets = len(sets)
-    class_of = integers(n_sets, 0)
     if n_sets == 0 or sets[0].complement:
-        return class_of
+        return
     root, name = _alone(n), integers(n, -1)
     for t in range(n_sets):
         for p in range(sets[t].begin + 1, sets[t].end):
@@ -122,13 +121,12 @@ def classes_of_equal_sizes(n: int, members: IntArray, sets: RecordArray) -> IntA
         r = _find(root, sets[t].some)
         if name[r] < 0:
             name[r] = t
-        class_of[t] = name[r]
-    return class_of
+        sets[t].group = name[r]
 
 
 @internal
-def overlap_classes(n: int, members: IntArray, sets: RecordArray, ranked: RecordArray) -> IntArray:
-    """Compute the overlap class of each set; a class is named by one of its sets."""
+def overlap_classes(n: int, members: IntArray, sets: RecordArray, ranked: RecordArray) -> None:
+    """Find the overlap class of each set; a class is named by one of its sets."""
     partition, trie, home, separator, n_cells = trie_by_size(n, members, sets, ranked)
     _first_splits(members, sets, ranked, partition, trie, separator, n_cells)
     n_sets = len(sets)
@@ -151,8 +149,7 @@ def overlap_classes(n: int, members: IntArray, sets: RecordArray, ranked: Record
             else:
                 _climb(stations, root, t, 2 * ranked[t].lower_home, first)
     for t in range(n_sets):
-        root[t] = _find(root, t)
-    return root
+        sets[t].group = _find(root, t)
 
 
 @internal

@@ -28,9 +28,12 @@ def record(*names: str) -> np.dtype[np.void]:
 
 # One record a set of a family.  Set t adds members[begin:end] to the prefix before it in its nest,
 # which starts at `bottom`; with `complement` the set is the complement of its prefix.  `larger` is
-# the next larger set of its nest, -1 if there is none.  `some` is a category of it, for complements
-# only after `first_splits`.
-SET_RECORD = record("complement", "bottom", "begin", "end", "larger", "some")
+# the next larger set of its nest, -1 if there is none.  Filled in by the algorithms: `some`, a
+# category of it, and `group`, its overlap class.  The sets class by class are `by_class` of records
+# 0, 1, ..., sets of a class in order of rank; `in_nest_order` has them in order of their numbers.
+SET_RECORD = record(
+    "complement", "bottom", "begin", "end", "larger", "some", "group", "by_class", "in_nest_order"
+)
 
 # One record a set, for the search of overlaps.  `rank` is its position by decreasing size, and
 # `by_rank` of record r the set of rank r.  Its nest holds the sets nest_first..nest_stop-1.
@@ -74,9 +77,9 @@ def lay_out(
     complement: BoolArray,
     set_start: IntArray,
     set_end: IntArray,
-) -> RecordArray:
-    """Make the SET_RECORD of each set of a family."""
-    sets = records(len(set_end), SET_RECORD)
+    sets: RecordArray,
+) -> None:
+    """Fill in the SET_RECORD of each set of a family."""
     for k in range(len(complement)):
         bottom = begin = nest_start[k]
         first, stop = set_start[k], set_start[k + 1]
@@ -89,7 +92,6 @@ def lay_out(
                 sets[t].larger = t + 1 if t + 1 < stop else -1
                 sets[t].some = members[bottom]
             begin = set_end[t]
-    return sets
 
 
 @internal
