@@ -263,10 +263,15 @@ def _core(tree: ModuleTree, family: SetFamily, q: int) -> Core:
     sets = SetFamily(
         len(cells),
         tree.members[tree.nest_start[a] : tree.nest_start[b]],
-        tree.nest_start[a : b + 1] - tree.nest_start[a],
+        _counted_from(tree.nest_start[a], tree.nest_start[a : b + 1]),
         tree.complement[a:b] != 0,
-        tree.set_start[a : b + 1] - first,
-        tree.set_end[first:last] - tree.nest_start[a],
+        _counted_from(first, tree.set_start[a : b + 1]),
+        _counted_from(tree.nest_start[a], tree.set_end[first:last]),
         family.exponent[tree.set_index[first:last]],
     )
     return Core(sets, cells, int(tree.union[q]))
+
+
+def _counted_from(first: int, positions: IntArray) -> IntArray:
+    """Subtract the first position; the only core of a posterior is not copied."""
+    return positions - first if first else positions

@@ -310,10 +310,11 @@ def _reduce(
     before = -1
     for i in range(begin, end):
         t = sets[i].in_nest_order
-        if i == begin or before != t - 1 or sets[before].bottom != sets[t].bottom:
+        is_first = sets[t].begin == sets[t].bottom  # of its nest
+        if is_first or i == begin or before != t - 1:
             complement[n_nests] = sets[t].complement
             n_nests += 1
-            if not sets[t].complement and sets[t].begin > sets[t].bottom:
+            if not sets[t].complement and not is_first:
                 s = places[members[sets[t].bottom]].cell
                 listed[s] = n_nests
                 out_members[n_members] = number[s]
