@@ -12,7 +12,9 @@ from hypothesis import strategies as st
 from lib.oracles import Family, Set, brute_structure, cells_of, overlap
 
 from luce import ConditionalCounts, Posterior
-from luce.model.structure import Structure
+from luce.counts.canonical import canonical
+from luce.counts.family import fields, single_sets
+from luce.model.structure import Structure, find_structure
 from luce.paper.examples import paper_posterior
 
 Sizes = tuple[int, list[tuple[int, int]]]
@@ -183,6 +185,57 @@ def test_structure_of_larger_families_equals_brute_force() -> None:
         cores[min(3, len(Posterior(counts).structure.cores))] += 1
     # No core, one, two, and more: each kind was met often enough to mean something.
     assert min(cores[k] for k in range(4)) >= 10, cores
+
+
+def equally_large_sets(rng: np.random.Generator) -> ConditionalCounts:
+    """Pairs, sets of k, or all but k; few or many of them."""
+    n = int(rng.integers(4, 40))
+    size = 2 if rng.random() < 0.4 else int(rng.integers(1, n // 2))
+    number = int(rng.integers(1, n))
+    sets = [rng.choice(n, size, replace=False) for _ in range(number)]
+    excluded = rng.random() < 0.3
+    family = single_sets(n, sets, [excluded] * number, [-1.0] * number)
+    return ConditionalCounts.from_nests(n, np.full(n, float(number)), family)
+
+
+def test_structure_of_equally_large_sets_equals_brute_force() -> None:
+    rng = np.random.default_rng(12)
+    cores: Counter[int] = Counter()
+    for _ in range(200):
+        counts = equally_large_sets(rng)
+        check(counts)
+        cores[min(2, len(Posterior(counts).structure.cores))] += 1
+    assert min(cores[k] for k in range(3)) >= 10, cores
+
+
+def arrays_of(structure: Structure) -> list[np.ndarray]:
+    cores = [(*fields(c.sets), c.cells, c.union) for c in structure.cores]
+    return [np.asarray(a) for a in (structure.n_atoms, *structure.tree, *itertools.chain(*cores))]
+
+
+@pytest.mark.compiled
+def test_plain_python_finds_what_compiled_code_finds() -> None:
+    """Every array is the same, of the same type: numbers of modules, order of cells, sets."""
+    rng = np.random.default_rng(13)
+    made = [random_family(rng, most) for most in (8, 30, 80) for _ in range(150)]
+    made += [equally_large_sets(rng) for _ in range(100)] + [ConditionalCounts(1)]
+    for counts in made:
+        plain, compiled = (arrays_of(find_structure(counts.sets, c)) for c in (False, True))
+        assert [a.dtype for a in plain] == [a.dtype for a in compiled]
+        assert all(map(np.array_equal, plain, compiled))
+
+
+def test_another_order_of_categories_is_found_out() -> None:
+    """The comparison has power: with the categories in reverse order some array is another."""
+    rng = np.random.default_rng(14)
+    differ = 0
+    for _ in range(100):
+        counts = random_family(rng, 14)
+        nests = [counts.sets.renumbered(np.arange(counts.n_categories)[::-1], counts.n_categories)]
+        other, _ = canonical(counts.n_categories, nests)
+        mine, others = (arrays_of(find_structure(f, False)) for f in (counts.sets, other))
+        differ += not all(map(np.array_equal, mine, others))
+    assert differ >= 50
 
 
 def meet(a: Set, b: Set) -> bool:

@@ -10,12 +10,15 @@ from itertools import pairwise
 
 import numpy as np
 
-from luce._types import BoolArray, FloatArray, IntArray
+from luce._types import BoolArray, FloatArray, IntArray, WordArray
 from luce.counts.family import SetFamily, single_sets
 
 # A sum of fractions below this part of the sum of their sizes is rounding error, and counts as 0.
 # Whole numbers cancel exactly.
 CANCELLED = 1e-14
+
+# Share of sets that equal another, beyond which all sets are sorted and not these alone.
+_MANY_EQUAL = 1e-3
 
 
 def canonical(n: int, families: list[SetFamily]) -> tuple[SetFamily, FloatArray]:
@@ -58,30 +61,62 @@ def _merge_equal(family: SetFamily, singletons: FloatArray) -> SetFamily:
     """Add the exponents of equal sets; fold singletons away; drop full and cancelled sets."""
     if family.n_sets == 0:
         return single_sets(family.n, [], [], [])
-    signatures = family.signatures
-    order = np.argsort(signatures[:, 0], kind="stable")
-    fractions = bool((family.exponent % 1 != 0).any())
-    if fractions:
-        # Fractions are added in order of size, so that sums do not depend on the order of sets.
-        order = np.lexsort((family.exponent, signatures[:, 0]))
-    ordered = signatures[order]
-    first = np.flatnonzero(np.r_[True, (ordered[1:] != ordered[:-1]).any(axis=1)])
-    total = np.add.reduceat(family.exponent[order], first)
-    weight = np.add.reduceat(np.abs(family.exponent[order]), first)
-    exponent = np.zeros(family.n_sets)
-    gone = np.abs(total) <= CANCELLED * weight if fractions else total == 0
-    exponent[order[first]] = np.where(gone, 0.0, total)
+    exponent = _merged_exponents(family)
     alone = np.flatnonzero((family.sizes == 1) & (exponent != 0))
-    singletons[[_only_member(family, int(t)) for t in alone]] += exponent[alone]
+    if len(alone):
+        # The sum of the numbers of the one member is its number.
+        singletons[family.set_sums(np.arange(family.n))[alone]] += exponent[alone]
     keep = (exponent != 0) & (family.sizes > 1) & (family.sizes < family.n)
     return _keep_sets(family, keep, exponent)
 
 
-def _only_member(family: SetFamily, t: int) -> int:
-    """Return the one category in a set of size 1, as a difference of sums if it is a complement."""
-    k = family.nest_of_set[t]
-    listed = int(family.members[family.nest_start[k] : family.set_end[t]].sum())
-    return family.n * (family.n - 1) // 2 - listed if family.complement[k] else listed
+def _merged_exponents(family: SetFamily) -> FloatArray:
+    """Sum the exponents of equal sets into one of them; the others get 0."""
+    exponent = family.exponent.copy()
+    words, more_words = family.signature_words
+    several = _sets_with_an_equal(words)
+    if len(several) == 0:
+        return exponent
+    fractions = bool((np.floor(exponent) != exponent).any())
+    if fractions:
+        # Fractions are added in order of size, so that sums do not depend on the order of sets.
+        order = several[np.lexsort((exponent[several], words[several]))]
+    else:
+        order = several[np.argsort(words[several])]
+    first = _first_of_each(words[order], more_words[order])
+    powers = exponent[order]
+    total, weight = np.add.reduceat(powers, first), np.add.reduceat(np.abs(powers), first)
+    gone = np.abs(total) <= CANCELLED * weight if fractions else total == 0
+    exponent[several] = 0.0
+    kept = order[first] if fractions else np.minimum.reduceat(order, first)
+    exponent[kept] = np.where(gone, 0.0, total)
+    return exponent
+
+
+def _sets_with_an_equal(words: WordArray) -> IntArray:
+    """List the sets whose word occurs more than once, or all sets where many do."""
+    ordered = np.sort(words)
+    twice = ordered[1:][ordered[1:] == ordered[:-1]]
+    if len(twice) > _MANY_EQUAL * len(words):
+        return np.arange(len(words))
+    return np.flatnonzero(np.isin(words, twice)) if len(twice) else np.empty(0, np.int64)
+
+
+def _first_of_each(*keys: IntArray | WordArray) -> IntArray:
+    """Find where runs of equal keys start in sorted arrays."""
+    starts = np.zeros(len(keys[0]), np.bool_)
+    starts[:1] = True
+    for key in keys:
+        starts[1:] |= key[1:] != key[:-1]
+    return np.flatnonzero(starts)
+
+
+def _ranges(start: IntArray, length: IntArray) -> IntArray:
+    """Join the ranges of integers with these starts and lengths."""
+    before = np.cumsum(length) - length
+    joined = np.repeat(start - before, length)
+    joined += np.arange(len(joined))
+    return joined
 
 
 def _keep_sets(family: SetFamily, keep: BoolArray, exponent: FloatArray) -> SetFamily:
@@ -94,16 +129,16 @@ def _keep_sets(family: SetFamily, keep: BoolArray, exponent: FloatArray) -> SetF
     ):
         return replace(family, exponent=exponent)
     kept = np.flatnonzero(keep)
-    nests, first = np.unique(family.nest_of_set[kept], return_index=True)
-    set_start = np.r_[first, len(kept)]
+    nest_of_set = family.nest_of_set[kept]
+    first = _first_of_each(nest_of_set)
+    nests, set_start = nest_of_set[first], np.r_[first, len(kept)]
     start = family.nest_start[nests]
     length = family.set_end[kept[set_start[1:] - 1]] - start
     new_start = np.r_[0, np.cumsum(length)]
-    take = np.arange(new_start[-1]) + np.repeat(start - new_start[:-1], length)
     shift = np.repeat(new_start[:-1] - start, np.diff(set_start))
     return SetFamily(
         family.n,
-        family.members[take],
+        family.members[_ranges(start, length)],
         new_start,
         family.complement[nests],
         set_start,
@@ -130,9 +165,7 @@ def _nest_neighbours(family: SetFamily) -> SetFamily:
     keys = np.sort(nest_of_member * family.n + family.members)
     longer = np.where(length[left] > length[left + 1], left, left + 1)
     shorter = 2 * left + 1 - longer
-    positions = np.concatenate(
-        [np.arange(family.nest_start[k], family.nest_start[k + 1]) for k in longer]
-    )
+    positions = _ranges(family.nest_start[longer], length[longer])
     wanted = np.repeat(shorter, length[longer]) * family.n + family.members[positions]
     found = keys[np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)] == wanted
     pair_start = np.r_[0, np.cumsum(length[longer])]
@@ -173,12 +206,10 @@ def _runs(step: IntArray) -> Iterator[list[int]]:
 def _nest_up(family: SetFamily, order: IntArray, base: IntArray, fresh: BoolArray) -> SetFamily:
     """Rebuild the nests in `order`, each as a continuation of its `base` unless that is -1."""
     length = np.diff(family.nest_start)
-    take = np.concatenate(
-        [np.arange(s, s + m) for s, m in zip(family.nest_start[order], length[order], strict=True)]
-    )
+    take = _ranges(family.nest_start[order], length[order])
     kept = fresh[take]
     upto = np.r_[0, np.cumsum(kept)]
-    sets = np.concatenate([np.arange(family.set_start[k], family.set_start[k + 1]) for k in order])
+    sets = _ranges(family.set_start[order], np.diff(family.set_start)[order])
     old_start = np.r_[0, np.cumsum(length[order])]
     shift = np.repeat(old_start[:-1] - family.nest_start[order], np.diff(family.set_start)[order])
     head = base[order] < 0

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from luce._types import FloatArray, IntArray, RecordArray
+from luce._types import FloatArray, IntArray
 from luce.counts.family import SetFamily, fields
 from luce.counts.labels import plural
 
@@ -26,6 +26,14 @@ if TYPE_CHECKING:
 
 # Largest numbers of cores that are printed with their methods, and named in the first sentence.
 _MOST_SHOWN, _MOST_NAMED = 10, 3
+
+# Seconds that plain Python takes for each category, stored member and set, on a common machine; and
+# where all sets are equally large.
+_SECONDS_EACH, _SECONDS_IF_EQUAL = 3e-6, 1e-6
+
+# Seconds of plain Python beyond which code is compiled, which takes four times as long, once; and
+# beyond which compiled code is loaded, if there is any.
+_WAIT, _LOADING = 1.5, 0.1
 
 
 @dataclass(frozen=True, eq=False)
@@ -217,76 +225,35 @@ def structure_of(family: SetFamily) -> Structure:
     Near-linear time in the number of stored members.
     """
     if "structure" not in family.memo:
-        family.memo["structure"] = _find_structure(family)
+        family.memo["structure"] = find_structure(family, _pays_to_compile(family))
     found: Structure = family.memo["structure"]
     return found
 
 
-def _find_structure(family: SetFamily) -> Structure:
-    from luce.kernels.structure.module_tree import build_module_tree
-    from luce.kernels.structure.overlap import first_splits, overlap_classes
-    from luce.kernels.structure.partition import trie_by_size
+def _pays_to_compile(family: SetFamily) -> bool:
+    """Decide between compiled code and plain Python by the time that plain Python takes."""
+    from luce.kernels.plain import can_compile, is_ready
+    from luce.kernels.structure.module_tree import find_modules
 
-    sets, members = _set_by_set(family), family.members
-    cells, trie, home, separator, leaf = trie_by_size(family.n, members, sets)
-    first_splits(members, sets, cells, trie, separator, leaf)
-    class_of = overlap_classes(members, sets, cells, trie, home)
-    by_class, in_nest_order, class_start = _classes_by_largest_set(class_of, sets)
-    tree = build_module_tree(
-        family.n, members, sets, class_of, by_class, in_nest_order, class_start
+    equal = family.n_sets == 0 or bool((family.sizes == family.sizes[0]).all())
+    work = family.n + len(family.members) + family.n_sets
+    seconds = work * (_SECONDS_IF_EQUAL if equal else _SECONDS_EACH)
+    if seconds > _WAIT:
+        return can_compile(find_modules)
+    return seconds > _LOADING and is_ready(find_modules)
+
+
+def find_structure(family: SetFamily, compiled: bool) -> Structure:
+    """Find the structure of a canonical family by compiled code or by the same in plain Python."""
+    from luce.kernels.structure.module_tree import modules_of
+
+    n, members, nest_start, complement, set_start, set_end, _ = fields(family)
+    tree = modules_of(
+        n, members, nest_start, complement, set_start, set_end, family.sizes, compiled
     )
     cores = tuple(_core(tree, family, q) for q in range(len(tree.union)))
-    return Structure(family.n, len(leaf), cores, tree)
-
-
-def _set_by_set(family: SetFamily) -> RecordArray:
-    """Lay the family out set by set, with the ranks of the sets by decreasing size."""
-    from luce.kernels.structure.partition import SET_RECORD
-
-    nest, last = family.nest_of_set, family.set_start[1:] - 1
-    sets = np.zeros(family.n_sets, SET_RECORD)
-    number = np.arange(family.n_sets)
-    complement = family.complement[nest]
-    begin = np.r_[0, family.set_end][:-1]
-    begin[family.set_start[:-1]] = family.nest_start[:-1]
-    larger = np.where(complement, number - 1, number + 1)
-    larger[family.set_start[:-1][family.complement]] = -1
-    larger[last[~family.complement]] = -1
-    # The largest set of a direct nest is touched as a whole, any other set through the members that
-    # it lacks of the next larger one.
-    whole = ~complement & (larger < 0)
-    touched = np.where(complement | whole, number, larger)
-    sets["complement"] = complement
-    sets["bottom"] = family.nest_start[nest]
-    sets["begin"], sets["end"] = begin, family.set_end
-    sets["nest_first"] = family.set_start[nest]
-    sets["nest_stop"] = family.set_start[nest + 1]
-    sets["touch_begin"] = np.where(whole, sets["bottom"], begin[touched])
-    sets["touch_end"] = family.set_end[touched]
-    sets["touch_inside"], sets["larger"] = whole, larger
-    sets["n_members"] = family.sizes
-    sets["by_rank"] = np.argsort(-family.sizes, kind="stable")
-    sets["rank"][sets["by_rank"]] = number
-    return sets
-
-
-def _classes_by_largest_set(
-    class_of: IntArray, sets: RecordArray
-) -> tuple[IntArray, IntArray, IntArray]:
-    """Sort sets by class, and classes by their largest set.
-
-    Returns the sets of each class with the largest first, the same in order of number, and the
-    start of each class.
-    """
-    n_sets, by_rank = len(class_of), sets["by_rank"]
-    top = np.full(n_sets, n_sets)
-    top[class_of[by_rank[::-1]]] = np.arange(n_sets)[::-1]  # the last write is the least rank
-    place = top[class_of]
-    by_class = by_rank[np.argsort(place[by_rank], kind="stable")]
-    in_nest_order = np.argsort(place, kind="stable")
-    ordered = place[by_class]
-    starts = np.flatnonzero(np.r_[True, ordered[1:] != ordered[:-1]][:n_sets])
-    return by_class, in_nest_order, np.r_[starts, n_sets]
+    n_atoms = np.count_nonzero(np.bincount(tree.holder))  # those of one atom have one holder
+    return Structure(n, int(n_atoms), cores, tree)
 
 
 def _core(tree: ModuleTree, family: SetFamily, q: int) -> Core:
@@ -296,10 +263,15 @@ def _core(tree: ModuleTree, family: SetFamily, q: int) -> Core:
     sets = SetFamily(
         len(cells),
         tree.members[tree.nest_start[a] : tree.nest_start[b]],
-        tree.nest_start[a : b + 1] - tree.nest_start[a],
+        _counted_from(tree.nest_start[a], tree.nest_start[a : b + 1]),
         tree.complement[a:b] != 0,
-        tree.set_start[a : b + 1] - first,
-        tree.set_end[first:last] - tree.nest_start[a],
+        _counted_from(first, tree.set_start[a : b + 1]),
+        _counted_from(tree.nest_start[a], tree.set_end[first:last]),
         family.exponent[tree.set_index[first:last]],
     )
     return Core(sets, cells, int(tree.union[q]))
+
+
+def _counted_from(first: int, positions: IntArray) -> IntArray:
+    """Subtract the first position; the only core of a posterior is not copied."""
+    return positions - first if first else positions

@@ -12,6 +12,11 @@ import numpy as np
 
 from luce._types import BoolArray, FloatArray, IntArray
 from luce.kernels.jit import compiled, internal
+from luce.kernels.plain import integers, on_lists, reals
+
+# Number of links beyond which flows are found by compiled code.  Plain Python takes some µs a link
+# and phase, and there are rarely more than ten phases.
+_MANY_LINKS = 20_000
 
 
 class _Network(NamedTuple):
@@ -47,7 +52,6 @@ class _Network(NamedTuple):
     path: IntArray
 
 
-@compiled
 def unmet_demands(
     supply: FloatArray,
     demand: FloatArray,
@@ -60,12 +64,10 @@ def unmet_demands(
     Demand j is linked to the supplies ``link_to[link_start[j]:link_start[j + 1]]``.  All False
     means that every demand can be met.  Amounts up to `dust` are treated as rounding error.
     """
-    network = _new_network(supply, demand, link_start, link_to)
-    _fill(network, dust)
-    return network.level >= 0
+    _, _, level = _largest_flow(supply, demand, link_start, link_to, dust)
+    return level >= 0
 
 
-@compiled
 def transport(
     supply: FloatArray,
     demand: FloatArray,
@@ -77,9 +79,28 @@ def transport(
 
     Arguments as in `unmet_demands`.
     """
+    flow, left, _ = _largest_flow(supply, demand, link_start, link_to, dust)
+    return flow, left
+
+
+def _largest_flow(
+    supply: FloatArray, demand: FloatArray, link_start: IntArray, link_to: IntArray, dust: float
+) -> tuple[FloatArray, FloatArray, IntArray]:
+    """Return the flow on each link, the supply left over, and the level of each demand."""
+    given = supply, demand, link_start, link_to, dust
+    if len(link_to) > _MANY_LINKS:
+        return _filled(*given)
+    flow, left, level = on_lists(_filled, *given)
+    return np.asarray(flow, np.float64), np.asarray(left, np.float64), np.asarray(level, np.int64)
+
+
+@compiled
+def _filled(
+    supply: FloatArray, demand: FloatArray, link_start: IntArray, link_to: IntArray, dust: float
+) -> tuple[FloatArray, FloatArray, IntArray]:
     network = _new_network(supply, demand, link_start, link_to)
     _fill(network, dust)
-    return network.flow, network.left
+    return network.flow, network.left, network.level
 
 
 @internal
@@ -100,13 +121,13 @@ def _new_network(
 ) -> _Network:
     """Index the links by supply, and allocate a network without flow."""
     n_supply, n_demand, n_links = len(supply), len(demand), len(link_to)
-    back_start = np.zeros(n_supply + 1, np.int64)
+    back_start = integers(n_supply + 1, 0)
     for i in link_to:
         back_start[i + 1] += 1
     for i in range(n_supply):
         back_start[i + 1] += back_start[i]
     fill = back_start[:-1].copy()
-    back_link, link_from = np.empty(n_links, np.int64), np.empty(n_links, np.int64)
+    back_link, link_from = integers(n_links, 0), integers(n_links, 0)
     for j in range(n_demand):
         for e in range(link_start[j], link_start[j + 1]):
             link_from[e] = j
@@ -115,16 +136,16 @@ def _new_network(
     return _Network(
         left=supply.copy(),
         unmet=demand.copy(),
-        flow=np.zeros(n_links),
+        flow=reals(n_links, 0.0),
         link_from=link_from,
         link_to=link_to,
         link_start=link_start,
         back_start=back_start,
         back_link=back_link,
-        level=np.empty(n_demand, np.int64),
-        reach=np.empty(n_supply, np.int64),
-        queue=np.empty(n_demand, np.int64),
-        path=np.empty(2 * n_demand + 2, np.int64),
+        level=integers(n_demand, 0),
+        reach=integers(n_supply, 0),
+        queue=integers(n_demand, 0),
+        path=integers(2 * n_demand + 2, 0),
     )
 
 
@@ -135,8 +156,10 @@ def _find_levels(network: _Network, dust: float) -> bool:
     link_start, link_to, link_from = network.link_start, network.link_to, network.link_from
     back_start, back_link = network.back_start, network.back_link
     level, reach = network.level, network.reach
-    level[:] = -1
-    reach[:] = -1
+    for j in range(len(level)):
+        level[j] = -1
+    for i in range(len(reach)):
+        reach[i] = -1
     head = tail = 0
     for j in range(len(unmet)):
         if unmet[j] > dust:

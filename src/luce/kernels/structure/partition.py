@@ -9,147 +9,227 @@ By sets of decreasing size, the splits form a binary tree (a *trie*): node v, sp
 rank r(v), holds the categories that agree on all sets of smaller rank.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 
-from luce._types import IntArray, RecordArray
-from luce.kernels.jit import compiled, internal
+from luce._types import BoolArray, IntArray, RecordArray
+from luce.kernels.jit import borrowed, internal
+from luce.kernels.plain import integers, records
+
+
+def record(*names: str) -> np.dtype[np.void]:
+    """Make the type of a record of integers."""
+    return np.dtype((np.record, [(name, np.int64) for name in names]))
+
 
 # Tables are arrays of records: passing one array to a compiled function is cheap, passing a dozen
-# is not and takes seconds to compile.
+# is not and takes seconds to compile, and the fields of a record are fetched from memory together.
 
 # One record a set of a family.  Set t adds members[begin:end] to the prefix before it in its nest,
-# which starts at `bottom`; with `complement` the set is the complement of its prefix.  Its nest
-# holds the sets nest_first..nest_stop-1.  Refining by it touches members[touch_begin:touch_end],
-# which lie inside the set or, if `touch_inside` is 0, outside.  `larger` is the next larger set of
-# its nest, -1 if there is none.  `rank` is its position by decreasing size, and `by_rank` of record
-# r the set of rank r.  Filled in by the algorithms: `node`, the node where its categories part;
-# `first`, the rank of the set that parts them; `some`, a category of it; `lower_home`, the node
-# of the next smaller set of its nest at the time of its refinement.
-SET_RECORD = np.dtype(
-    (
-        np.record,
-        [(name, np.int64) for name in ("complement", "bottom", "begin", "end")]
-        + [(name, np.int64) for name in ("nest_first", "nest_stop", "larger", "n_members")]
-        + [(name, np.int64) for name in ("touch_begin", "touch_end", "touch_inside")]
-        + [(name, np.int64) for name in ("rank", "by_rank", "node", "first", "some", "lower_home")],
-    )
+# which starts at `bottom`; with `complement` the set is the complement of its prefix.  `larger` is
+# the next larger set of its nest, -1 if there is none.  Filled in by the algorithms: `some`, a
+# category of it, and `group`, its overlap class.  The sets class by class are `by_class` of records
+# 0, 1, ..., sets of a class in order of rank; `in_nest_order` has them in order of their numbers.
+SET_RECORD = record(
+    "complement", "bottom", "begin", "end", "larger", "some", "group", "by_class", "in_nest_order"
+)
+
+# One record a set, for the search of overlaps.  `rank` is its position by decreasing size, and
+# `by_rank` of record r the set of rank r.  Its nest holds the sets nest_first..nest_stop-1.
+# Filled in by the algorithms: `node`, the node where its categories part; `first`, the rank of the
+# set that parts them; `lower_home`, the node of the next smaller set of its nest at the time of its
+# refinement.
+RANK_RECORD = record(
+    "rank", "by_rank", "n_members", "nest_first", "nest_stop", "node", "first", "lower_home"
 )
 
 # One record a node of the trie; node 0 is the root, a parent precedes its children.  Node v covers
 # the positions start..stop-1 and was split by the set of rank `rank` (the number of sets for a
 # leaf); `inside` is 1 for the part inside the set that split its parent.
-TRIE_RECORD = np.dtype(
-    (np.record, [(name, np.int64) for name in ("parent", "rank", "start", "stop", "inside")])
-)
+TRIE_RECORD = record("parent", "rank", "start", "stop", "inside")
 
-# Rows of an ordered partition, one integer array: the categories cell by cell; position and cell of
-# each category; start, stop and number of touched categories of each cell; list of touched cells.
-ORDER, PLACE, CELL, START, STOP, HITS, TOUCHED = range(7)
+# One record a category: its cell, and its position, which is -1 if it is alone in the cell.
+PLACE_RECORD = record("cell", "place")
 
-
-@internal
-def new_cells(n: int) -> IntArray:
-    """Make the partition with all categories in one cell."""
-    cells = np.zeros((7, n), np.int64)
-    for x in range(n):  # a loop, because assigning whole rows takes seconds to compile
-        cells[ORDER, x] = x
-        cells[PLACE, x] = x
-    cells[STOP, 0] = n
-    return cells
+# One record a cell: its positions start..stop-1, the number of touched categories, and the node or
+# module that it is.
+CELL_RECORD = record("start", "stop", "hits", "owner")
 
 
-@internal
-def touch(cells: IntArray, members: IntArray, begin: int, end: int, inside: bool) -> int:
-    """Move members[begin:end] to the left (inside) or right end of their cells.
+class Partition(NamedTuple):
+    """Cells, as intervals of a permutation of the categories.
 
-    Returns the number of touched cells, which row TOUCHED lists.
+    `order` has the categories cell by cell; `places` has a PLACE_RECORD for each category, `cells`
+    a CELL_RECORD for each cell.  `touched` lists the cells that `touch` touched.
     """
+
+    order: IntArray
+    places: RecordArray
+    cells: RecordArray
+    touched: IntArray
+
+
+@internal
+def lay_out(
+    members: IntArray,
+    nest_start: IntArray,
+    complement: BoolArray,
+    set_start: IntArray,
+    set_end: IntArray,
+    sets: RecordArray,
+) -> None:
+    """Fill in the SET_RECORD of each set of a family."""
+    for k in range(len(complement)):
+        bottom = begin = nest_start[k]
+        first, stop = set_start[k], set_start[k + 1]
+        for t in range(first, stop):
+            sets[t].complement, sets[t].bottom = complement[k], bottom
+            sets[t].begin, sets[t].end = begin, set_end[t]
+            if complement[k]:
+                sets[t].larger = t - 1 if t > first else -1
+            else:
+                sets[t].larger = t + 1 if t + 1 < stop else -1
+                sets[t].some = members[bottom]
+            begin = set_end[t]
+
+
+@internal
+def ranks(by_rank: IntArray, n_members: IntArray, set_start: IntArray) -> RecordArray:
+    """Make the RANK_RECORD of each set of a family."""
+    ranked = records(len(by_rank), RANK_RECORD)
+    for r in range(len(by_rank)):
+        ranked[r].by_rank = by_rank[r]
+        ranked[by_rank[r]].rank = r
+        ranked[r].n_members = n_members[r]
+    for k in range(len(set_start) - 1):
+        for t in range(set_start[k], set_start[k + 1]):
+            ranked[t].nest_first, ranked[t].nest_stop = set_start[k], set_start[k + 1]
+    return ranked
+
+
+@internal
+def one_cell(n: int) -> Partition:
+    """Make the partition with all categories in one cell."""
+    order, places = integers(n, 0), records(n, PLACE_RECORD)
+    cells = records(n, CELL_RECORD)
+    for x in range(n):
+        order[x] = x
+        places[x].place = x if n > 1 else -1
+    cells[0].stop = n
+    return Partition(order, places, cells, integers(n, 0))
+
+
+@internal
+def touch(partition: Partition, members: IntArray, sets: RecordArray, t: int, told: int) -> int:
+    """Move the members by which set t differs from the next larger set to one end of their cells.
+
+    To the left if they are the set itself, to the right if they lie outside of it.  Returns the
+    number of touched cells, which `partition.touched` lists.  Cells of one category cannot be
+    split and are left out, except the cell `told`.
+    """
+    partition = borrowed(partition)
+    order, places, cells = partition.order, partition.places, partition.cells
+    inside, larger = is_whole(sets, t), sets[t].larger
+    at_larger = larger >= 0 and not sets[t].complement
+    end = sets[larger].end if at_larger else sets[t].end
+    begin = sets[t].bottom if inside else sets[larger].begin if at_larger else sets[t].begin
     n_touched = 0
     for p in range(begin, end):
         x = members[p]
-        s = cells[CELL, x]
-        if cells[HITS, s] == 0:
-            cells[TOUCHED, n_touched] = s
+        at, s = places[x].place, places[x].cell
+        if at < 0 and s != told:
+            continue
+        hits = cells[s].hits
+        if hits == 0:
+            partition.touched[n_touched] = s
             n_touched += 1
-        to = cells[START, s] + cells[HITS, s] if inside else cells[STOP, s] - 1 - cells[HITS, s]
-        cells[HITS, s] += 1
-        at = cells[PLACE, x]
-        y = cells[ORDER, to]
-        cells[ORDER, to] = x
-        cells[ORDER, at] = y
-        cells[PLACE, x] = to
-        cells[PLACE, y] = at
+        cells[s].hits = hits + 1
+        to = cells[s].start + hits if inside else cells[s].stop - 1 - hits
+        if at >= 0 and at != to:
+            y = order[to]
+            order[to], order[at] = x, y
+            places[x].place, places[y].place = to, at
     return n_touched
 
 
 @internal
-def split(cells: IntArray, s: int, new: int, inside: bool) -> bool:
+def is_whole(sets: RecordArray, t: int) -> bool:
+    """Tell the largest sets of direct nests, which are touched as a whole."""
+    return bool(not sets[t].complement and sets[t].larger < 0)
+
+
+@internal
+def split(partition: Partition, s: int, new: int, inside: bool) -> bool:
     """Split the touched part of cell s off as the cell `new`; False if that is all of s."""
-    hits = cells[HITS, s]
-    cells[HITS, s] = 0
-    if hits == cells[STOP, s] - cells[START, s]:
+    partition = borrowed(partition)
+    order, places, cells = partition.order, partition.places, partition.cells
+    hits, start, stop = cells[s].hits, cells[s].start, cells[s].stop
+    cells[s].hits = 0
+    if hits == stop - start:
         return False
+    border = start + hits if inside else stop - hits
     if inside:
-        cells[START, new] = cells[START, s]
-        cells[START, s] += hits
-        cells[STOP, new] = cells[START, s]
+        cells[s].start, stop = border, border
     else:
-        cells[STOP, new] = cells[STOP, s]
-        cells[STOP, s] -= hits
-        cells[START, new] = cells[STOP, s]
-    for p in range(cells[START, new], cells[STOP, new]):
-        cells[CELL, cells[ORDER, p]] = new
+        cells[s].stop, start = border, border
+    cells[new].start, cells[new].stop = start, stop
+    for p in range(start, stop):
+        places[order[p]].cell = new
+    for part in (s, new):
+        if cells[part].stop - cells[part].start == 1:
+            places[order[cells[part].start]].place = -1
     return True
 
 
-@compiled
+@internal
 def trie_by_size(
-    n: int, members: IntArray, sets: RecordArray
-) -> tuple[IntArray, RecordArray, IntArray, IntArray, IntArray]:
+    n: int, members: IntArray, sets: RecordArray, ranked: RecordArray
+) -> tuple[Partition, RecordArray, IntArray, IntArray, int]:
     """Refine by all sets, the largest first, and record each split.
 
     Returns
     -------
-    cells
-        The final partition: its cells are the atoms.
+    partition
+        The final partition: its cells are the atoms, and `owner` is the node of each.
     trie
         The splits.
     home
         Node of ``members[p]`` just after the refinement by the set that adds it (direct nests).
     separator
         Node whose split put a border at each position, -1 where there is none.
-    leaf
-        Node of each cell.
+    n_cells
+        Number of cells.
     """
     n_sets = len(sets)
-    cells = new_cells(n)
-    trie = np.zeros(2 * n, TRIE_RECORD)
-    home = np.full(len(members), -1, np.int64)
-    separator = np.full(n + 1, -1, np.int64)
-    node = np.zeros(n, np.int64)  # of each cell
+    partition = one_cell(n)
+    places, cells = partition.places, partition.cells
+    trie = records(2 * n, TRIE_RECORD)
+    home = integers(len(members), -1)
+    separator = integers(n + 1, -1)
     trie[0].parent, trie[0].stop, trie[0].rank = -1, n, n_sets
     n_nodes = n_cells = 1
     for r in range(n_sets):
-        t = sets[r].by_rank
-        left = sets[t].touch_inside != 0
-        for i in range(touch(cells, members, sets[t].touch_begin, sets[t].touch_end, left)):
-            s = cells[TOUCHED, i]
-            if not split(cells, s, n_cells, left):
+        t = ranked[r].by_rank
+        left = is_whole(sets, t)
+        for i in range(touch(partition, members, sets, t, -1)):
+            s = partition.touched[i]
+            if not split(partition, s, n_cells, left):
                 continue
-            v = node[s]
+            v = cells[s].owner
             trie[v].rank = r
-            separator[cells[STOP, n_cells] if left else cells[START, n_cells]] = v
+            separator[cells[n_cells].stop if left else cells[n_cells].start] = v
             for part in (s, n_cells):
-                node[part] = n_nodes
+                cells[part].owner = n_nodes
                 trie[n_nodes].parent = v
                 trie[n_nodes].rank = n_sets
-                trie[n_nodes].start = cells[START, part]
-                trie[n_nodes].stop = cells[STOP, part]
+                trie[n_nodes].start = cells[part].start
+                trie[n_nodes].stop = cells[part].stop
                 trie[n_nodes].inside = (part == n_cells) == left
                 n_nodes += 1
             n_cells += 1
-        if sets[t].complement == 0:
+        if not sets[t].complement:
             for p in range(sets[t].begin, sets[t].end):
-                home[p] = node[cells[CELL, members[p]]]
-            sets[t].lower_home = node[cells[CELL, members[sets[t].bottom]]]
-    return cells, trie[:n_nodes], home, separator, node[:n_cells]
+                home[p] = cells[places[members[p]].cell].owner
+            ranked[t].lower_home = cells[places[sets[t].some].cell].owner
+    return partition, trie[:n_nodes], home, separator, n_cells
