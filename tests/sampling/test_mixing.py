@@ -189,8 +189,7 @@ def test_keys_alone_would_not_sort_numbers_that_are_close() -> None:
 
 def test_equal_numbers_have_their_mean_rank() -> None:
     x = np.array([[[3.0, 1.0, 2.0, 2.0, 5.0, 2.0]], [[1.0, 2.0, 3.0, 4.0, 4.0, 5.0]]])
-    ranked = mixing.ranking(x)
-    scores = mixing.put_back(mixing.scores_in_order(ranked.rising), ranked, x.shape)
+    scores = mixing.scores(mixing.ranking(x), x.shape)
     ranks = rankdata(scores.reshape(2, -1), axis=1)
     np.testing.assert_array_equal(ranks, rankdata(x.reshape(2, -1), axis=1))
 

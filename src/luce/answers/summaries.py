@@ -264,17 +264,18 @@ def _effects(whole: DrawsView, ranked: set[Label], ci_prob: float) -> Summary | 
 
 def _moments(view: DrawsView, ci_prob: float, tail: float) -> tuple[Columns, Columns]:
     """Compute mean, standard deviation, interval and diagnostics in blocks of categories."""
-    p, logs = view.probabilities, view.log_probabilities
-    ends = np.empty((2, view.n_categories))
+    logs = view.log_probabilities
+    mean, sd, lower, upper = np.empty((4, view.n_categories))
     mixing = Mixing(*np.empty((4, view.n_categories)))
     ranked = repeat(None) if logs is None else (block for _, block in view.variables(logs))
-    for (here, x), own in zip(view.variables(p), ranked, strict=False):
-        ends[:, here], found = mixing_of(x, tail, own)
+    for (here, x), own in zip(view.variables(view.probabilities), ranked, strict=False):
+        mean[here], sd[here] = x.mean(axis=(1, 2)), x.std(axis=(1, 2))
+        (lower[here], upper[here]), found = mixing_of(x, tail, own)
         for column, values in zip(mixing, found, strict=True):
             column[here] = values
     name = f"eti{round(100 * ci_prob, 10):g}"
-    moments = {"mean": p.mean(axis=(0, 1)), "sd": p.std(axis=(0, 1))}
-    return {**moments, f"{name}_lb": ends[0], f"{name}_ub": ends[1]}, mixing._asdict()
+    moments = {"mean": mean, "sd": sd, f"{name}_lb": lower, f"{name}_ub": upper}
+    return moments, mixing._asdict()
 
 
 def _marks(labels: list[Label], counts: ConditionalCounts) -> BoolArray:

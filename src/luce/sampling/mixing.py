@@ -10,6 +10,7 @@ neither half.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -18,7 +19,7 @@ from luce._types import BoolArray, FloatArray, IntArray
 
 # Lags up to which autocovariances are summed directly; Fourier transforms give the others.  First
 # those up to a share of the chain are computed, which takes shorter transforms.
-_DIRECT = (2, 4, 6, 8, 12, 16)
+_DIRECT = (4, 6, 8, 12, 16)
 _SHARE = 8
 
 # Keys that are equal up to here, as a share of all, are settled one by one; more are sorted anew.
@@ -121,27 +122,36 @@ def without_middles(ranked: Ranking, draws: int) -> Ranking:
     return Ranking(*(one[kept].reshape(rows, -1) for one in ranked))
 
 
-def scores_in_order(rising: FloatArray) -> FloatArray:
-    """Compute normal scores of sorted rows, equal numbers having their mean rank (Blom 1958)."""
-    from scipy.special import ndtri
+def scores(ranked: Ranking, shape: tuple[int, ...]) -> FloatArray:
+    """Replace draws by normal scores of their ranks, equal ones by that of their mean rank.
 
-    rows, n = rising.shape
-    scores = np.empty((rows, n))
-    scores[:] = ndtri((np.arange(1, n + 1) - 3 / 8) / (n + 1 / 4))
-    tied = rising[:, 1:] == rising[:, :-1]
-    if tied.any():
-        first, last = runs(tied)
+    `shape` is that of the draws; draws that are not ranked have score 0.
+    """
+    places, rising = ranked
+    n = rising.shape[1]
+    found = np.empty(shape) if rising.size == np.prod(shape) else np.zeros(shape)
+    flat = found.reshape(-1)
+    for own in places:
+        flat[own] = _scores_of_ranks(n)
+    first, last = runs(rising[:, 1:] == rising[:, :-1])
+    if len(first):
         members, run = members_of(first, last)
         rank = (first % n + last % n) / 2 + 1
-        scores.reshape(-1)[members] = ndtri((rank - 3 / 8) / (n + 1 / 4))[run]
-    return scores
+        flat[places.reshape(-1)[members]] = _blom(rank, n)[run]
+    return found
 
 
-def put_back(values: FloatArray, ranked: Ranking, shape: tuple[int, ...]) -> FloatArray:
-    """Bring values of sorted draws into the order of the draws; others are 0."""
-    out = np.zeros(shape) if values.size < np.prod(shape) else np.empty(shape)
-    out.reshape(-1)[ranked.places] = values
-    return out
+@lru_cache(maxsize=1)
+def _scores_of_ranks(n: int) -> FloatArray:
+    """Compute the normal scores of the ranks 1 to n, which blocks of variables share."""
+    return _blom(np.arange(1, n + 1), n)
+
+
+def _blom(rank: FloatArray | IntArray, n: int) -> FloatArray:
+    """Compute normal scores of ranks among n (Blom 1958)."""
+    from scipy.special import ndtri
+
+    return np.asarray(ndtri((rank - 3 / 8) / (n + 1 / 4)))
 
 
 def quantiles(rising: FloatArray, probs: tuple[float, ...]) -> FloatArray:
@@ -181,18 +191,16 @@ def normal_scores(ranked: Ranking, shape: tuple[int, ...]) -> Chains:
 
     `shape` is that of the draws: (variable, chain, draw), at least 2 draws.
     """
-    ranked = without_middles(ranked, shape[2])
-    return chains_of(halves(put_back(scores_in_order(ranked.rising), ranked, shape)))
+    return chains_of(halves(scores(without_middles(ranked, shape[2]), shape)))
 
 
 def folded_scores(ranked: Ranking, shape: tuple[int, ...]) -> Chains:
     """Replace draws by normal scores of |x - median|, in halves of chains: unequal spreads show."""
-    ranked = without_middles(ranked, shape[2])
-    middle = ranked.rising.shape[1] // 2
-    median = (ranked.rising[:, [middle - 1]] + ranked.rising[:, [middle]]) / 2
-    far = ranking(np.abs(ranked.rising - median)[:, None])
-    folded = put_back(scores_in_order(far.rising), far, far.rising.shape)
-    return chains_of(halves(put_back(folded, ranked, shape)))
+    places, rising = without_middles(ranked, shape[2])
+    middle = rising.shape[1] // 2
+    median = (rising[:, [middle - 1]] + rising[:, [middle]]) / 2
+    far = ranking(np.abs(rising - median)[:, None])
+    return chains_of(halves(scores(Ranking(np.take(places, far.places), far.rising), shape)))
 
 
 def larger_rhat(scores: Chains, folded: Chains) -> FloatArray:
