@@ -245,7 +245,8 @@ def effective_sizes(x: Chains) -> FloatArray:
         times[left[known]] = time[known]
         if known.all():
             break
-        left, deviations, covariance = left[~known], deviations[~known], covariance[:, ~known]
+        if known.any():
+            left, deviations, covariance = left[~known], deviations[~known], covariance[:, ~known]
     sizes = m * n / np.maximum(times, 1 / np.log10(m * n))
     return np.where(varies, sizes, float(m * n))
 
