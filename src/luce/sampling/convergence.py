@@ -17,7 +17,7 @@ from luce._types import FloatArray
 from luce.counts.labels import plural, some
 from luce.errors import ConvergenceWarning, warn_user
 from luce.sampling import mixing
-from luce.sampling.screen import DrawsToCheck, Quantity, columns, finite_logs, screen
+from luce.sampling.screen import DrawsToCheck, Quantity, columns, judged_columns, screen
 
 if TYPE_CHECKING:
     from luce.sampling.plan import Plan
@@ -234,11 +234,11 @@ def _examine(sink: DrawsToCheck, chains: int, quantity: Quantity, every: int) ->
     numbers = screened.worst
     if not len(numbers):
         return _Examined(finite=True)
-    judged = columns(sink, chains, quantity.judged_path, numbers, every)
-    x = np.ascontiguousarray(finite_logs(judged))
+    entries = slice(None) if len(numbers) == quantity.size else numbers
+    x = judged_columns(sink, chains, quantity, entries, every)
     rhat, ess = rhat_and_ess(x)
-    values = columns(sink, chains, quantity.path, numbers, every) if quantity.logs else x
-    mcse = relative_mcse(np.ascontiguousarray(values))
+    values = columns(sink, chains, quantity.path, entries, every) if quantity.logs else x
+    mcse = relative_mcse(values)
 
     def worst(figures: FloatArray, sign: float) -> Worst:
         if np.isnan(figures).all():
