@@ -390,7 +390,7 @@ def mixing_of(
         Ends of the interval of the values, shape (2, variable), and the diagnostics.
     """
     x, probs = values if logs is None else logs, (tail, 1 - tail)
-    ranked = mixing.ranking(x)
+    ranked = mixing.ranking(mixing.flat(x))
     inner = ends = mixing.quantiles(ranked.rising, probs)
     if logs is not None:
         ends = np.quantile(values, probs, axis=(1, 2))
@@ -409,7 +409,7 @@ def mixing_of(
 
 
 def _rhat(x: FloatArray) -> FloatArray:
-    ranked = mixing.ranking(x)
+    ranked = mixing.ranking(mixing.flat(x))
     return _larger_rhat(mixing.normal_scores(ranked, x.shape), ranked, x.shape)
 
 
@@ -423,11 +423,11 @@ def _larger_rhat(
 
 
 def _bulk(x: FloatArray) -> FloatArray:
-    return mixing.effective_sizes(mixing.normal_scores(mixing.ranking(x), x.shape))
+    return mixing.effective_sizes(mixing.normal_scores(mixing.ranking(mixing.flat(x)), x.shape))
 
 
 def _tail(x: FloatArray, tail: float) -> FloatArray:
-    ends = mixing.quantiles(mixing.ranking(x).rising, (tail, 1 - tail))
+    ends = mixing.quantiles(mixing.ranking(mixing.flat(x)).rising, (tail, 1 - tail))
     return mixing.tail_sizes(x, ends)
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from luce._types import FloatArray, IntArray, Label, Labels
 from luce.answers.view import DrawsView, tail_of
 from luce.errors import DataError
-from luce.sampling.mixing import places_in_order
+from luce.sampling.mixing import ranking
 
 if TYPE_CHECKING:
     from xarray import DataArray, Dataset
@@ -458,8 +458,8 @@ def _sorted(values: FloatArray) -> tuple[IntArray, IntArray, IntArray]:
 
     Also give the first and last rank (from 0) of ties: the same array where there are none.
     """
-    places = places_in_order(values)[:, ::-1]
-    ordered = np.take(values, places)
+    rising = ranking(values)
+    places, ordered = rising.places[:, ::-1], rising.rising[:, ::-1]
     n = values.shape[1]
     rank = np.broadcast_to(np.arange(n), places.shape)
     new = np.ones(places.shape, np.bool_)

@@ -330,7 +330,7 @@ def rhat_and_ess(x: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 
 def _rhat_and_ess(x: FloatArray) -> tuple[FloatArray, FloatArray]:
-    ranked = mixing.ranking(x)
+    ranked = mixing.ranking(mixing.flat(x))
     scores = mixing.normal_scores(ranked, x.shape)
     rhat = mixing.larger_rhat(scores, mixing.folded_scores(ranked, x.shape))
     return rhat, _at_most_all(mixing.effective_sizes(scores), x)

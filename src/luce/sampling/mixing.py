@@ -22,8 +22,8 @@ from luce._types import BoolArray, FloatArray, IntArray
 _DIRECT = (4, 6, 8, 12, 16)
 _SHARE = 8
 
-# Keys that are equal up to here, as a share of all, are settled one by one; more are sorted anew.
-_MOST_SETTLED = 0.02
+# Numbers that differ in their last bits only are sorted by themselves if these are few of all.
+_MOST_MENDED = 0.05
 
 # Ranges whose squares are well within doubles.
 _ORDINARY = (1e-100, 1e100)
@@ -58,12 +58,12 @@ class Chains(NamedTuple):
 # -- ranks -----------------------------------------------------------------------------------------
 
 
-def places_in_order(x: FloatArray) -> IntArray:
-    """Sort each row: list places in the flat array, those of the smallest numbers first.
+def ranking(x: FloatArray) -> Ranking:
+    """Sort each row of x, shape (variable, draw of any chain).
 
     Doubles are ordered as their bits are, read as whole numbers.  The last bits are replaced by the
     place in the row, so that plain sorting, several times as fast as `numpy.argsort`, moves the
-    places along.  Numbers that agree in all bits but the last are compared afterwards.
+    places along.  Rows in which numbers differ in the last bits only are mended afterwards.
     """
     rows, n = x.shape
     mask = (1 << (n - 1).bit_length()) - 1
@@ -72,18 +72,26 @@ def places_in_order(x: FloatArray) -> IntArray:
     keys &= ~mask
     keys |= np.arange(n)
     keys.sort(axis=1)
-    near = (keys[:, 1:] ^ keys[:, :-1]) <= mask
     keys &= mask
     keys += n * np.arange(rows)[:, None]
-    number = np.count_nonzero(near)
-    if number > _MOST_SETTLED * near.size:
-        return np.asarray(np.argsort(x, axis=1) + n * np.arange(rows)[:, None])
-    if number:
-        first, last = runs(near)
-        members, run = members_of(first, last)
-        own = keys.reshape(-1)[members]
-        keys.reshape(-1)[members] = own[np.lexsort((x.reshape(-1)[own], run))]
-    return keys
+    found = Ranking(keys, np.take(x, keys))
+    for row in np.flatnonzero((found.rising[:, 1:] < found.rising[:, :-1]).any(axis=1)):
+        _mend(x, found, int(row), mask)
+    return found
+
+
+def _mend(x: FloatArray, ranked: Ranking, row: int, mask: int) -> None:
+    """Sort a row whose numbers are in order up to their last bits, which `mask` covers."""
+    n = x.shape[1]
+    places, rising = ranked.places[row], ranked.rising[row]
+    bits = (rising + 0.0).view(np.int64)
+    near = (bits[1:] ^ bits[:-1]) & ~mask == 0
+    if np.count_nonzero(near) > _MOST_MENDED * n:
+        places[:] = np.argsort(x[row]) + row * n
+    else:
+        members, run = members_of(*runs(near[None]))
+        places[members] = places[members][np.lexsort((rising[members], run))]
+    rising[:] = np.take(x, places)
 
 
 def runs(joined: BoolArray) -> tuple[IntArray, IntArray]:
@@ -106,11 +114,9 @@ def members_of(first: IntArray, last: IntArray) -> tuple[IntArray, IntArray]:
     return np.arange(len(run)) + (first - before)[run], run
 
 
-def ranking(x: FloatArray) -> Ranking:
-    """Sort the draws of each variable of (variable, chain, draw)."""
-    flat = x.reshape(len(x), -1)
-    places = places_in_order(flat)
-    return Ranking(places, np.take(flat, places))
+def flat(x: FloatArray) -> FloatArray:
+    """Put the draws of all chains of (variable, chain, draw) into one row."""
+    return x.reshape(len(x), -1)
 
 
 def without_middles(ranked: Ranking, draws: int) -> Ranking:
@@ -130,14 +136,14 @@ def scores(ranked: Ranking, shape: tuple[int, ...]) -> FloatArray:
     places, rising = ranked
     n = rising.shape[1]
     found = np.empty(shape) if rising.size == np.prod(shape) else np.zeros(shape)
-    flat = found.reshape(-1)
+    one_row = found.reshape(-1)
     for own in places:
-        flat[own] = _scores_of_ranks(n)
+        one_row[own] = _scores_of_ranks(n)
     first, last = runs(rising[:, 1:] == rising[:, :-1])
     if len(first):
         members, run = members_of(first, last)
         rank = (first % n + last % n) / 2 + 1
-        flat[places.reshape(-1)[members]] = _blom(rank, n)[run]
+        one_row[places.reshape(-1)[members]] = _blom(rank, n)[run]
     return found
 
 
@@ -199,7 +205,7 @@ def folded_scores(ranked: Ranking, shape: tuple[int, ...]) -> Chains:
     places, rising = without_middles(ranked, shape[2])
     middle = rising.shape[1] // 2
     median = (rising[:, [middle - 1]] + rising[:, [middle]]) / 2
-    far = ranking(np.abs(rising - median)[:, None])
+    far = ranking(np.abs(rising - median))
     return chains_of(halves(scores(Ranking(np.take(places, far.places), far.rising), shape)))
 
 
@@ -354,7 +360,7 @@ def errors_of_quantiles(x: FloatArray, prob: float) -> FloatArray:
     """
     from scipy.special import betaincinv
 
-    rising = ranking(x).rising
+    rising = ranking(flat(x)).rising
     below = _below(x, quantiles(rising, (prob,))[0])
     sizes = effective_sizes(chains_of(halves(below)))
     last = rising.shape[1] - 1
