@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from numpy.typing import ArrayLike
 
+from luce._lazy import without_collections
 from luce._types import FloatArray, Label, Labels, SeedLike
 from luce.counts.counts import ConditionalCounts
 from luce.estimates.curvature import LaplaceFit
@@ -192,9 +193,10 @@ class Posterior:
             the chains, prior and counts in the other groups; the settings as attributes.  With
             `to`, draws are read from the disk where they are asked for.
         """
-        from luce.cluster.execution import carry_out, check_destination
-        from luce.sampling.plan import PosteriorPlan
-        from luce.sampling.settings import Settings
+        with without_collections():
+            from luce.cluster.execution import carry_out, check_destination
+            from luce.sampling.plan import PosteriorPlan
+            from luce.sampling.settings import Settings
 
         settings = Settings(
             draws=draws,

@@ -364,7 +364,7 @@ def test_those_of_arviz(name: str) -> None:
     found = getattr(diagnostics, name)(x)
     assert found.dims == ("category",)
     same = getattr(array_stats, name)(x, chain_axis=0, draw_axis=1)
-    np.testing.assert_array_equal(found, same)
+    np.testing.assert_allclose(found, same, rtol=1e-12)
 
 
 def test_the_tail_has_its_own_effective_sample_size() -> None:
@@ -372,12 +372,37 @@ def test_the_tail_has_its_own_effective_sample_size() -> None:
     for ci_prob, tail in ((0.9, 0.05), (0.5, 0.25)):
         found = diagnostics.ess(x, "tail", ci_prob)
         same = array_stats.ess(x, method="tail", prob=(tail, 1 - tail), chain_axis=0, draw_axis=1)
-        np.testing.assert_array_equal(found, same)
+        np.testing.assert_allclose(found, same, rtol=1e-12)
     assert (diagnostics.ess(x, "tail") != diagnostics.ess(x)).all()
     with pytest.raises(luce.errors.MethodError, match="method = 'median' was given"):
         diagnostics.ess(x, "median")
     with pytest.raises(luce.errors.DataError, match="ci_prob = 2"):
         diagnostics.ess(x, "tail", 2)
+
+
+def test_standard_deviations_and_quantiles_have_their_own_errors() -> None:
+    x = dirichlet((4, 200, 3), seed=15)
+    axes = {"chain_axis": 0, "draw_axis": 1}
+    for method, prob in (("sd", None), ("quantile", 0.05), ("quantile", 0.5)):
+        same = array_stats.mcse(x, method=method, prob=prob, **axes)
+        found = diagnostics.mcse(x, method, prob)
+        np.testing.assert_allclose(found, same, rtol=1e-12)
+        assert (found != diagnostics.mcse(x)).all()
+    with pytest.raises(luce.errors.MethodError, match="method = 'median' was given"):
+        diagnostics.mcse(x, "median")
+    for prob in (None, 0, 1, 1.5, "half"):
+        with pytest.raises(luce.errors.DataError, match=r"prob = .* between 0 and 1"):
+            diagnostics.mcse(x, "quantile", prob)  # type: ignore[arg-type]
+
+
+def test_few_or_equal_draws_have_no_figures() -> None:
+    x = dirichlet((4, 3, 3), seed=19)
+    for function in (diagnostics.rhat, diagnostics.ess, diagnostics.mcse):
+        assert np.isnan(function(x)).all()
+        assert np.isnan(function(np.full((2, 50, 3), 0.25))).all()
+    one = dirichlet((1, 50, 3), seed=19)
+    assert np.isnan(diagnostics.rhat(one)).all()
+    assert np.isfinite(diagnostics.ess(one)).all()
 
 
 FUNCTIONS: dict[str, Any] = {

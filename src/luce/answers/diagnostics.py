@@ -4,9 +4,9 @@ Every function takes `draws`: a run of `Posterior.sample`, an array of shape (ch
 or a `DrawsView`.  Below, x_jt is the t-th of T draws of the j-th of M chains: a vector of n
 probabilities.
 
-R-hat, effective sample size and Monte Carlo standard error come from arviz-stats (Vehtari, Gelman,
-Simpson, Carpenter, Bürkner 2021).  `verdict` says whether a run can be trusted, by the check that
-`Posterior.sample` warns by.
+R-hat, effective sample size and Monte Carlo standard errors are those of Vehtari, Gelman, Simpson,
+Carpenter and Bürkner (2021), as arviz-stats computes them (`luce.sampling.mixing`).  `verdict` says
+whether a run can be trusted, by the check that `Posterior.sample` warns by.
 
 Moments over many windows come from one scan of the draws, which are cut into pieces wherever a
 window starts or ends.  Each piece gives its mean and its scatter about that mean; a window adds
@@ -18,15 +18,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 from numpy.typing import ArrayLike
 
 from luce._types import FloatArray, IntArray
 from luce.answers.view import DrawsView, roles_of, tail_of
 from luce.errors import DataError, MethodError
+from luce.sampling import mixing
 from luce.sampling.convergence import Verdict, judge_draws, judge_independent
 from luce.sampling.screen import Quantity
 
@@ -39,8 +39,8 @@ if TYPE_CHECKING:
 _SUM_TOLERANCE = 1e-6
 # Variances below this fraction of the largest are treated as rounding error.
 _ROUNDING = 1e-12
-# Draws of a smaller range are rescaled before their effective sample size is computed.
-_SMALL_RANGE = 1e-9
+# Fewest draws of a chain that are diagnosed, as in arviz-stats.
+_LEAST_DRAWS = 4
 
 
 class Mixing(NamedTuple):
@@ -301,7 +301,7 @@ def rhat(draws: DrawsLike) -> DataArray:
     >>> luce.answers.diagnostics.rhat(x).values.round(2)
     array([1., 1., 1.])
     """
-    return _by_category("rhat", draws, partial(_arviz, "rhat"))
+    return _by_category("rhat", draws, _rhat)
 
 
 def ess(draws: DrawsLike, method: str = "bulk", ci_prob: float = 0.9) -> DataArray:
@@ -328,12 +328,20 @@ def ess(draws: DrawsLike, method: str = "bulk", ci_prob: float = 0.9) -> DataArr
     tail = tail_of(ci_prob)
     if method not in ("bulk", "tail"):
         raise MethodError(f"method = {method!r} was given; 'bulk' and 'tail' are possible.")
-    options: dict[str, Any] = {} if method == "bulk" else {"prob": (tail, 1 - tail)}
-    return _by_category("ess", draws, partial(_arviz, "ess", method=method, **options))
+    return _by_category("ess", draws, _bulk if method == "bulk" else partial(_tail, tail=tail))
 
 
-def mcse(draws: DrawsLike) -> DataArray:
-    """Compute the Monte Carlo standard error of each mean; nan below 4 draws, or of equal draws.
+def mcse(draws: DrawsLike, method: str = "mean", prob: float | None = None) -> DataArray:
+    """Compute Monte Carlo standard errors; nan below 4 draws, or of equal draws.
+
+    Parameters
+    ----------
+    draws
+        A run, or an array of shape (chain, draw, category).
+    method
+        "mean", "sd" or "quantile": the statistic of each category whose error is computed.
+    prob
+        Probability of the quantile, between 0 and 1.
 
     Examples
     --------
@@ -342,77 +350,97 @@ def mcse(draws: DrawsLike) -> DataArray:
     >>> luce.answers.diagnostics.mcse(x).values.round(3)  # sd / √4000
     array([0.002, 0.003, 0.003])
     """
-    return _by_category("mcse", draws, mcse_of)
+    if method not in ("mean", "sd", "quantile"):
+        raise MethodError(
+            f"method = {method!r} was given; 'mean', 'sd' and 'quantile' are possible."
+        )
+    if method == "quantile":
+        return _by_category("mcse", draws, partial(mixing.errors_of_quantiles, prob=_share(prob)))
+    errors = mixing.errors_of_means if method == "mean" else mixing.errors_of_sds
+    return _by_category("mcse", draws, errors)
 
 
-def mixing_of(values: FloatArray, ends: FloatArray, logs: FloatArray | None = None) -> Mixing:
-    """Compute ESS, R-hat and standard error of variables, ranking their draws once for all.
+def _share(prob: float | None) -> float:
+    """Read the probability of a quantile."""
+    if not isinstance(prob, (int, float, np.number)) or not 0 < prob < 1:
+        raise DataError(f"prob = {prob!r} was given; a number between 0 and 1 is needed.")
+    return float(prob)
 
-    All are nan where a variable never varies.
+
+def mixing_of(
+    values: FloatArray, tail: float, logs: FloatArray | None = None
+) -> tuple[FloatArray, Mixing]:
+    """Compute a central interval, ESS, R-hat and standard errors, ranking the draws once for all.
+
+    The diagnostics are nan where a variable never varies, and below 4 draws.
 
     Parameters
     ----------
     values
         Shape (variable, chain, draw).
+    tail
+        Probability beyond each end of the interval.
     logs
         Their logarithms where these are known.  Ranks are of logarithms then, which differ where
         the values themselves are too small or too close to 1 for doubles.
-    ends
-        Ends of a central interval of what is ranked, shape (2, variable), for `ess_tail`.
+
+    Returns
+    -------
+    tuple
+        Ends of the interval of the values, shape (2, variable), and the diagnostics.
     """
-    x = values if logs is None else logs
-    half = x.shape[2] // 2
-    if half == 0:  # one draw a chain
-        return Mixing(*np.full((4, len(x)), np.nan))
-    # arviz-stats splits chains in halves and ignores the middle one of an odd number of draws.
-    even = x if x.shape[2] == 2 * half else np.delete(x, half, axis=2)
-    scores = _normal_scores(even)
-    folded = _normal_scores(np.abs(even - np.median(even, axis=(1, 2), keepdims=True)))
-    bulk, spread = (_arviz("rhat", z, method="split") for z in (scores, folded))
-    low, high = (_arviz("ess", even <= end[:, None, None], method="mean") for end in ends)
-    return Mixing(
-        ess_bulk=_where_varying(x, _arviz("ess", scores, method="mean")),
-        ess_tail=_where_varying(x, np.where(high < low, high, low)),
-        r_hat=np.where(spread > bulk, spread, bulk),
-        mcse_mean=mcse_of(values),
+    x, probs = values if logs is None else logs, (tail, 1 - tail)
+    ranked = mixing.ranking(mixing.flat(x))
+    inner = ends = mixing.quantiles(ranked.rising, probs)
+    if logs is not None:
+        ends = np.quantile(values, probs, axis=(1, 2))
+    if x.shape[2] < _LEAST_DRAWS:
+        return ends, Mixing(*np.full((4, len(x)), np.nan))
+    scores = mixing.normal_scores(ranked, x.shape)
+    diagnosed = Mixing(
+        ess_bulk=mixing.effective_sizes(scores),
+        ess_tail=mixing.tail_sizes(x, inner),
+        r_hat=_larger_rhat(scores, ranked, x.shape),
+        mcse_mean=mixing.errors_of_means(values),
     )
+    varies = ranked.rising[:, 0] < ranked.rising[:, -1]
+    bulk, tails, rhat, error = (np.where(varies, figure, np.nan) for figure in diagnosed)
+    return ends, Mixing(bulk, tails, rhat, _where_varying(values, error))
 
 
-def mcse_of(x: FloatArray) -> FloatArray:
-    """Compute standard errors of the means of (variable, chain, draw), nan where nothing varies."""
-    spread = np.ptp(x, axis=(1, 2))
-    # Small numbers in units of their range: arviz-stats takes a range below 1e-15 for none.
-    unit = np.where((spread > 0) & (spread < _SMALL_RANGE), spread, 1.0)
-    errors = _arviz("mcse", x / unit[:, None, None], method="mean") * unit
-    return _where_varying(x, errors)
+def _rhat(x: FloatArray) -> FloatArray:
+    ranked = mixing.ranking(mixing.flat(x))
+    return _larger_rhat(mixing.normal_scores(ranked, x.shape), ranked, x.shape)
 
 
-def _normal_scores(x: FloatArray) -> FloatArray:
-    """Replace each variable's draws by normal quantiles of their ranks (Blom 1958)."""
-    from scipy.special import ndtri
-    from scipy.stats import rankdata
+def _larger_rhat(
+    scores: mixing.Chains, ranked: mixing.Ranking, shape: tuple[int, ...]
+) -> FloatArray:
+    """Compute R-hat of scores and of their spreads; nan for a single chain."""
+    if shape[1] == 1:
+        return np.full(shape[0], np.nan)
+    return mixing.larger_rhat(scores, mixing.folded_scores(ranked, shape))
 
-    ranks = rankdata(x.reshape(len(x), -1), axis=1).reshape(x.shape)
-    c = 3 / 8
-    return np.asarray(ndtri((ranks - c) / (x[0].size - 2 * c + 1)))
+
+def _bulk(x: FloatArray) -> FloatArray:
+    return mixing.effective_sizes(mixing.normal_scores(mixing.ranking(mixing.flat(x)), x.shape))
+
+
+def _tail(x: FloatArray, tail: float) -> FloatArray:
+    ends = mixing.quantiles(mixing.ranking(mixing.flat(x)).rising, (tail, 1 - tail))
+    return mixing.tail_sizes(x, ends)
 
 
 def _by_category(
     name: str, draws: DrawsLike, figures_of: Callable[[FloatArray], FloatArray]
 ) -> DataArray:
-    """Apply a function of (variable, chain, draw) to each category; nan where none varies."""
+    """Apply a function of (variable, chain, draw) to categories; nan where one never varies."""
     view = DrawsView.of(draws)
-    x = np.moveaxis(view.probabilities, 2, 0)
-    return view.labelled(_where_varying(x, figures_of(x)), ("category",), name)
-
-
-def _arviz(name: str, x: npt.NDArray[Any], **options: Any) -> FloatArray:
-    """Apply a diagnostic of arviz-stats to each variable of (variable, chain, draw)."""
-    from arviz_stats.base import array_stats  # type: ignore[attr-defined]
-
-    # Variables or chains that never move divide by 0: nan or inf says so.
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.asarray(getattr(array_stats, name)(x, **options))
+    found = np.full(view.n_categories, np.nan)
+    if view.probabilities.shape[1] >= _LEAST_DRAWS:
+        for here, x in view.variables(view.probabilities):
+            found[here] = _where_varying(x, figures_of(x))
+    return view.labelled(found, ("category",), name)
 
 
 def _where_varying(x: FloatArray, figures: FloatArray) -> FloatArray:

@@ -14,6 +14,7 @@ import numpy as np
 from luce._types import FloatArray, IntArray, Label, Labels
 from luce.answers.view import DrawsView, tail_of
 from luce.errors import DataError
+from luce.sampling.mixing import ranking
 
 if TYPE_CHECKING:
     from xarray import DataArray, Dataset
@@ -63,7 +64,8 @@ def rank_probabilities(draws: DrawsLike, among: Labels | None = None) -> DataArr
     steps = np.zeros(n * (n + 1))
     tied = np.zeros(n * (n + 1), np.int64)
     for chain, rows in x.blocks(n):
-        order, first, last = _sorted(x.values[chain, rows])
+        places, first, last = _sorted(x.values[chain, rows])
+        order = places - n * np.arange(len(places))[:, None]
         single = last == first
         place = np.broadcast_to(np.arange(n), order.shape)
         alone += np.bincount((order * n + place)[single], minlength=n * n)
@@ -386,70 +388,87 @@ def rank_moments(x: DrawsView, tail: float) -> RankMoments:
     tail
         Probability that may lie beyond each end of the interval.
     """
+    bests, worsts = _rank_tables(x)
+    n = x.n_categories
+    lower, upper = np.empty((2, n), np.int64)
+    found = RankMoments(np.empty(n), np.empty(n), lower, upper, np.empty(n))
+    for some in x.category_blocks(4):  # four arrays of a block's size at once
+        low = np.ascontiguousarray(bests[:, some].T)
+        high = low if worsts is bests else np.ascontiguousarray(worsts[:, some].T)
+        for column, values in zip(found, _moments(low, high, tail), strict=True):
+            column[some] = values
+    return found
+
+
+def _rank_tables(x: DrawsView) -> tuple[IntArray, IntArray]:
+    """Rank the categories of all draws, shape (draw, category).
+
+    Ties have a best and a worst rank; both tables are the same where there are none.
+    """
     n, total = x.n_categories, x.n_draws
     kind = np.uint16 if n < 1 << 16 else np.uint32
     bests = np.empty((total, n), kind)
-    worsts = bests  # the same table until there is a tie
-    sums, squares, first_places = np.zeros((3, n))
+    worsts = bests
     start = 0
     for chain, rows in x.blocks(8 * n):  # eight arrays of a block's size at once
-        order, first, last = _sorted(x.values[chain, rows])
-        here = slice(start, start + len(order))
-        start += len(order)
-        if worsts is bests and (first != last).any():
+        places, first, last = _sorted(x.values[chain, rows])
+        here = slice(start, start + len(places))
+        start += len(places)
+        if worsts is bests and first is not last:
             worsts = bests.copy()
-        np.put_along_axis(bests[here], order, (first + 1).astype(kind), axis=1)
+        bests[here].reshape(-1)[places] = (first + 1).astype(kind)
         if worsts is not bests:
-            np.put_along_axis(worsts[here], order, (last + 1).astype(kind), axis=1)
-        low, high = bests[here].astype(np.float64), worsts[here].astype(np.float64)
-        middle, level = (low + high) / 2, high - low + 1
-        sums += middle.sum(axis=0)
-        # A tie over `level` ranks has the variance (level² - 1) / 12 of a uniform rank.
-        squares += (middle**2 + (level**2 - 1) / 12).sum(axis=0)
-        first_places += ((low == 1) / level).sum(axis=0)
-    mean = sums / total
-    sd = np.sqrt(np.maximum(squares / total - mean**2, 0.0))
-    lower, upper = _rank_interval(x, bests, worsts, tail)
-    return RankMoments(mean, sd, lower, upper, first_places / total)
+            worsts[here].reshape(-1)[places] = (last + 1).astype(kind)
+    return bests, worsts
 
 
-def _rank_interval(
-    x: DrawsView, bests: IntArray, worsts: IntArray, tail: float
-) -> tuple[IntArray, IntArray]:
-    """Find the innermost ranks with at most `tail` of the draws beyond each."""
-    n, total = x.n_categories, x.n_draws
+def _moments(low: IntArray, high: IntArray, tail: float) -> RankMoments:
+    """Compute moments of ranks of shape (category, draw), those of ties being from low to high."""
+    total = low.shape[1]
     beyond = min(int(tail * total + 1e-9), (total - 1) // 2)
-    lower, upper = np.empty((2, n), np.int64)
-    for some in x.category_blocks():
-        lower[some] = np.partition(bests[:, some].T, beyond, axis=1)[:, beyond]
-        upper[some] = np.partition(worsts[:, some].T, total - 1 - beyond, axis=1)[:, -1 - beyond]
-    return lower, upper
+    rising = falling = np.sort(low, axis=1, kind="stable")  # a radix sort, where ranks are short
+    middle = low.astype(np.float64)
+    spread, first_places = np.zeros(len(low)), np.count_nonzero(low == 1, axis=1) / total
+    if low is not high:
+        falling = np.sort(high, axis=1, kind="stable")
+        level = high - middle + 1
+        middle = (middle + high) / 2
+        # A tie over `level` ranks has the variance (level² - 1) / 12 of a uniform rank.
+        spread = (level**2 - 1).mean(axis=1) / 12
+        first_places = ((low == 1) / level).mean(axis=1)
+    mean = middle.mean(axis=1)
+    variance = np.vecdot(middle, middle) / total + spread - mean**2
+    sd = np.sqrt(np.maximum(variance, 0.0))
+    return RankMoments(mean, sd, rising[:, beyond], falling[:, -1 - beyond], first_places)
 
 
 def _order(x: DrawsView) -> IntArray:
     """Sort category numbers by expected rank, best first."""
     sums = np.zeros(x.n_categories)
     for chain, rows in x.blocks(x.n_categories):
-        order, first, last = _sorted(x.values[chain, rows])
-        middles = np.empty(order.shape)
-        np.put_along_axis(middles, order, (first + last) / 2, axis=1)
+        places, first, last = _sorted(x.values[chain, rows])
+        middles = np.empty(places.shape)
+        middles.reshape(-1)[places] = (first + last) / 2
         sums += middles.sum(axis=0)
     return np.asarray(np.argsort(sums, kind="stable"))
 
 
 def _sorted(values: FloatArray) -> tuple[IntArray, IntArray, IntArray]:
-    """Sort categories, largest value first; give the first and last place (from 0) of ties."""
-    order = np.argsort(-values, axis=1)
-    ordered = np.take_along_axis(values, order, axis=1)
+    """Sort categories, largest value first: their places in the flat array of values.
+
+    Also give the first and last rank (from 0) of ties: the same array where there are none.
+    """
+    rising = ranking(values)
+    places, ordered = rising.places[:, ::-1], rising.rising[:, ::-1]
     n = values.shape[1]
-    place = np.broadcast_to(np.arange(n), order.shape)
-    new = np.ones(order.shape, np.bool_)
+    rank = np.broadcast_to(np.arange(n), places.shape)
+    new = np.ones(places.shape, np.bool_)
     new[:, 1:] = ordered[:, 1:] != ordered[:, :-1]
     if new.all():
-        return order, place, place
-    first = np.maximum.accumulate(np.where(new, place, 0), axis=1)
-    closes = np.ones(order.shape, np.bool_)
+        return places, rank, rank
+    first = np.maximum.accumulate(np.where(new, rank, 0), axis=1)
+    closes = np.ones(places.shape, np.bool_)
     closes[:, :-1] = new[:, 1:]
-    ends = np.where(closes, place, n)[:, ::-1]
+    ends = np.where(closes, rank, n)[:, ::-1]
     last = np.minimum.accumulate(ends, axis=1)[:, ::-1]
-    return order, first, last
+    return places, first, last

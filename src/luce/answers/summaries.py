@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from importlib import import_module
+from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,9 +25,6 @@ if TYPE_CHECKING:
     from luce.counts.counts import ConditionalCounts
 
 Columns = dict[str, npt.NDArray[Any]]
-
-# Arrays of the size of the draws that diagnostics hold at once.
-_COPIES = 8
 
 # How columns are printed; others have four digits.
 _FORMATS = {
@@ -266,21 +264,18 @@ def _effects(whole: DrawsView, ranked: set[Label], ci_prob: float) -> Summary | 
 
 def _moments(view: DrawsView, ci_prob: float, tail: float) -> tuple[Columns, Columns]:
     """Compute mean, standard deviation, interval and diagnostics in blocks of categories."""
-    p = view.probabilities
-    ends = np.empty((2, view.n_categories))
+    logs = view.log_probabilities
+    mean, sd, lower, upper = np.empty((4, view.n_categories))
     mixing = Mixing(*np.empty((4, view.n_categories)))
-    for here in view.category_blocks(_COPIES):
-        x = np.ascontiguousarray(np.moveaxis(p[:, :, here], 2, 0))
-        own = ends[:, here] = np.quantile(x.reshape(len(x), -1), [tail, 1 - tail], axis=1)
-        logs = view.log_probabilities
-        if logs is not None:
-            logs = np.ascontiguousarray(np.moveaxis(logs[:, :, here], 2, 0))
-            own = np.quantile(logs.reshape(len(x), -1), [tail, 1 - tail], axis=1)
-        for column, values in zip(mixing, mixing_of(x, own, logs), strict=True):
+    ranked = repeat(None) if logs is None else (block for _, block in view.variables(logs))
+    for (here, x), own in zip(view.variables(view.probabilities), ranked, strict=False):
+        mean[here], sd[here] = x.mean(axis=(1, 2)), x.std(axis=(1, 2))
+        (lower[here], upper[here]), found = mixing_of(x, tail, own)
+        for column, values in zip(mixing, found, strict=True):
             column[here] = values
     name = f"eti{round(100 * ci_prob, 10):g}"
-    moments = {"mean": p.mean(axis=(0, 1)), "sd": p.std(axis=(0, 1))}
-    return {**moments, f"{name}_lb": ends[0], f"{name}_ub": ends[1]}, mixing._asdict()
+    moments = {"mean": mean, "sd": sd, f"{name}_lb": lower, f"{name}_ub": upper}
+    return moments, mixing._asdict()
 
 
 def _marks(labels: list[Label], counts: ConditionalCounts) -> BoolArray:

@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 # Numbers worked on at once: 16 MB, however many draws there are.
 BLOCK = 1 << 21
 
+# Arrays of a block's size that diagnostics hold at once.
+_COPIES = 8
+
 ROLES = get_args(Role)
 # Variables that hold competitors where a run does not declare roles.
 _COMPETITORS = ("probabilities", "base")
@@ -213,6 +216,20 @@ class DrawsView:
         step = max(1, self.block // (width * self.n_draws))
         for start in range(0, self.n_categories, step):
             yield slice(start, min(start + step, self.n_categories))
+
+    def variables(self, x: FloatArray) -> Iterator[tuple[slice, FloatArray]]:
+        """Go through draws in blocks of shape (category, chain, draw), few enough to be ranked.
+
+        x is `probabilities` or `log_probabilities`.  More categories are turned than are yielded,
+        because reading a few of each draw takes nearly as long as reading many.
+        """
+        step = max(1, self.block // (_COPIES * self.n_draws))
+        for some_categories in self.category_blocks():
+            turned = np.ascontiguousarray(np.moveaxis(x[:, :, some_categories], 2, 0))
+            for start in range(0, len(turned), step):
+                block = turned[start : start + step]
+                first = some_categories.start + start
+                yield slice(first, first + len(block)), block
 
     def logs(self, chain: int, rows: slice, numbers: IntArray | slice = slice(None)) -> FloatArray:
         """Copy log probabilities of some draws of a chain; a probability of 0 gives -inf."""

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 
 from luce.cluster.connect import ClusterLike, check_cluster, connected
 from luce.errors import MethodError
-from luce.runs.stream import check_folder, draw_to_disk
 from luce.runs.tree import as_tree
 from luce.sampling import convergence
-from luce.sampling.memory import check_memory, check_thinning, draw_in_memory
+from luce.sampling.memory import Memory, check_memory, check_thinning, draw_in_memory
 from luce.sampling.plan import Plan
 from luce.sampling.settings import Settings
 
 if TYPE_CHECKING:
+    from distributed import Client
     from xarray import DataTree
 
 
@@ -32,6 +32,8 @@ def check_destination(
     if to is not None:
         if not isinstance(to, str | os.PathLike):
             raise MethodError(f"to = {to!r}; the path of a folder is needed, ending in .zarr.")
+        from luce.runs.stream import check_folder
+
         check_folder(Path(to))
         return Path(to)
     if settings.quantiles is not None:
@@ -53,15 +55,27 @@ def carry_out(
     cluster
         Workers that draw the chains; None for threads of this process.
     """
-    from luce.cluster.chains import draw_on, stream_on
-
     folder = check_destination(plan.settings, to, cluster)
     check_thinning(plan)
     if folder is None:
         check_memory(plan)
     with connected(cluster) as client:
         if folder is not None:
-            return draw_to_disk(plan, folder, None if client is None else stream_on(client))
-        sink = draw_in_memory(plan) if client is None else draw_on(client, plan)
+            return _draw_to_disk(plan, folder, client)
+        sink = draw_in_memory(plan) if client is None else _draw_on(client, plan)
     convergence.warn(sink.verdict or convergence.judge(plan, sink))
     return as_tree(plan, sink)
+
+
+def _draw_to_disk(plan: Plan, folder: Path, client: Client | None) -> DataTree:
+    """Draw to a disk; what writes and reads files is imported here, since most runs need none."""
+    from luce.cluster.chains import stream_on
+    from luce.runs.stream import draw_to_disk
+
+    return draw_to_disk(plan, folder, None if client is None else stream_on(client))
+
+
+def _draw_on(client: Client, plan: Plan) -> Memory:
+    from luce.cluster.chains import draw_on
+
+    return draw_on(client, plan)

@@ -14,9 +14,16 @@ from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
-import numba
-from numba.core import cgutils, event, types
-from numba.extending import intrinsic, overload
+from luce._lazy import without_collections
+
+with without_collections():
+    import numba
+    from numba.core import cgutils, event, types
+    from numba.core.registry import cpu_target
+    from numba.extending import intrinsic, overload
+
+    if not getattr(numba.config, "DISABLE_JIT"):  # noqa: B009, set when numba is imported
+        cpu_target.target_context.refresh()  # imports that the first kernel would make
 
 _Function = TypeVar("_Function", bound=Callable[..., object])
 _Value = TypeVar("_Value")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from luce._lazy import without_collections
 from luce._types import Attributes, FloatArray
 from luce.sampling.memory import Memory
 from luce.sampling.plan import Plan
@@ -15,6 +16,7 @@ from luce.version import __version__
 
 if TYPE_CHECKING:
     from xarray import Dataset, DataTree
+    from xarray.indexes import PandasIndex
 
 
 def as_tree(plan: Plan, sink: Memory) -> DataTree:
@@ -27,19 +29,59 @@ def run_tree(
     plan: Plan, arrays: Mapping[str, FloatArray], draws: int, final: Attributes
 ) -> DataTree:
     """Build a run from its arrays, by path, and from the plan's data and prior."""
-    import xarray as xr
+    with without_collections():
+        import xarray as xr
 
     index = {"chain": np.arange(plan.settings.chains), "draw": np.arange(draws)}
     attributes = {**run_attributes(plan), **final}
     coords = {**index, **_coords(plan)}
     found = {
         "/": xr.Dataset(attrs=attributes),
-        "/posterior": xr.Dataset(_variables(plan, arrays, "posterior"), coords, attributes),
-        "/sample_stats": xr.Dataset(_variables(plan, arrays, "sample_stats"), index, attributes),
+        "/posterior": _dataset(_variables(plan, arrays, "posterior"), coords, attributes),
+        "/sample_stats": _dataset(_variables(plan, arrays, "sample_stats"), index, attributes),
     }
     for name, group in plan.groups().items():
-        found[f"/{name}"] = xr.Dataset(group.variables, group.coords, group.attributes)
+        found[f"/{name}"] = _dataset(group.variables, group.coords, group.attributes)
     return xr.DataTree.from_dict(found)
+
+
+def _dataset(
+    variables: Mapping[str, tuple[Any, ...]], coords: Mapping[str, Any], attributes: Attributes
+) -> Dataset:
+    """Build a dataset of NumPy's arrays.
+
+    Given bare arrays, xarray imports Dask, where it is installed, to find out whether they are
+    Dask's.  That takes longer than a small run; arrays of numbers and of texts are therefore
+    wrapped beforehand, with the same result.
+    """
+    import xarray as xr
+
+    if not all(map(_is_plain, [*(given[1] for given in variables.values()), *coords.values()])):
+        return xr.Dataset(variables, coords, attributes)
+    wrapped = {
+        name: xr.Variable(dims, values, attrs[0] if attrs else None, fastpath=True)
+        for name, (dims, values, *attrs) in variables.items()
+    }
+    indexes = {dim: _index(dim, labels) for dim, labels in coords.items()}
+    own = {dim: index.create_variables()[dim] for dim, index in indexes.items()}
+    return xr.Dataset(wrapped, xr.Coordinates(own, indexes), attributes)
+
+
+def _is_plain(values: Any) -> bool:
+    """Tell whether xarray takes an array as it is: numbers, marks and texts."""
+    return type(values) is np.ndarray and values.dtype.kind in "biufU"
+
+
+def _index(dim: str, labels: Any) -> PandasIndex:
+    """Build the index of a dimension, as xarray does."""
+    import pandas as pd
+    from xarray.indexes import PandasIndex
+
+    try:
+        index = pd.Index(labels)
+    except UnicodeEncodeError:  # texts that are no Unicode
+        index = pd.Index(labels, dtype="object")
+    return PandasIndex(index, dim, labels.dtype)
 
 
 def _variables(plan: Plan, arrays: Mapping[str, FloatArray], group: str) -> dict[str, Any]:

@@ -1,10 +1,7 @@
 """One verdict on convergence, whatever the sink: all entries of all parameters are checked.
 
-R-hat and effective sample size are those of arviz-stats (Vehtari, Gelman, Simpson, Carpenter and
-Bürkner 2021): split chains, ranks as normal scores.  They are computed here because importing
-arviz-stats takes longer than most runs.
-
-All entries are screened by one pass over the draws, and the worst of them are ranked (`screen`).
+R-hat and effective sample size are those of `luce.sampling.mixing`, of ranks as normal scores.  All
+entries are screened by one pass over the draws, and the worst of them are ranked (`screen`).
 `Posterior.sample` warns by this verdict, and `luce fit`, `luce report` and `until=` go by it.
 """
 
@@ -19,7 +16,8 @@ import numpy as np
 from luce._types import FloatArray
 from luce.counts.labels import plural, some
 from luce.errors import ConvergenceWarning, warn_user
-from luce.sampling.screen import DrawsToCheck, Quantity, columns, finite_logs, screen
+from luce.sampling import mixing
+from luce.sampling.screen import DrawsToCheck, Quantity, columns, judged_columns, screen
 
 if TYPE_CHECKING:
     from luce.sampling.plan import Plan
@@ -44,8 +42,11 @@ LEAST_ACCEPTANCE = 0.005
 # At least a few hundred draws of each chain are looked at.
 _LOOKED_AT, _LEAST_LOOKED_AT = 20, 500
 
-# Numbers that are ranked at once.
-_SLAB = 1 << 20
+# Numbers that are ranked at once, few enough for a core's own cache.
+_SLAB = 1 << 16
+
+# Halves of chains of fewer draws have no pairs of correlations to sum.
+_SHORT = 10
 
 Kind = Literal["good", "mixed", "bad"]
 HEADLINES: dict[Kind, str] = {
@@ -233,11 +234,11 @@ def _examine(sink: DrawsToCheck, chains: int, quantity: Quantity, every: int) ->
     numbers = screened.worst
     if not len(numbers):
         return _Examined(finite=True)
-    judged = columns(sink, chains, quantity.judged_path, numbers, every)
-    x = np.ascontiguousarray(finite_logs(judged))
+    entries = slice(None) if len(numbers) == quantity.size else numbers
+    x = judged_columns(sink, chains, quantity, entries, every)
     rhat, ess = rhat_and_ess(x)
-    values = columns(sink, chains, quantity.path, numbers, every) if quantity.logs else x
-    mcse = relative_mcse(np.ascontiguousarray(values))
+    values = columns(sink, chains, quantity.path, entries, every) if quantity.logs else x
+    mcse = relative_mcse(values)
 
     def worst(figures: FloatArray, sign: float) -> Worst:
         if np.isnan(figures).all():
@@ -316,11 +317,6 @@ def _least_acceptance(sink: DrawsToCheck, chains: int) -> float:
 def rhat_and_ess(x: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Compute split R-hat and bulk effective sample size of each variable.
 
-    With chains split in halves, W the mean variance within and B the variance of the means,
-
-        R-hat^2 = (N - 1) / N + B / W,     ESS = M N / (1 + 2 sum of autocorrelations),
-
-    the sum cut where pairs of autocorrelations stop being positive and decreasing (Geyer 1992).
     Both are of ranks, as normal scores; R-hat is that of ranks of |x - median| too, if larger, so
     that unequal spreads show.
 
@@ -329,16 +325,31 @@ def rhat_and_ess(x: FloatArray) -> tuple[FloatArray, FloatArray]:
     x
         Shape (chain, draw, variable), at least 4 draws.
     """
-    width = max(1, _SLAB // (x.shape[0] * x.shape[1]))
-    slabs = [_rhat_and_ess(x[:, :, k : k + width]) for k in range(0, x.shape[2], width)]
-    return np.concatenate([r for r, _ in slabs]), np.concatenate([e for _, e in slabs])
+    found = [_rhat_and_ess(variables) for variables in _slabs(x)]
+    return np.concatenate([r for r, _ in found]), np.concatenate([e for _, e in found])
 
 
 def _rhat_and_ess(x: FloatArray) -> tuple[FloatArray, FloatArray]:
-    halves = _halves(x)
-    folded = np.abs(halves - np.median(halves, axis=(0, 1)))
-    scores = _normal_scores(halves)
-    return np.maximum(_rhat(scores), _rhat(_normal_scores(folded))), effective_sizes(scores)
+    ranked = mixing.ranking(mixing.flat(x))
+    scores = mixing.normal_scores(ranked, x.shape)
+    rhat = mixing.larger_rhat(scores, mixing.folded_scores(ranked, x.shape))
+    return rhat, _at_most_all(mixing.effective_sizes(scores), x)
+
+
+def _slabs(x: FloatArray) -> Iterable[FloatArray]:
+    """Turn (chain, draw, variable) into blocks of (variable, chain, draw)."""
+    width = max(1, _SLAB // (x.shape[0] * x.shape[1]))
+    for k in range(0, x.shape[2], width):
+        yield np.ascontiguousarray(np.moveaxis(x[:, :, k : k + width], 2, 0))
+
+
+def _at_most_all(sizes: FloatArray, x: FloatArray) -> FloatArray:
+    """Bound effective sample sizes of very short chains, whose correlations are unknown."""
+    return np.minimum(sizes, x[0].size) if x.shape[2] < _SHORT else sizes
+
+
+def _sizes_of_means(x: FloatArray) -> FloatArray:
+    return np.concatenate([_at_most_all(mixing.sizes_of_means(own), own) for own in _slabs(x)])
 
 
 def relative_mcse(x: FloatArray) -> FloatArray:
@@ -346,13 +357,10 @@ def relative_mcse(x: FloatArray) -> FloatArray:
 
     x has shape (chain, draw, variable); the error is nan where a variable never varies.
     """
-    spread = np.ptp(x, axis=(0, 1))
-    varies = spread > 0
+    varies = np.ptp(x, axis=(0, 1)) > 0
     found = np.full(x.shape[2], np.nan)
     if varies.any():
-        moving = x[:, :, varies]
-        units = (moving - moving[:1, :1]) / spread[varies]  # squares of tiny numbers would vanish
-        found[varies] = 1 / np.sqrt(effective_sizes(_halves(units)))
+        found[varies] = 1 / np.sqrt(_sizes_of_means(x[:, :, varies]))
     return found
 
 
@@ -379,67 +387,4 @@ def ess_of_mean(x: FloatArray) -> float:
         return float(len(x))
     if x.shape[1] < 4:
         return float(x.size)
-    return float(effective_sizes(_halves(x[:, :, None]))[0])
-
-
-def _halves(x: FloatArray) -> FloatArray:
-    """Split chains in halves, without the middle one of an odd number of draws."""
-    half = x.shape[1] // 2
-    return np.concatenate([x[:, :half], x[:, -half:]])
-
-
-def _normal_scores(x: FloatArray) -> FloatArray:
-    """Replace draws by normal quantiles of their ranks over the first two axes (Blom 1958)."""
-    from scipy.special import ndtri
-
-    flat = x.reshape(-1, x.shape[2])
-    order = flat.argsort(axis=0)
-    ranks = np.empty_like(flat)
-    np.put_along_axis(ranks, order, np.arange(1.0, len(flat) + 1)[:, None], axis=0)
-    rising = np.take_along_axis(flat, order, axis=0)
-    for j in np.flatnonzero((rising[1:] == rising[:-1]).any(axis=0)):  # rejected proposals
-        _, place, count = np.unique(flat[:, j], return_inverse=True, return_counts=True)
-        ranks[:, j] = (np.cumsum(count) - (count - 1) / 2)[place]
-    return np.asarray(ndtri((ranks - 3 / 8) / (len(flat) + 1 / 4))).reshape(x.shape)
-
-
-def _rhat(x: FloatArray) -> FloatArray:
-    n = x.shape[1]
-    within = x.var(axis=1, ddof=1).mean(axis=0)
-    between = x.mean(axis=1).var(axis=0, ddof=1)
-    # R-hat of chains that stand still in different places is infinite.
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.asarray(np.sqrt((n - 1) / n + between / within))
-
-
-def effective_sizes(x: FloatArray) -> FloatArray:
-    """Compute the effective sample size of each variable of (chain, draw, variable), unsplit."""
-    m, n, _ = x.shape
-    correlation = _correlations(x)
-    # Sum pairs of correlations while they are positive, none counting more than the one before, and
-    # add the next even correlation, as arviz-stats does.
-    most = (n - 3) // 2
-    if most < 1:  # arviz-stats would sum nothing
-        return np.asarray(m * n / np.maximum(1 + 2 * correlation[1], 1 / np.log10(m * n)))
-    pairs = correlation[: 2 * most + 2].reshape(most + 1, 2, -1).sum(axis=1)
-    falls = pairs <= 0
-    cut = np.where(falls.any(axis=0), falls.argmax(axis=0), most)
-    before = np.arange(most + 1)[:, None] < cut
-    decreasing = np.minimum.accumulate(np.where(before, pairs, np.inf), axis=0)
-    last = np.take_along_axis(correlation, 2 * cut[None], axis=0)[0]
-    last = np.where(falls.any(axis=0), np.maximum(last, 0.0), last)
-    time = 2 * np.where(before, decreasing, 0.0).sum(axis=0) - 1 + last
-    return np.asarray(m * n / np.maximum(time, 1 / np.log10(m * n)))
-
-
-def _correlations(x: FloatArray) -> FloatArray:
-    """Compute autocorrelations over all chains, shape (lag, variable), the first being 1."""
-    m, n, _ = x.shape
-    means = x.mean(axis=1)
-    power = np.abs(np.fft.rfft(x - means[:, None], 2 * n, axis=1)) ** 2
-    covariance = np.fft.irfft(power, axis=1)[:, :n].mean(axis=0) / n
-    within = covariance[0] * n / (n - 1)
-    total = covariance[0] + (means.var(axis=0, ddof=1) if m > 1 else 0.0)
-    correlation = 1 - (within - covariance) / total
-    correlation[0] = 1.0
-    return np.asarray(correlation)
+    return float(_sizes_of_means(x[:, :, None])[0])

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, Protocol
 
 import numpy as np
@@ -22,8 +23,8 @@ _RANKED = 100
 # Batches that the screen cuts a chain into, and draws that its centres and scales are taken from.
 _BATCHES, _FOR_SCALES = 25, 16
 
-# Entries that are screened together, and numbers that are worked on at once.
-_SLAB, _PIECE = 1 << 15, 1 << 16
+# Numbers that are read at once, and that are worked on at once, within a core's own cache.
+_READ, _PIECE = 1 << 22, 1 << 16
 
 # Finite number that stands for the logarithm of 0; differences of such numbers are finite too.
 _LOG_OF_ZERO = float(np.finfo(np.float64).min) / 4
@@ -107,100 +108,120 @@ def screen(sink: DrawsToCheck, chains: int, quantity: Quantity, every: int) -> S
     distance.  The chains are cut into batches of L draws.  With independent draws the means of the
     batches have the variance of u divided by L; the entries where they vary most beyond that mix
     worst.  |u| shows chains of unequal spreads.
+
+    Where there are few entries all are ranked, whatever their means.
     """
-    starts = range(0, quantity.size, _SLAB)
-    slabs = [
-        _Slab(sink, chains, quantity, every, slice(a, min(a + _SLAB, quantity.size)))
-        for a in starts
-    ]
-    found = [slab.screen() for slab in slabs]
-    ratio = np.concatenate([one[0] for one in found], axis=1)
-    still = np.concatenate([one[1] for one in found])
-    finite = not np.isnan(ratio).any()
-    worst = _largest(ratio) if finite else np.empty(0, np.int64)
-    return Screened(finite, still, worst)
+    if quantity.size <= _RANKED:
+        return _look_at_all(sink, chains, quantity, every)
+    return _Screen(sink, chains, quantity, every).run()
 
 
-@dataclass(frozen=True)
-class _Slab:
-    """Neighbouring entries of a parameter, few enough to be screened within the cache."""
+def _look_at_all(sink: DrawsToCheck, chains: int, quantity: Quantity, every: int) -> Screened:
+    """Find out whether all draws are finite, and which entries move."""
+    x = judged_columns(sink, chains, quantity, slice(None), every)
+    first = x[:, 0]
+    moved = (x != first[:, None]).any(axis=1)
+    stands = np.array([_may_stand_still(own, quantity) for own in first])
+    exempt = stands[0] & (~moved & (first == first[0])).all(axis=0)
+    still = (~moved & ~stands).any(axis=0)
+    return Screened(bool(np.isfinite(x).all()), still, np.flatnonzero(~exempt))
 
-    sink: DrawsToCheck
-    chains: int
-    quantity: Quantity
-    every: int
-    entries: slice
 
-    def screen(self) -> tuple[FloatArray, BoolArray]:
-        """Compute ratios of variances, shape (2, entry), and mark entries that stand still.
+class _Screen:
+    """Sums over all draws of a parameter, which are read in pieces of whole draws."""
+
+    def __init__(self, sink: DrawsToCheck, chains: int, quantity: Quantity, every: int) -> None:
+        self.sink, self.chains, self.quantity, self.every = sink, chains, quantity, every
+        self.centre, self.scale = self._centres_and_scales()
+        # Of means of u and of |u| over batches, of their squares, and of the squares of u.
+        self.means, self.squares = np.zeros((2, 2, quantity.size))
+        self.total = np.zeros(quantity.size)
+
+    def run(self) -> Screened:
+        """Compute ratios of variances, and mark entries that stand still.
 
         The ratio is -inf for entries that need no ranking, and nan where draws are not finite.
         """
-        n = self.entries.stop - self.entries.start
-        length = -(-self.sink.draws // self.every)
-        edges = np.linspace(0, length, min(_BATCHES, length // 2) + 1).astype(np.int64)
-        centre, scale = self._centres_and_scales()
-        sums, still = np.zeros((5, n)), np.zeros(n, np.bool_)
+        n, length = self.quantity.size, -(-self.sink.draws // self.every)
+        edges = np.linspace(0, length, min(_BATCHES, length // 2) + 1).astype(np.int64).tolist()
+        still = np.zeros(n, np.bool_)
         at = self._read(0, slice(0, 1))[0]
         exempt = _may_stand_still(at, self.quantity)
         for chain in range(self.chains):
             first = self._read(chain, slice(0, 1))[0]
             moved = np.zeros(n, np.bool_)
-            for a, b in zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True):
-                sums += self._batch(chain, a, b, centre, scale, first, moved)
+            for start, stop in pairwise(edges):
+                self._add_batch(chain, start, stop, first, moved)
             still |= ~moved & ~_may_stand_still(first, self.quantity)
             exempt &= ~moved & (first == at)
-        ratio = _variance_ratios(sums, self.chains * (len(edges) - 1), self.chains * length)
-        ratio[:, ~np.isfinite(sums).all(axis=0)] = np.nan
+        ratio = self._variance_ratios(self.chains * (len(edges) - 1), self.chains * length)
         ratio[:, exempt] = -np.inf
-        return ratio, still
+        finite = not np.isnan(ratio).any()
+        return Screened(finite, still, _largest(ratio) if finite else np.empty(0, np.int64))
 
     def _read(self, chain: int, rows: slice) -> FloatArray:
-        path = self.quantity.judged_path
-        return finite_logs(self.sink.read(path, chain, rows, self.entries))
+        drawn = self.sink.read(self.quantity.judged_path, chain, rows, slice(None))
+        return _finite_logs(drawn) if self.quantity.logs else drawn
 
     def _centres_and_scales(self) -> tuple[FloatArray, FloatArray]:
         """Compute median and median distance from it of each entry, from a few draws."""
         step = max(1, self.sink.draws // max(8, _FOR_SCALES // self.chains))
         every = slice(0, None, step)
         few = np.concatenate([self._read(chain, every) for chain in range(self.chains)])
-        few = few[:: max(1, len(few) // _FOR_SCALES)]
-        centre = np.asarray(np.median(few, axis=0))
-        far = np.abs(few - centre)
-        scale = np.asarray(np.median(far, axis=0))
-        scale = np.where(scale > 0, scale, far.max(axis=0))
+        few = np.ascontiguousarray(few[:: max(1, len(few) // _FOR_SCALES)].T)
+        centre = _medians(few)
+        far = np.abs(few - centre[:, None])
+        scale = _medians(far)
+        scale = np.where(scale > 0, scale, far.max(axis=1))
         return centre, np.where(scale > 0, scale, 1.0)
 
-    def _batch(
-        self,
-        chain: int,
-        start: int,
-        stop: int,
-        centre: FloatArray,
-        scale: FloatArray,
-        first: FloatArray,
-        moved: BoolArray,
-    ) -> FloatArray:
-        """Sum one batch up: means of u and of |u|, their squares, and the sum of u squared.
+    def _add_batch(
+        self, chain: int, start: int, stop: int, first: FloatArray, moved: BoolArray
+    ) -> None:
+        """Add one batch to the sums; entries that differ from the `first` draw are marked."""
+        n = self.quantity.size
+        means = np.zeros((2, n))
+        size = max(1, _READ // n)
+        for begin in range(start, stop, size):
+            last = min(begin + size, stop) - 1
+            rows = slice(begin * self.every, last * self.every + 1, self.every)
+            drawn = self._read(chain, rows)
+            width = max(1, _PIECE // len(drawn))
+            for here in (slice(k, k + width) for k in range(0, n, width)):
+                x = drawn[:, here]
+                if not moved[here].all():
+                    moved[here] |= (x != first[here]).any(axis=0)
+                self._add_piece(x, here, means)
+        means /= stop - start
+        self.means += means
+        self.squares += means**2
 
-        Entries that differ from the `first` draw are marked in `moved`.
-        """
-        rows = slice(start * self.every, (stop - 1) * self.every + 1, self.every)
-        drawn = self.sink.read(self.quantity.judged_path, chain, rows, self.entries)
-        found = np.zeros((5, len(centre)))
-        size = max(1, _PIECE // len(centre))
-        for k in range(0, len(drawn), size):
-            x = finite_logs(drawn[k : k + size])
-            if not moved.all():
-                moved |= (x != first).any(axis=0)
-            x -= centre
-            x /= np.abs(x) + scale
-            found[0] += x.sum(axis=0)
-            found[4] += np.einsum("ij,ij->j", x, x)
-            found[1] += np.abs(x, out=x).sum(axis=0)
-        found[:2] /= stop - start
-        found[2:4] = found[:2] ** 2
-        return found
+    def _add_piece(self, x: FloatArray, here: slice, means: FloatArray) -> None:
+        """Add some entries of some draws: u and |u| to `means`, squares of u to the total."""
+        u = x - self.centre[here]
+        bound = np.abs(u)
+        bound += self.scale[here]
+        u /= bound
+        means[0, here] += u.sum(axis=0)
+        means[1, here] += np.abs(u, out=u).sum(axis=0)
+        self.total[here] += np.multiply(u, u, out=u).sum(axis=0)
+
+    def _variance_ratios(self, batches: int, draws: int) -> FloatArray:
+        """Compute variances of batch means over variances of draws, for u and for |u|."""
+        means = self.means / batches
+        between = self.squares / batches - means**2
+        within = self.total / draws - means**2
+        with np.errstate(divide="ignore", invalid="ignore"):
+            ratio = between / within
+        ratio = np.where(np.isnan(ratio), np.inf, ratio)
+        ratio[:, ~np.isfinite(self.total)] = np.nan
+        return ratio
+
+
+def _medians(x: FloatArray) -> FloatArray:
+    """Compute the median of each row."""
+    rising, n = np.sort(x, axis=1), x.shape[1]
+    return np.asarray((rising[:, (n - 1) // 2] + rising[:, n // 2]) / 2)
 
 
 def columns(
@@ -211,8 +232,16 @@ def columns(
     return np.stack([sink.read(path, chain, rows, entries) for chain in range(chains)])
 
 
-def finite_logs(x: FloatArray) -> FloatArray:
-    """Copy draws, with a finite number for the logarithm of 0."""
+def judged_columns(
+    sink: DrawsToCheck, chains: int, quantity: Quantity, entries: slice | IntArray, every: int
+) -> FloatArray:
+    """Read the draws of some entries that are judged, with finite logarithms of 0."""
+    x = columns(sink, chains, quantity.judged_path, entries, every)
+    return _finite_logs(x) if quantity.logs else x
+
+
+def _finite_logs(x: FloatArray) -> FloatArray:
+    """Copy logarithms, with a finite number for that of 0."""
     return np.asarray(np.maximum(x, _LOG_OF_ZERO))
 
 
@@ -229,16 +258,6 @@ def _may_stand_still(value: FloatArray, quantity: Quantity) -> BoolArray:
     if not quantity.logs:
         return np.zeros(len(value), np.bool_)
     return np.isin(value, [0.0, _LOG_OF_ZERO])
-
-
-def _variance_ratios(sums: FloatArray, batches: int, draws: int) -> FloatArray:
-    """Compute variances of batch means over variances of draws, for u and for |u|."""
-    means = sums[:2] / batches
-    between = sums[2:4] / batches - means**2
-    within = sums[4] / draws - means**2
-    with np.errstate(divide="ignore", invalid="ignore"):
-        ratio = between / within
-    return np.where(np.isnan(ratio), np.inf, ratio)
 
 
 def _largest(ratio: FloatArray) -> IntArray:
