@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import csv
 import re
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
-from operator import itemgetter
-from typing import Any
 
+import numpy as np
+
+from luce._types import IntArray
 from luce.errors import DataError, Problem
 from luce.reading.text import LineSource, Row, TextFile, check_width, complete_lines
+from luce.reading.text_columns import CountedRows, RowCounter, TextCodes, split_block
 from luce.reading.values import as_number, repeated
 
 _DELIMITERS = (",", "\t", ";", "|")
@@ -46,7 +47,7 @@ def delimited_source(
                 what = f"{len(fields)} {stand} here; the header has {len(names)}."
                 file.problems.add(Problem(line, what))
 
-    def count(where: list[int]) -> Counter[tuple[Any, ...]] | None:
+    def count(where: list[int]) -> CountedRows | None:
         return _count_rows(file, delimiter, len(names), where)
 
     return LineSource(file.path.name, names, rows, file.problems, count, missing=missing)
@@ -146,49 +147,63 @@ def _between_spaces(line: str) -> list[str]:
     return values
 
 
-def _count_rows(
-    file: TextFile, delimiter: str, width: int, where: list[int]
-) -> Counter[tuple[Any, ...]] | None:
+def _count_rows(file: TextFile, delimiter: str, width: int, where: list[int]) -> CountedRows | None:
     """Count the rows of some columns a block of lines at a time.
 
     Returns None once a line is irregular: reading line by line then says what is wrong.
     """
-    counter: Counter[tuple[Any, ...]] = Counter()
-    take = itemgetter(*where) if len(where) > 1 else lambda row: (row[where[0]],)
+    counter = RowCounter(len(where))
     blocks = file.blocks()
-    for lines in chain([_below_header(next(blocks, None), delimiter)], blocks):
-        if lines is None:
+    for block in chain([_below_header(next(blocks, None), delimiter)], blocks):
+        codes = None if block is None else _encode(block, delimiter, width, where, counter.texts)
+        if codes is None:
             return None
-        times = Counter(lines)
-        repeats = 2 * len(times) < len(lines)  # then each line is split once
-        try:
-            rows = list(_reader(times if repeats else lines, delimiter))
-        except csv.Error:  # also where a quoted text goes on in the next block
-            return None
-        if len(rows) < len(times if repeats else lines):  # a quoted text goes on in the next line
-            return None
-        if any(row and len(row) != width for row in rows):
-            return None
-        if repeats:
-            for row, number in zip(rows, times.values(), strict=True):
-                if row:
-                    counter[take(row)] += number
-        else:
-            counter.update(map(take, filter(None, rows)))
+        counter.add(codes)
+    rows = counter.counted()
     # A line of nothing but delimiters and spaces counts as blank.
-    return None if any(map(_is_blank, counter)) else counter
+    blank = np.ones(len(rows.repeats), np.bool_)
+    for column in rows.columns:
+        blank &= np.asarray([not text.strip() for text in column.values], np.bool_)[column.codes]
+    return None if blank.any() else rows
 
 
-def _below_header(lines: list[str] | None, delimiter: str) -> list[str] | None:
-    """Return the lines below the header; None where it is not one line with names."""
-    place = next((i for i, line in enumerate(lines or []) if line), None)
-    if lines is None or place is None:
-        return None
+def _encode(
+    block: str, delimiter: str, width: int, where: list[int], texts: list[TextCodes]
+) -> list[IntArray] | None:
+    """Encode some columns of a block of lines, by arrays where its lines are simple."""
+    simple = _with_single_spaces(block) if delimiter == _SPACES else block
+    if simple is not None and delimiter.isascii():
+        fields = split_block(simple, delimiter, width, where)
+        words = [column.words() for column in fields or []]
+        if words and None not in words:
+            return [own.of_words(word) for own, word in zip(texts, words, strict=True) if word]
+    lines = block.removesuffix("\n").split("\n")
     try:
-        (header,) = _reader([lines[place]], delimiter)
+        rows = list(_reader(lines, delimiter))
+    except csv.Error:  # also where a quoted text goes on in the next block
+        return None
+    if len(rows) < len(lines) or any(row and len(row) != width for row in rows):
+        return None  # the former where a quoted text goes on in the next line
+    filled = list(filter(None, rows))
+    return [own.of_texts(row[k] for row in filled) for own, k in zip(texts, where, strict=True)]
+
+
+def _with_single_spaces(block: str) -> str | None:
+    """Put one space between the values of each line; None where any quotation mark stands."""
+    if '"' in block or "'" in block:
+        return None
+    spaced = re.sub(r"[^\S\n]+", " ", block)
+    return spaced.replace("\n ", "\n").replace(" \n", "\n").removeprefix(" ")
+
+
+def _below_header(block: str | None, delimiter: str) -> str | None:
+    """Return the lines below the header; None where it is not one line with names."""
+    line, _, below = (block or "").lstrip("\n").partition("\n")
+    try:
+        header = next(_reader([line], delimiter), [])
     except csv.Error:  # a quoted name goes on in the next line
         return None
-    return None if _is_blank(header) else lines[place + 1 :]
+    return None if _is_blank(header) else below
 
 
 def _records(file: TextFile, delimiter: str) -> Iterator[tuple[int, list[str]]]:

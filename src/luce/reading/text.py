@@ -9,7 +9,7 @@ import zlib
 from array import array
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
-from itertools import chain, groupby, islice
+from itertools import groupby, islice
 from operator import itemgetter
 from pathlib import Path
 from typing import IO, Any, cast
@@ -28,6 +28,7 @@ from luce.reading.sources import (
     runs_of,
     shown_column,
 )
+from luce.reading.text_columns import CountedRows
 from luce.reading.values import is_missing, stripped
 
 Row = tuple[int, tuple[Any, ...]]  # line number and values
@@ -99,14 +100,15 @@ class TextFile:
                     continue
                 yield number, text.rstrip("\n")
 
-    def blocks(self) -> Iterator[list[str] | None]:
-        """Yield many lines at a time, without their ends; None where some cannot be decoded."""
+    def blocks(self) -> Iterator[str | None]:
+        """Yield many lines at a time, each with its end; None where some cannot be decoded."""
         with self._open() as file:
             while block := self._guarded(file, _BLOCK):
                 if not block.endswith("\n"):
                     block += self._guarded(file, _LONGEST, line=True)
-                unclear = "\0" in block or _UNDECODED.search(block) or len(block) >= _LONGEST
-                yield None if unclear else block.removesuffix("\n").split("\n")
+                undecoded = not block.isascii() and _UNDECODED.search(block)
+                unclear = undecoded or "\0" in block or len(block) >= _LONGEST
+                yield None if unclear else block if block.endswith("\n") else block + "\n"
 
     def refuse_problems(self) -> None:
         """Raise the first problem as an error of the whole file."""
@@ -247,7 +249,7 @@ class LineSource(Source):
         names: Sequence[str],
         rows: Callable[[], Iterator[Row]],
         problems: set[Problem],
-        count: Callable[[list[int]], Counter[tuple[Any, ...]] | None] = lambda where: None,
+        count: Callable[[list[int]], CountedRows | None] = lambda where: None,
         usable: Callable[[Any], Any] | None = None,
         missing: frozenset[str] | None = None,
     ) -> None:
@@ -283,12 +285,16 @@ class LineSource(Source):
     def distinct(self, keys: Sequence[str], numbers: Sequence[str] = ()) -> Rows:
         """Return the distinct rows of some columns."""
         names = [*keys, *numbers]
-        counter = self._count([self._where[name] for name in names]) if names else Counter()
-        if counter is None:
-            counter = Counter(row for _, row in self._some(names))
-        elif self.missing:
-            counter = self._without_missing(counter)
-        return counted_rows(names, counter, lambda: self._some(names))
+        counted = self._count([self._where[name] for name in names]) if names else None
+        if counted is None:
+            return counted_rows(names, Counter(self._tuples(names)), lambda: self._some(names))
+        columns, repeats = counted.map(self._blank_text) if self.missing else counted
+
+        def places(bad: IntArray) -> list[list[int]]:
+            wanted = [tuple(column[int(i)] for column in columns) for i in bad]
+            return places_of(wanted, self._some(names))
+
+        return Rows(dict(zip(names, columns, strict=True)), repeats, places)
 
     def columns(self, names: Sequence[str]) -> dict[str, Column]:
         """Return every row of some columns, which must fit in memory."""
@@ -336,29 +342,23 @@ class LineSource(Source):
         repeats = np.fromiter(counter.values(), np.float64, len(groups))
         return Runs(encoded, starts_of(lengths), repeats, places)
 
+    def _tuples(self, names: Sequence[str]) -> Iterator[tuple[Any, ...]]:
+        return (row for _, row in self._some(names)) if names else iter([])
+
     def _some(self, names: Sequence[str]) -> Iterator[Row]:
         """Yield line and values of each row of some columns, with "" for a missing value."""
         rows = self._as_written(names)
-        return ((line, self._blank(row)) for line, row in rows) if self.missing else rows
+        if not self.missing:
+            return rows
+        return ((line, tuple(map(self._blank_text, row))) for line, row in rows)
 
-    def _blank(self, row: tuple[str, ...]) -> tuple[str, ...]:
-        """Replace the texts that stand for a missing value."""
+    def _blank_text(self, text: str) -> str:
+        """Replace a text that stands for a missing value by ""."""
         assert self.missing is not None
-        found = [value.strip() in self.missing for value in row]
-        if not any(found):
-            return row
-        self._blanked.update(v.strip() for v, gone in zip(row, found, strict=True) if gone)
-        return tuple("" if gone else v for v, gone in zip(row, found, strict=True))
-
-    def _without_missing(self, counter: Counter[tuple[Any, ...]]) -> Counter[tuple[Any, ...]]:
-        """Replace the texts that stand for a missing value in rows that were counted."""
-        assert self.missing is not None
-        if not any(text.strip() in self.missing for text in set(chain.from_iterable(counter))):
-            return counter
-        replaced: Counter[tuple[Any, ...]] = Counter()
-        for row, times in counter.items():
-            replaced[self._blank(row)] += times
-        return replaced
+        if text.strip() not in self.missing:
+            return text
+        self._blanked.add(text.strip())
+        return ""
 
     def _as_written(self, names: Sequence[str]) -> Iterator[Row]:
         where = [self._where[name] for name in names]

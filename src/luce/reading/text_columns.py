@@ -1,0 +1,244 @@
+"""Columns of text as codes of their distinct values, split and encoded by arrays.
+
+The bytes of a value, eight to a word, are its key: values are compared and looked up as whole
+columns of words, and only distinct values become Python objects.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from luce._types import BoolArray, FloatArray, IntArray, WordArray
+from luce.reading.rows import Column, count_distinct
+
+_LONGEST_FIELD = 131_072  # bytes of a value that Python's csv module accepts
+_WASTE = 4  # words of a block, in bytes, may be this many times as large as the block
+_MOST_WAITING = 1 << 20  # rows that are counted at a time, at least
+_NEW_LINE, _QUOTE = b'\n"'
+_FIRST_MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
+_SECOND_MULTIPLIER = np.uint64(0xBF58476D1CE4E5B9)
+_MASKS = np.asarray([(1 << 8 * k) - 1 for k in range(9)], np.uint64)  # keep the first k bytes
+
+
+class Fields(NamedTuple):
+    """One column of a block of lines: where each of its values begins, and its bytes."""
+
+    block: np.ndarray[Any, np.dtype[np.uint8]]
+    starts: IntArray
+    lengths: IntArray
+
+    def words(self) -> list[WordArray] | None:
+        """Read the values as words, one array for each eight bytes; shorter values end in zeros.
+
+        Returns None where single values are so long that these arrays would hold mostly zeros.
+        """
+        number = -(-int(self.lengths.max(initial=1)) // 8)
+        if 8 * number * len(self.starts) > _WASTE * len(self.block):
+            return None
+        last = len(self.block) - 8
+        at = np.ndarray((last + 1,), "<u8", self.block, strides=(1,))  # the eight bytes from each
+        words = []
+        for k in range(number):
+            there = at[self.starts if k == 0 else np.minimum(self.starts + 8 * k, last)]
+            words.append(there & _MASKS[np.clip(self.lengths - 8 * k, 0, 8)])
+        return words
+
+
+def split_block(text: str, delimiter: str, width: int, where: Sequence[int]) -> list[Fields] | None:
+    """Split lines, each of which ends in a new line, into the columns numbered `where`.
+
+    Returns None unless every line that is not empty has `width` values, each of them without
+    quotation marks or within two of them: Python's csv module splits such lines in the same way.
+    """
+    content = text.encode()
+    block = np.frombuffer(content + bytes(8), np.uint8)
+    line_ends = block == _NEW_LINE
+    separators = line_ends | (block == ord(delimiter))
+    has_quotes = _QUOTE in content
+    if has_quotes:
+        separators &= ~np.logical_xor.accumulate(block == _QUOTE)  # inside, the number is odd
+    ends = np.flatnonzero(separators)
+    starts = np.empty_like(ends)
+    starts[:1], starts[1:] = 0, ends[:-1] + 1
+    if text.startswith("\n") or "\n\n" in text:
+        alone = line_ends[ends] & np.r_[True, line_ends[ends[:-1]]] & (starts == ends)
+        starts, ends = starts[~alone], ends[~alone]
+    number = np.count_nonzero(line_ends[ends])
+    if len(ends) != number * width or not line_ends[ends[width - 1 :: width]].all():
+        return None
+    lengths = ends - starts
+    if lengths.max(initial=0) >= _LONGEST_FIELD:
+        return None
+    if has_quotes:
+        quoted = (block[starts] == _QUOTE) & (block[ends - 1] == _QUOTE) & (lengths > 1)
+        if 2 * np.count_nonzero(quoted) != content.count(_QUOTE):
+            return None
+        starts, lengths = starts + quoted, lengths - 2 * quoted
+    return [Fields(block, starts[k::width], lengths[k::width]) for k in where]
+
+
+class TextCodes:
+    """Codes of distinct texts, numbered in the order in which each first occurs."""
+
+    def __init__(self) -> None:
+        self.code: dict[str, int] = {}
+        # A table with open addressing: from the words of a text to its entry, and on to its code.
+        self._table: IntArray = np.full(1 << 12, -1, np.int64)
+        self._words: list[WordArray] = [np.empty(0, np.uint64)]
+        self._codes: IntArray = np.empty(0, np.int64)
+
+    def of_texts(self, texts: Iterable[str]) -> IntArray:
+        """Return the code of each text."""
+        code = self.code
+        return np.asarray([code.setdefault(text, len(code)) for text in texts], np.int64)
+
+    def of_words(self, words: list[WordArray]) -> IntArray:
+        """Return the code of each text, given by its words."""
+        entries = self._entries(words)
+        new = np.flatnonzero(entries < 0)
+        if not len(new):
+            return self._codes[entries]
+        codes = self._codes.take(entries, mode="clip") if len(self._codes) else entries
+        added = [word[new] for word in words]
+        codes[new] = of_new = self.of_texts(_texts(added))
+        _, first = np.unique(of_new, return_index=True)
+        self._enter([word[first] for word in added], of_new[first])
+        return codes
+
+    def _entries(self, words: list[WordArray]) -> IntArray:
+        """Look texts up; -1 stands for those that are not in the table."""
+        slots = _slots(words, len(self._table))
+        entries = self._table[slots]
+        rest = np.flatnonzero((entries >= 0) & ~self._are(words, entries))
+        while len(rest):  # another text has this slot: look into the next one
+            slots[rest] = (slots[rest] + 1) % len(self._table)
+            entries[rest] = found = self._table[slots[rest]]
+            rest = rest[(found >= 0) & ~self._are([word[rest] for word in words], found)]
+        return entries
+
+    def _are(self, words: list[WordArray], entries: IntArray) -> BoolArray:
+        """Flag the texts that are those of some entries, whatever stands for entry -1."""
+        same = np.ones(len(entries), np.bool_)
+        if not len(self._codes):
+            return same
+        for k in range(max(len(words), len(self._words))):
+            given = words[k] if k < len(words) else np.uint64(0)
+            same &= (self._words[k][entries] if k < len(self._words) else np.uint64(0)) == given
+        return same
+
+    def _enter(self, words: list[WordArray], codes: IntArray) -> None:
+        """Put new texts into the table, which stays at most an eighth full."""
+        entries = np.arange(len(self._codes), len(self._codes) + len(codes))
+        longest = max(len(words), len(self._words))
+        self._words = [
+            np.concatenate([part, more])
+            for part, more in zip(
+                _widened(self._words, longest), _widened(words, longest), strict=True
+            )
+        ]
+        self._codes = np.concatenate([self._codes, codes])
+        if 8 * len(self._codes) > len(self._table):
+            self._table = np.full(1 << (8 * len(self._codes)).bit_length() + 1, -1, np.int64)
+            entries = np.arange(len(self._codes))
+        slots = _slots([word[entries] for word in self._words], len(self._table))
+        while len(entries):  # of several that want one free slot, one gets it
+            free = self._table[slots] < 0
+            self._table[slots[free]] = entries[free]
+            left = self._table[slots] != entries
+            entries, slots = entries[left], (slots[left] + 1) % len(self._table)
+
+
+def _widened(words: list[WordArray], number: int) -> list[WordArray]:
+    """Add words of zeros, which change no text."""
+    return words + [np.zeros(len(words[0]), np.uint64)] * (number - len(words))
+
+
+def _slots(words: list[WordArray], size: int) -> IntArray:
+    """Hash texts to slots of a table, whose size is a power of two; words of zeros do not count."""
+    total = np.zeros(len(words[0]), np.uint64)
+    for word in reversed(words):
+        total = (total ^ word) * _FIRST_MULTIPLIER
+        total ^= total >> np.uint64(32)
+    total *= _SECOND_MULTIPLIER
+    return (total >> np.uint64(65 - size.bit_length())).astype(np.int64)
+
+
+def _texts(words: list[WordArray]) -> list[str]:
+    """Turn words into texts."""
+    joined = np.stack(words, axis=1).astype("<u8")
+    return [content.decode() for content in joined.view(f"S{8 * len(words)}").ravel().tolist()]
+
+
+class CountedRows(NamedTuple):
+    """Distinct rows of some columns, in the order in which each first occurs, and their repeats."""
+
+    columns: list[Column]
+    repeats: FloatArray
+
+    @staticmethod
+    def of(columns: list[Column], repeats: FloatArray | None = None) -> CountedRows:
+        """Count the distinct rows among rows that occur `repeats` times each, once unless given."""
+        codes = [column.codes for column in columns]
+        first, repeats = count_distinct(codes, [len(c.values) for c in columns], repeats)
+        return CountedRows([column.take(first) for column in columns], repeats)
+
+    def map(self, function: Callable[[str], str]) -> CountedRows:
+        """Replace texts, and count rows that have become equal as one."""
+        replaced = [[function(text) for text in column.values] for column in self.columns]
+        if all(new == c.values for new, c in zip(replaced, self.columns, strict=True)):
+            return self
+        texts = map(Column.of, replaced)
+        columns = [
+            Column(new.codes[old.codes], new.values)
+            for new, old in zip(texts, self.columns, strict=True)
+        ]
+        return CountedRows.of(columns, self.repeats)
+
+
+class RowCounter:
+    """Counts distinct rows of texts; memory is proportional to their number.
+
+    Parameters
+    ----------
+    width
+        Number of columns.
+    """
+
+    def __init__(self, width: int) -> None:
+        self.texts = [TextCodes() for _ in range(width)]
+        self._counted: list[IntArray] = [np.empty(0, np.int64)] * width
+        self._repeats = np.empty(0)
+        self._waiting: list[list[IntArray]] = [[] for _ in range(width)]  # rows not counted yet
+        self._n_waiting = 0
+
+    def add(self, codes: Sequence[IntArray]) -> None:
+        """Add rows, given by the codes of their texts."""
+        for waiting, own in zip(self._waiting, codes, strict=True):
+            waiting.append(own.astype(np.int32))
+        self._n_waiting += len(codes[0])
+        if self._n_waiting > max(_MOST_WAITING, 4 * len(self._repeats)):
+            self._count()
+
+    def counted(self) -> CountedRows:
+        """Return the distinct rows."""
+        self._count()
+        columns = [
+            Column(codes, list(texts.code))
+            for codes, texts in zip(self._counted, self.texts, strict=True)
+        ]
+        return CountedRows(columns, self._repeats)
+
+    def _count(self) -> None:
+        repeats = np.r_[self._repeats, np.ones(self._n_waiting)] if len(self._repeats) else None
+        columns = [
+            np.concatenate([counted, *waiting])
+            for counted, waiting in zip(self._counted, self._waiting, strict=True)
+        ]
+        sizes = [max(1, len(texts.code)) for texts in self.texts]
+        first, self._repeats = count_distinct(columns, sizes, repeats)
+        self._counted = [column[first] for column in columns]
+        self._waiting = [[] for _ in self.texts]
+        self._n_waiting = 0
