@@ -186,7 +186,7 @@ def count_distinct(
         distinct = np.flatnonzero(there)
         total[first[distinct]] = there[distinct]
     elif n:
-        order, keys = _sorted_keys(keys, size)
+        order, keys = sorted_keys(keys, size)
         begins = np.flatnonzero(np.r_[True, keys[1:] != keys[:-1]])
         if repeats is None:
             total[order[begins]] = np.diff(begins, append=n)
@@ -202,20 +202,25 @@ def _keys(columns: Sequence[IntArray], sizes: Sequence[int]) -> tuple[IntArray, 
     for column, own in zip(columns[1:], sizes[1:], strict=True):
         if size * own >= 1 << 62:
             distinct, keys = np.unique(keys, return_inverse=True)
-            keys, size = keys.reshape(-1), len(distinct)
-        keys = keys * own + column
+            keys, size = keys.reshape(-1).astype(np.int64), len(distinct)
+        keys *= own
+        keys += column
         size *= own
     return keys, size
 
 
-def _sorted_keys(keys: IntArray, size: int) -> tuple[IntArray, IntArray]:
-    """Sort numbers stably; returns their order, and the numbers in that order."""
+def sorted_keys(keys: IntArray, size: int) -> tuple[IntArray, IntArray]:
+    """Sort numbers below `size` stably; returns their order, and the numbers in that order."""
     bits = len(keys).bit_length()
     if size.bit_length() + bits > 62:
         order = np.argsort(keys, kind="stable")
         return order, keys[order]
-    both = np.sort(keys << bits | np.arange(len(keys)))  # faster than a sort of places
-    return both & (1 << bits) - 1, both >> bits
+    both = keys << bits
+    both |= np.arange(len(keys))
+    both.sort()  # faster than a sort of places
+    order = both & (1 << bits) - 1
+    both >>= bits
+    return order, both
 
 
 def starts_of(lengths: IntArray) -> IntArray:

@@ -7,9 +7,10 @@ columns of words, and only distinct values become Python objects.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from luce._types import BoolArray, FloatArray, IntArray, WordArray
 from luce.reading.rows import Column, count_distinct
@@ -26,7 +27,7 @@ _MASKS = np.asarray([(1 << 8 * k) - 1 for k in range(9)], np.uint64)  # keep the
 class Fields(NamedTuple):
     """One column of a block of lines: where each of its values begins, and its bytes."""
 
-    block: np.ndarray[Any, np.dtype[np.uint8]]
+    block: npt.NDArray[np.uint8]
     starts: IntArray
     lengths: IntArray
 
@@ -209,9 +210,11 @@ class RowCounter:
 
     def __init__(self, width: int) -> None:
         self.texts = [TextCodes() for _ in range(width)]
-        self._counted: list[IntArray] = [np.empty(0, np.int64)] * width
+        self._counted = [np.empty(0, np.int32)] * width
         self._repeats = np.empty(0)
-        self._waiting: list[list[IntArray]] = [[] for _ in range(width)]  # rows not counted yet
+        self._waiting: list[list[npt.NDArray[np.int32]]] = [
+            [] for _ in range(width)
+        ]  # not counted yet
         self._n_waiting = 0
 
     def add(self, codes: Sequence[IntArray]) -> None:
@@ -226,7 +229,7 @@ class RowCounter:
         """Return the distinct rows."""
         self._count()
         columns = [
-            Column(codes, list(texts.code))
+            Column(codes.astype(np.int64), list(texts.code))
             for codes, texts in zip(self._counted, self.texts, strict=True)
         ]
         return CountedRows(columns, self._repeats)
