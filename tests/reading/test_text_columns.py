@@ -55,7 +55,7 @@ def random_pairs(labels: Sequence[str], number: int) -> list[tuple[str, str]]:
 def test_long_tables_are_read_as_the_csv_module_reads_them(
     write: Any, labels: list[str], options: dict[str, Any]
 ) -> None:
-    rows = random_pairs(labels, 40_000 if max(map(len, labels)) < 100 else 300)
+    rows = random_pairs(labels, 15_000 if max(map(len, labels)) < 100 else 300)
     text = write_table(rows, **options)
     assert len(text) > BLOCK
     path = write("d.csv", text)
@@ -65,7 +65,7 @@ def test_long_tables_are_read_as_the_csv_module_reads_them(
 
 
 def test_labels_of_simple_and_of_difficult_blocks_are_the_same_labels(write: Any) -> None:
-    rows = random_pairs(LABELS, 60_000)
+    rows = random_pairs(LABELS, 20_000)
     simple, difficult = write_table(rows).split("\n", 1), '"a ""b""",ab\nab,"a"\n'
     text = f"{simple[0]}\n{difficult}{simple[1]}{difficult}"
     expected = luce.from_pairs([*rows, *[('a "b"', "ab"), ("ab", "a")] * 2])
@@ -84,31 +84,108 @@ def test_labels_of_simple_and_of_difficult_blocks_are_the_same_labels(write: Any
     ],
 )
 def test_a_bad_line_far_down_is_named(write: Any, bad: str, what: str) -> None:
-    lines = write_table(random_pairs(LABELS, 40_000)).split("\n")
-    lines[35_000] = bad
-    lines.insert(20_000, "")  # empty lines count, and are no data
+    lines = write_table(random_pairs(LABELS, 15_000)).split("\n")
+    lines[14_000] = bad
+    lines.insert(9_000, "")  # empty lines count, and are no data
     path = write("d.csv", "\n".join(lines))
-    assert problems(path) == [(35_002, what)]
-    assert skipping(path)[0].n_outcomes == 39_999
+    assert problems(path) == [(14_002, what)]
+    assert skipping(path)[0].n_outcomes == 14_999
 
 
 def test_blank_lines_far_down_are_no_data(write: Any) -> None:
-    rows = random_pairs(LABELS, 40_000)
+    rows = random_pairs(LABELS, 15_000)
     lines = write_table(rows).split("\n")
-    for at in (30_000, 30_000, 10_000):
+    for at in (12_000, 12_000, 5_000):
         lines.insert(at, "")
     assert luce.read(write("d.csv", "\n".join(lines))) == luce.from_pairs(rows)
-    lines[25_000:25_000] = [" , ", "\t"]
+    lines[11_000:11_000] = [" , ", "\t"]
     assert luce.read(write("d.csv", "\n".join(lines))) == luce.from_pairs(rows)
     lines[100] = "ab,ab"
     assert places(write("d.csv", "\n".join(lines))) == [101]
 
 
 def test_columns_that_are_not_asked_for_may_hold_anything(write: Any) -> None:
-    rows = random_pairs(LABELS, 20_000)
+    rows = random_pairs(LABELS, 10_000)
     text = "".join(f'{i},{a},"say, {i}",{b},{"x" * (i % 50)}\n' for i, (a, b) in enumerate(rows))
     path = write("d.csv", "id,winner,remark,loser,more\n" + text)
     assert luce.read(path, ignore=["remark", "more"]) == luce.from_pairs(rows)
+
+
+def moments(number: int) -> list[tuple[str, int, str]]:
+    """Sequences of 1 to 12,000 moments, the longest of them longer than a block of lines."""
+    rng = np.random.default_rng(SEED)
+    rows: list[tuple[str, int, str]] = []
+    while len(rows) < number:
+        length = int(rng.choice([1, 2, 3, 100])) if rows else 12_000
+        name = f"sequence {len(rows)}"
+        rows += [(name, t, LABELS[k]) for t, k in enumerate(rng.integers(0, 6, length).tolist())]
+    return rows
+
+
+def write_moments(rows: Sequence[tuple[str, int, str]]) -> str:
+    return "sequence,time,state\n" + "".join(f"{a},{t},{x}\n" for a, t, x in rows)
+
+
+def sequences(rows: Sequence[tuple[str, int, str]]) -> list[list[str]]:
+    by_name: dict[str, list[str]] = {}
+    for name, _, label in rows:
+        by_name.setdefault(name, []).append(label)
+    return list(by_name.values())
+
+
+def test_groups_of_rows_in_a_long_table(write: Any) -> None:
+    rows = moments(20_000)
+    text = write_moments(rows)
+    assert len(text) > 1.5 * BLOCK
+    by_hand = luce.from_transitions(sequences(rows))
+    assert luce.read(write("d.csv", text)) == by_hand
+    apart = [*rows[:50], ("late", 0, "ab"), *rows[50:], ("late", 1, "abcdefg")]
+    expected = luce.from_transitions([*sequences(rows), ["ab", "abcdefg"]])
+    assert luce.read(write("d.csv", write_moments(apart))) == expected
+    quoted = text.replace("sequence 7,", '"sequence ""7""",')
+    assert luce.read(write("d.csv", quoted)) == by_hand
+
+
+@pytest.mark.parametrize(
+    ("bad", "what"),
+    [
+        ("long,0,NA", "in the group that begins here, a state or its time is missing."),
+        ("long,0", "2 values stand here; the header has 3."),
+        (",0,ab", "sequence is missing."),
+        ("NA,0,ab", "sequence is missing."),
+    ],
+)
+def test_a_bad_line_far_down_among_groups(write: Any, bad: str, what: str) -> None:
+    rows = moments(20_000)
+    lines = write_moments(rows).split("\n")
+    at = next(k for k in range(15_000, len(lines)) if lines[k].split(",")[1] == "0")
+    lines.insert(at, bad)
+    path = write("d.csv", "\n".join(lines))
+    assert problems(path) == [(at + 1, what)]
+    assert skipping(path) == (luce.from_transitions(sequences(rows)), [at + 1])
+
+
+def test_equal_groups_are_kept_once(write: Any) -> None:
+    rows = [(f"s{k}", t, x) for k in range(60_000) for t, x in enumerate("aba")]
+    path = write("d.csv", write_moments(rows))
+    expected = luce.from_transitions(
+        {"from": ["a", "b"], "to": ["b", "a"], "count": [60_000, 60_000]}
+    )
+    assert luce.read(path) == expected
+    assert read_within(16, path) == expected  # 89 bytes a row
+
+
+def test_groups_that_become_equal(write: Any) -> None:
+    """Equal but for the text of a missing value."""
+    rows = [(f"s{k}", t, x) for k in range(20_000) for t, x in enumerate("aba")]
+    texts = ("", "NA", "a", "null")
+    missing = [(a, t, texts[k // 3 % 4] if t == 2 else x) for k, (a, t, x) in enumerate(rows)]
+    path = write("d.csv", write_moments(missing))
+    counts, left_out = skipping(path)
+    assert left_out == [3 * k + 2 for k in range(20_000) if k % 4 != 2]
+    assert counts == luce.from_transitions(
+        {"from": ["a", "b"], "to": ["b", "a"], "count": [5_000, 5_000]}
+    )
 
 
 def calls_of(function: Callable[[], Any]) -> int:

@@ -5,14 +5,22 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import chain
 
 import numpy as np
 
 from luce._types import IntArray
 from luce.errors import DataError, Problem
+from luce.reading.rows import Column
 from luce.reading.text import LineSource, Row, TextFile, check_width, complete_lines
-from luce.reading.text_columns import CountedRows, RowCounter, TextCodes, split_block
+from luce.reading.text_columns import (
+    CountedRows,
+    GroupCounter,
+    RowCounter,
+    TextCodes,
+    split_block,
+)
 from luce.reading.values import as_number, repeated
 
 _DELIMITERS = (",", "\t", ";", "|")
@@ -47,10 +55,8 @@ def delimited_source(
                 what = f"{len(fields)} {stand} here; the header has {len(names)}."
                 file.problems.add(Problem(line, what))
 
-    def count(where: list[int]) -> CountedRows | None:
-        return _count_rows(file, delimiter, len(names), where)
-
-    return LineSource(file.path.name, names, rows, file.problems, count, missing=missing)
+    blocks = _Blocks(file, delimiter, len(names))
+    return LineSource(file.path.name, names, rows, file.problems, blocks, missing=missing)
 
 
 def looks_like_table(head: str) -> bool:
@@ -147,45 +153,77 @@ def _between_spaces(line: str) -> list[str]:
     return values
 
 
-def _count_rows(file: TextFile, delimiter: str, width: int, where: list[int]) -> CountedRows | None:
-    """Count the rows of some columns a block of lines at a time.
+@dataclass(frozen=True)
+class _Blocks:
+    """A table of text, of which many lines are read at a time as long as none is irregular."""
 
-    Returns None once a line is irregular: reading line by line then says what is wrong.
-    """
-    counter = RowCounter(len(where))
-    blocks = file.blocks()
-    for block in chain([_below_header(next(blocks, None), delimiter)], blocks):
-        codes = None if block is None else _encode(block, delimiter, width, where, counter.texts)
-        if codes is None:
+    file: TextFile
+    delimiter: str
+    width: int
+
+    def count(self, where: list[int]) -> CountedRows | None:
+        """Count the rows of some columns; None once a line must be looked at alone."""
+        counter = RowCounter(len(where))
+        for block in self._below_header():
+            codes = self._encode(block, where, counter.texts)
+            if codes is None:
+                return None
+            counter.add(codes)
+        rows = counter.counted()
+        # A line of nothing but delimiters and spaces counts as blank.
+        blank = np.ones(len(rows.repeats), np.bool_)
+        for column in rows.columns:
+            blank &= np.asarray([not text.strip() for text in column.values], bool)[column.codes]
+        return None if blank.any() else rows
+
+    def count_groups(
+        self, key: int, where: list[int], absent: frozenset[str]
+    ) -> GroupCounter | None:
+        """Count groups of neighbouring rows; None once a line must be looked at alone.
+
+        This is also so where a key has spaces around it, is empty or is one of the `absent`.
+        """
+        counter = GroupCounter(len(where))
+        for block in self._below_header():
+            keys = TextCodes()  # only those of one block are kept
+            codes = self._encode(block, [key, *where], [keys, *counter.texts])
+            if codes is None or any(
+                not text or text != text.strip() or text in absent for text in keys.code
+            ):
+                return None
+            counter.add(Column(codes[0], list(keys.code)), codes[1:])
+        return counter
+
+    def _below_header(self) -> Iterator[str | None]:
+        blocks = self.file.blocks()
+        return chain([_below_header(next(blocks, None), self.delimiter)], blocks)
+
+    def _encode(
+        self, block: str | None, where: list[int], texts: list[TextCodes]
+    ) -> list[IntArray] | None:
+        """Encode some columns of a block of lines, by arrays where its lines are simple."""
+        if block is None:
             return None
-        counter.add(codes)
-    rows = counter.counted()
-    # A line of nothing but delimiters and spaces counts as blank.
-    blank = np.ones(len(rows.repeats), np.bool_)
-    for column in rows.columns:
-        blank &= np.asarray([not text.strip() for text in column.values], np.bool_)[column.codes]
-    return None if blank.any() else rows
+        simple = _with_single_spaces(block) if self.delimiter == _SPACES else block
+        if simple is not None and self.delimiter.isascii():
+            fields = split_block(simple, self.delimiter, self.width, where)
+            words = [column.words() for column in fields or []]
+            if words and None not in words:
+                return [own.of_words(word) for own, word in zip(texts, words, strict=True) if word]
+        rows = self._split_lines(block.removesuffix("\n").split("\n"))
+        if rows is None:
+            return None
+        return [own.of_texts(row[k] for row in rows) for own, k in zip(texts, where, strict=True)]
 
-
-def _encode(
-    block: str, delimiter: str, width: int, where: list[int], texts: list[TextCodes]
-) -> list[IntArray] | None:
-    """Encode some columns of a block of lines, by arrays where its lines are simple."""
-    simple = _with_single_spaces(block) if delimiter == _SPACES else block
-    if simple is not None and delimiter.isascii():
-        fields = split_block(simple, delimiter, width, where)
-        words = [column.words() for column in fields or []]
-        if words and None not in words:
-            return [own.of_words(word) for own, word in zip(texts, words, strict=True) if word]
-    lines = block.removesuffix("\n").split("\n")
-    try:
-        rows = list(_reader(lines, delimiter))
-    except csv.Error:  # also where a quoted text goes on in the next block
-        return None
-    if len(rows) < len(lines) or any(row and len(row) != width for row in rows):
-        return None  # the former where a quoted text goes on in the next line
-    filled = list(filter(None, rows))
-    return [own.of_texts(row[k] for row in filled) for own, k in zip(texts, where, strict=True)]
+    def _split_lines(self, lines: list[str]) -> list[list[str]] | None:
+        try:
+            rows = list(_reader(lines, self.delimiter))
+        except csv.Error:  # also where a quoted text goes on in the next block
+            return None
+        if len(rows) < len(lines):  # a quoted text goes on in the next line
+            return None
+        rows = list(filter(None, rows))
+        return None if any(len(row) != self.width for row in rows) else rows
 
 
 def _with_single_spaces(block: str) -> str | None:

@@ -28,7 +28,7 @@ from luce.reading.sources import (
     runs_of,
     shown_column,
 )
-from luce.reading.text_columns import CountedRows
+from luce.reading.text_columns import RowBlocks
 from luce.reading.values import is_missing, stripped
 
 Row = tuple[int, tuple[Any, ...]]  # line number and values
@@ -231,9 +231,8 @@ class LineSource(Source):
         Reads the file: line number and values of each row.
     problems
         Lines that cannot be used; `rows` adds to them.
-    count
-        Counts the rows of some columns, given by number, faster than one by one; returns None
-        where the file must be read line by line.
+    blocks
+        Counts rows faster than one by one, where there is such a way.
     usable
         Turns a value into a hashable one, or raises DataError; applied only to columns that are
         asked for.
@@ -249,7 +248,7 @@ class LineSource(Source):
         names: Sequence[str],
         rows: Callable[[], Iterator[Row]],
         problems: set[Problem],
-        count: Callable[[list[int]], CountedRows | None] = lambda where: None,
+        blocks: RowBlocks | None = None,
         usable: Callable[[Any], Any] | None = None,
         missing: frozenset[str] | None = None,
     ) -> None:
@@ -258,7 +257,7 @@ class LineSource(Source):
         self._where = {name: k for k, name in enumerate(self.names)}
         self._rows = rows
         self._problems = problems
-        self._count = count
+        self._blocks = blocks
         self._usable = usable
         self._lines: list[int] = []
         self.missing = missing
@@ -285,7 +284,8 @@ class LineSource(Source):
     def distinct(self, keys: Sequence[str], numbers: Sequence[str] = ()) -> Rows:
         """Return the distinct rows of some columns."""
         names = [*keys, *numbers]
-        counted = self._count([self._where[name] for name in names]) if names else None
+        where = [self._where[name] for name in names]
+        counted = self._blocks.count(where) if names and self._blocks else None
         if counted is None:
             return counted_rows(names, Counter(self._tuples(names)), lambda: self._some(names))
         columns, repeats = counted.map(self._blank_text) if self.missing else counted
@@ -323,6 +323,32 @@ class LineSource(Source):
         In most files the rows of a group stand together; equal groups are then kept once.  Where a
         value comes back later in the file, all rows are read into memory and sorted.
         """
+        return self._counted_runs(key, columns) or self._runs_by_line(key, columns)
+
+    def _counted_runs(self, key: str, columns: Sequence[str]) -> Runs | None:
+        """Group many lines at a time; None where they must be looked at one by one."""
+        if self._blocks is None:
+            return None
+        where = [self._where[name] for name in columns]
+        counter = self._blocks.count_groups(self._where[key], where, self.missing or frozenset())
+        counted = counter and counter.counted(self._blank_text if self.missing else None)
+        if not counted:
+            return None
+        encoded, lengths, repeats = counted
+        starts = starts_of(lengths)
+
+        def rows_of(i: int) -> tuple[tuple[str, ...], ...]:
+            group = [
+                column.take(np.arange(starts[i], starts[i + 1])).tolist() for column in encoded
+            ]
+            return tuple(zip(*group, strict=True))
+
+        def places(bad: IntArray) -> list[list[int]]:
+            return self._begins_of([rows_of(int(i)) for i in bad], [key, *columns])
+
+        return Runs(dict(zip(columns, encoded, strict=True)), starts, repeats, places)
+
+    def _runs_by_line(self, key: str, columns: Sequence[str]) -> Runs:
         names = [key, *columns]
         seen = array("q")
         counter: Counter[tuple[tuple[Any, ...], ...]] = Counter()
@@ -334,13 +360,16 @@ class LineSource(Source):
         groups = list(counter)
 
         def places(bad: IntArray) -> list[list[int]]:
-            begins = ((line, rows) for line, _, rows in self._groups(names))
-            return places_of([groups[int(i)] for i in bad], begins)
+            return self._begins_of([groups[int(i)] for i in bad], names)
 
         encoded = columns_of(columns, [row for group in groups for row in group])
         lengths = np.fromiter(map(len, groups), np.int64, len(groups))
         repeats = np.fromiter(counter.values(), np.float64, len(groups))
         return Runs(encoded, starts_of(lengths), repeats, places)
+
+    def _begins_of(self, groups: Sequence[Any], names: Sequence[str]) -> list[list[int]]:
+        """Find all lines where each of some groups of rows begins."""
+        return places_of(groups, ((line, rows) for line, _, rows in self._groups(names)))
 
     def _tuples(self, names: Sequence[str]) -> Iterator[tuple[Any, ...]]:
         return (row for _, row in self._some(names)) if names else iter([])

@@ -6,8 +6,11 @@ columns of words, and only distinct values become Python objects.
 
 from __future__ import annotations
 
+from array import array
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from typing import NamedTuple
+from itertools import pairwise
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -104,7 +107,9 @@ class TextCodes:
             return self._codes[entries]
         codes = self._codes.take(entries, mode="clip") if len(self._codes) else entries
         added = [word[new] for word in words]
-        codes[new] = of_new = self.of_texts(_texts(added))
+        begins = np.any([_changes(word) for word in added], axis=0)  # of neighbours that are equal
+        texts = self.of_texts(_texts([word[begins] for word in added]))
+        codes[new] = of_new = texts[np.cumsum(begins) - 1]
         _, first = np.unique(of_new, return_index=True)
         self._enter([word[first] for word in added], of_new[first])
         return codes
@@ -150,6 +155,13 @@ class TextCodes:
             self._table[slots[free]] = entries[free]
             left = self._table[slots] != entries
             entries, slots = entries[left], (slots[left] + 1) % len(self._table)
+
+
+def _changes(values: npt.NDArray[Any]) -> BoolArray:
+    """Flag the first value, and those that differ from the one before."""
+    changes = np.ones(len(values), np.bool_)
+    changes[1:] = values[1:] != values[:-1]
+    return changes
 
 
 def _widened(words: list[WordArray], number: int) -> list[WordArray]:
@@ -245,3 +257,102 @@ class RowCounter:
         self._counted = [column[first] for column in columns]
         self._waiting = [[] for _ in self.texts]
         self._n_waiting = 0
+
+
+class RowBlocks(Protocol):
+    """A table of text that can count many lines at a time.
+
+    Both functions return None where the lines must be looked at one by one.
+    """
+
+    def count(self, where: list[int]) -> CountedRows | None:
+        """Count the rows of some columns, given by number."""
+
+    def count_groups(
+        self, key: int, where: list[int], absent: frozenset[str]
+    ) -> GroupCounter | None:
+        """Count groups of neighbouring rows of one key, which is none of the `absent`."""
+
+
+class CountedGroups(NamedTuple):
+    """Distinct groups of rows, one after another, their lengths and how often each occurs."""
+
+    columns: list[Column]
+    lengths: IntArray
+    repeats: FloatArray
+
+
+class GroupCounter:
+    """Counts distinct groups of neighbouring rows that have a key in common.
+
+    Parameters
+    ----------
+    width
+        Number of columns besides the key.
+    """
+
+    def __init__(self, width: int) -> None:
+        self.texts = [TextCodes() for _ in range(width)]
+        self._groups: Counter[bytes] = Counter()  # by the codes of their rows
+        self._keys = array("q")  # hashes of all keys
+        self._last: tuple[str, bytes] | None = None  # key and rows of a group that may go on
+
+    def add(self, keys: Column, codes: Sequence[IntArray]) -> None:
+        """Add rows, given by the codes of their texts."""
+        content = np.stack(codes, axis=1).astype(np.int32).tobytes()
+        begins = np.flatnonzero(_changes(keys.codes))
+        names = keys.take(begins).tolist()
+        groups = _cut(content, 4 * len(codes) * begins)
+        if self._last is not None:
+            key, group = self._last
+            if names and names[0] == key:
+                groups[0] = group + groups[0]
+            else:
+                names, groups = [key, *names], [group, *groups]
+        if names:
+            self._last = names.pop(), groups.pop()
+        self._keys.extend(map(hash, names))
+        self._groups.update(groups)
+
+    def counted(self, replace: Callable[[str], str] | None = None) -> CountedGroups | None:
+        """Return the groups, with texts replaced; None where a key comes back later on."""
+        if self._last is not None:
+            self._keys.append(hash(self._last[0]))
+            self._groups[self._last[1]] += 1
+            self._last = None
+        if len(np.unique(np.frombuffer(self._keys, np.int64))) < len(self._keys):
+            return None
+        groups, texts = self._groups, [list(own.code) for own in self.texts]
+        if replace is not None:
+            new = [Column.of([replace(text) for text in own]) for own in texts]
+            if any(len(n.values) < len(own) for n, own in zip(new, texts, strict=True)):
+                groups = _recoded(groups, [column.codes for column in new])
+            texts = [column.values for column in new]
+        rows = _rows_of(groups, len(texts))
+        columns = [Column(rows[:, k].astype(np.int64), own) for k, own in enumerate(texts)]
+        lengths = np.fromiter(map(len, groups), np.int64, len(groups)) // (4 * len(texts))
+        return CountedGroups(
+            columns, lengths, np.fromiter(groups.values(), np.float64, len(groups))
+        )
+
+
+def _rows_of(groups: Iterable[bytes], width: int) -> npt.NDArray[np.int32]:
+    """Join groups of rows."""
+    return np.frombuffer(b"".join(groups), np.int32).reshape(-1, width)
+
+
+def _recoded(groups: Counter[bytes], codes: list[IntArray]) -> Counter[bytes]:
+    """Replace the codes of each column by others, and count groups that have become equal."""
+    rows = _rows_of(groups, len(codes))
+    content = np.stack([new[rows[:, k]] for k, new in enumerate(codes)], axis=1).astype(np.int32)
+    lengths = np.fromiter(map(len, groups), np.int64, len(groups))
+    recoded: Counter[bytes] = Counter()
+    parts = _cut(content.tobytes(), np.cumsum(lengths) - lengths)
+    for group, times in zip(parts, groups.values(), strict=True):
+        recoded[group] += times
+    return recoded
+
+
+def _cut(content: bytes, begins: IntArray) -> list[bytes]:
+    """Cut bytes into parts."""
+    return [content[a:b] for a, b in pairwise([*begins.tolist(), len(content)])]
