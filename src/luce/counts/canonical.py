@@ -130,9 +130,7 @@ def _nest_neighbours(family: SetFamily) -> SetFamily:
     keys = np.sort(nest_of_member * family.n + family.members)
     longer = np.where(length[left] > length[left + 1], left, left + 1)
     shorter = 2 * left + 1 - longer
-    positions = np.concatenate(
-        [np.arange(family.nest_start[k], family.nest_start[k + 1]) for k in longer]
-    )
+    positions = _ranges(family.nest_start[longer], length[longer])
     wanted = np.repeat(shorter, length[longer]) * family.n + family.members[positions]
     found = keys[np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)] == wanted
     pair_start = np.r_[0, np.cumsum(length[longer])]
@@ -173,12 +171,10 @@ def _runs(step: IntArray) -> Iterator[list[int]]:
 def _nest_up(family: SetFamily, order: IntArray, base: IntArray, fresh: BoolArray) -> SetFamily:
     """Rebuild the nests in `order`, each as a continuation of its `base` unless that is -1."""
     length = np.diff(family.nest_start)
-    take = np.concatenate(
-        [np.arange(s, s + m) for s, m in zip(family.nest_start[order], length[order], strict=True)]
-    )
+    take = _ranges(family.nest_start[order], length[order])
     kept = fresh[take]
     upto = np.r_[0, np.cumsum(kept)]
-    sets = np.concatenate([np.arange(family.set_start[k], family.set_start[k + 1]) for k in order])
+    sets = _ranges(family.set_start[order], np.diff(family.set_start)[order])
     old_start = np.r_[0, np.cumsum(length[order])]
     shift = np.repeat(old_start[:-1] - family.nest_start[order], np.diff(family.set_start)[order])
     head = base[order] < 0
@@ -192,6 +188,12 @@ def _nest_up(family: SetFamily, order: IntArray, base: IntArray, fresh: BoolArra
         upto[family.set_end[sets] + shift],
         family.exponent[sets],
     )
+
+
+def _ranges(starts: IntArray, lengths: IntArray) -> IntArray:
+    """Join ranges of whole numbers, given by where each starts and how long it is."""
+    ends = np.cumsum(lengths)
+    return np.arange(ends[-1]) + np.repeat(starts - ends + lengths, lengths)
 
 
 def _store_by_smaller_side(family: SetFamily) -> SetFamily:

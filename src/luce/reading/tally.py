@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import chain
+from itertools import chain, repeat
 
 import numpy as np
 
@@ -115,9 +115,10 @@ class Tally:
 
     def lists(self, column: Column) -> Lists:
         """Return the category numbers of each row's tuple of labels."""
-        index = self.categories.index
-        known = Lists.of([index.get(label, -1) for label in labels] for labels in column.values)
-        return known.take(column.codes)
+        starts = starts_of(np.fromiter(map(len, column.values), np.int64, len(column.values)))
+        flat = chain.from_iterable(column.values)
+        numbers = map(self.categories.index.get, flat, repeat(-1))
+        return Lists(np.fromiter(numbers, np.int64, starts[-1]), starts).take(column.codes)
 
     def add_outcomes(self, codes: IntArray, counts: FloatArray) -> None:
         """Add single outcomes: category ``codes[i]`` occurred ``counts[i]`` times."""
