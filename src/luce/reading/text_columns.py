@@ -10,6 +10,7 @@ from array import array
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from itertools import pairwise
+from secrets import randbits
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -22,7 +23,9 @@ _LONGEST_FIELD = 131_072  # bytes of a value that Python's csv module accepts
 _WASTE = 4  # words of a block, in bytes, may be this many times as large as the block
 _MOST_WAITING = 1 << 20  # rows that are counted at a time, at least
 _NEW_LINE, _QUOTE = b'\n"'
-_FIRST_MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
+_SMALLEST_TABLE = 1 << 12  # slots
+# Drawn for each process, so that nobody can write a file of texts that all want one slot.
+_FIRST_MULTIPLIER = np.uint64(randbits(64) | 1)
 _SECOND_MULTIPLIER = np.uint64(0xBF58476D1CE4E5B9)
 _MASKS = np.asarray([(1 << 8 * k) - 1 for k in range(9)], np.uint64)  # keep the first k bytes
 
@@ -59,19 +62,17 @@ def split_block(text: str, delimiter: str, width: int, where: Sequence[int]) -> 
     """
     content = text.encode()
     block = np.frombuffer(content + bytes(8), np.uint8)
-    line_ends = block == _NEW_LINE
-    separators = line_ends | (block == ord(delimiter))
     has_quotes = _QUOTE in content
-    if has_quotes:
-        separators &= ~np.logical_xor.accumulate(block == _QUOTE)  # inside, the number is odd
-    ends = np.flatnonzero(separators)
+    ends = _ends(block, ord(delimiter), has_quotes)
     starts = np.empty_like(ends)
     starts[:1], starts[1:] = 0, ends[:-1] + 1
+    at_line_end = block[ends] == _NEW_LINE
     if text.startswith("\n") or "\n\n" in text:
-        alone = line_ends[ends] & np.r_[True, line_ends[ends[:-1]]] & (starts == ends)
-        starts, ends = starts[~alone], ends[~alone]
-    number = np.count_nonzero(line_ends[ends])
-    if len(ends) != number * width or not line_ends[ends[width - 1 :: width]].all():
+        filled = ~at_line_end | (starts < ends)
+        filled[1:] |= ~at_line_end[:-1]  # the last value of a line may be empty
+        starts, ends, at_line_end = starts[filled], ends[filled], at_line_end[filled]
+    number = np.count_nonzero(at_line_end)
+    if len(ends) != number * width or not at_line_end[width - 1 :: width].all():
         return None
     lengths = ends - starts
     if lengths.max(initial=0) >= _LONGEST_FIELD:
@@ -84,15 +85,28 @@ def split_block(text: str, delimiter: str, width: int, where: Sequence[int]) -> 
     return [Fields(block, starts[k::width], lengths[k::width]) for k in where]
 
 
+def _ends(block: npt.NDArray[np.uint8], delimiter: int, has_quotes: bool) -> IntArray:
+    """Find the delimiters and ends of lines outside of quotation marks."""
+    separators = (block == _NEW_LINE) | (block == delimiter)
+    if has_quotes:
+        quotes = (block == _QUOTE).view(np.uint8)
+        separators &= np.bitwise_xor.accumulate(quotes) == 0  # inside, their number is odd
+    return np.flatnonzero(separators)
+
+
 class TextCodes:
-    """Codes of distinct texts, numbered in the order in which each first occurs."""
+    """Codes of distinct texts, numbered in the order in which each first occurs.
+
+    Beside a dictionary there is a table with open addressing, at most an eighth full: from the
+    words of a text to the number of its entry, and on to its code.
+    """
 
     def __init__(self) -> None:
         self.code: dict[str, int] = {}
-        # A table with open addressing: from the words of a text to its entry, and on to its code.
-        self._table: IntArray = np.full(1 << 12, -1, np.int64)
-        self._words: list[WordArray] = [np.empty(0, np.uint64)]
+        self._n_entries = 0
+        self._words: list[WordArray] = []
         self._codes: IntArray = np.empty(0, np.int64)
+        self._resize(_SMALLEST_TABLE)
 
     def of_texts(self, texts: Iterable[str]) -> IntArray:
         """Return the code of each text."""
@@ -101,56 +115,66 @@ class TextCodes:
 
     def of_words(self, words: list[WordArray]) -> IntArray:
         """Return the code of each text, given by its words."""
-        entries = self._entries(words)
+        entries = self._find(words)
+        codes = self._codes[entries]
         new = np.flatnonzero(entries < 0)
-        if not len(new):
-            return self._codes[entries]
-        codes = self._codes.take(entries, mode="clip") if len(self._codes) else entries
-        added = [word[new] for word in words]
-        begins = np.any([_changes(word) for word in added], axis=0)  # of neighbours that are equal
-        texts = self.of_texts(_texts([word[begins] for word in added]))
-        codes[new] = of_new = texts[np.cumsum(begins) - 1]
-        _, first = np.unique(of_new, return_index=True)
-        self._enter([word[first] for word in added], of_new[first])
+        if len(new):
+            added = [word[new] for word in words]
+            begins = np.any([_changes(word) for word in added], axis=0)  # of equal neighbours
+            texts = self.of_texts(_texts([word[begins] for word in added]))
+            codes[new] = of_new = texts[np.cumsum(begins) - 1]
+            _, first = np.unique(of_new, return_index=True)
+            self._enter([word[first] for word in added], of_new[first])
         return codes
 
-    def _entries(self, words: list[WordArray]) -> IntArray:
-        """Look texts up; -1 stands for those that are not in the table."""
+    def _find(self, words: list[WordArray]) -> IntArray:
+        """Find the entries of texts; -1 stands for those that have none."""
         slots = _slots(words, len(self._table))
         entries = self._table[slots]
-        rest = np.flatnonzero((entries >= 0) & ~self._are(words, entries))
+        rest = np.flatnonzero(~self._are(words, entries))
         while len(rest):  # another text has this slot: look into the next one
             slots[rest] = (slots[rest] + 1) % len(self._table)
             entries[rest] = found = self._table[slots[rest]]
-            rest = rest[(found >= 0) & ~self._are([word[rest] for word in words], found)]
+            rest = rest[~self._are([word[rest] for word in words], found)]
         return entries
 
     def _are(self, words: list[WordArray], entries: IntArray) -> BoolArray:
-        """Flag the texts that are those of some entries, whatever stands for entry -1."""
-        same = np.ones(len(entries), np.bool_)
-        if not len(self._codes):
-            return same
+        """Flag the texts that are those of some entries; entry -1 fits every text."""
+        same: BoolArray = np.ones(len(entries), np.bool_)
         for k in range(max(len(words), len(self._words))):
             given = words[k] if k < len(words) else np.uint64(0)
-            same &= (self._words[k][entries] if k < len(self._words) else np.uint64(0)) == given
-        return same
+            same &= given == (self._words[k][entries] if k < len(self._words) else np.uint64(0))
+        return same | (entries < 0)
 
     def _enter(self, words: list[WordArray], codes: IntArray) -> None:
-        """Put new texts into the table, which stays at most an eighth full."""
-        entries = np.arange(len(self._codes), len(self._codes) + len(codes))
-        longest = max(len(words), len(self._words))
-        self._words = [
-            np.concatenate([part, more])
-            for part, more in zip(
-                _widened(self._words, longest), _widened(words, longest), strict=True
-            )
-        ]
-        self._codes = np.concatenate([self._codes, codes])
-        if 8 * len(self._codes) > len(self._table):
-            self._table = np.full(1 << (8 * len(self._codes)).bit_length() + 1, -1, np.int64)
-            entries = np.arange(len(self._codes))
+        """Add entries of texts that have none."""
+        first, n = self._n_entries, self._n_entries + len(codes)
+        if 8 * n > len(self._table):
+            self._resize(1 << (16 * n).bit_length())
+        while len(self._words) < len(words):
+            self._words.append(np.zeros(len(self._codes), np.uint64))
+        for own, word in zip(self._words, words, strict=False):
+            own[first:n] = word
+        self._codes[first:n] = codes
+        self._n_entries = n
+        self._place(np.arange(first, n))
+
+    def _resize(self, size: int) -> None:
+        """Make a table of some size, and place all entries anew."""
+        n = self._n_entries
+        codes, words = self._codes, self._words
+        self._table: IntArray = np.full(size, -1, np.int64)
+        self._codes, self._words = np.zeros(size // 8, np.int64), []
+        self._codes[:n] = codes[:n]
+        for word in words:
+            self._words.append(np.zeros(size // 8, np.uint64))
+            self._words[-1][:n] = word[:n]
+        self._place(np.arange(n))
+
+    def _place(self, entries: IntArray) -> None:
+        """Give entries their slots: of several that want a free one, one gets it."""
         slots = _slots([word[entries] for word in self._words], len(self._table))
-        while len(entries):  # of several that want one free slot, one gets it
+        while len(entries):
             free = self._table[slots] < 0
             self._table[slots[free]] = entries[free]
             left = self._table[slots] != entries
@@ -164,14 +188,9 @@ def _changes(values: npt.NDArray[Any]) -> BoolArray:
     return changes
 
 
-def _widened(words: list[WordArray], number: int) -> list[WordArray]:
-    """Add words of zeros, which change no text."""
-    return words + [np.zeros(len(words[0]), np.uint64)] * (number - len(words))
-
-
 def _slots(words: list[WordArray], size: int) -> IntArray:
     """Hash texts to slots of a table, whose size is a power of two; words of zeros do not count."""
-    total = np.zeros(len(words[0]), np.uint64)
+    total = np.zeros(len(words[0]) if words else 0, np.uint64)
     for word in reversed(words):
         total = (total ^ word) * _FIRST_MULTIPLIER
         total ^= total >> np.uint64(32)
@@ -224,15 +243,12 @@ class RowCounter:
         self.texts = [TextCodes() for _ in range(width)]
         self._counted = [np.empty(0, np.int32)] * width
         self._repeats = np.empty(0)
-        self._waiting: list[list[npt.NDArray[np.int32]]] = [
-            [] for _ in range(width)
-        ]  # not counted yet
+        self._waiting: list[list[npt.NDArray[np.int32]]] = []  # blocks that are not counted yet
         self._n_waiting = 0
 
     def add(self, codes: Sequence[IntArray]) -> None:
         """Add rows, given by the codes of their texts."""
-        for waiting, own in zip(self._waiting, codes, strict=True):
-            waiting.append(own.astype(np.int32))
+        self._waiting.append([own.astype(np.int32) for own in codes])
         self._n_waiting += len(codes[0])
         if self._n_waiting > max(_MOST_WAITING, 4 * len(self._repeats)):
             self._count()
@@ -248,15 +264,11 @@ class RowCounter:
 
     def _count(self) -> None:
         repeats = np.r_[self._repeats, np.ones(self._n_waiting)] if len(self._repeats) else None
-        columns = [
-            np.concatenate([counted, *waiting])
-            for counted, waiting in zip(self._counted, self._waiting, strict=True)
-        ]
+        columns = list(map(np.concatenate, zip(self._counted, *self._waiting, strict=True)))
         sizes = [max(1, len(texts.code)) for texts in self.texts]
         first, self._repeats = count_distinct(columns, sizes, repeats)
         self._counted = [column[first] for column in columns]
-        self._waiting = [[] for _ in self.texts]
-        self._n_waiting = 0
+        self._waiting, self._n_waiting = [], 0
 
 
 class RowBlocks(Protocol):
