@@ -24,7 +24,7 @@ LABELS = [
 ]
 QUOTED = ["Smith, J", "Smith, K", "two\nlines", "a;b"]
 ESCAPED = ['the "best"', '"']
-BLOCK = 262_144  # characters that are read at a time
+BLOCK = 131_072  # characters that are read at a time
 
 
 def write_table(rows: Sequence[Sequence[str]], **options: Any) -> str:

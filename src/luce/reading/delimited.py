@@ -12,13 +12,13 @@ import numpy as np
 
 from luce._types import IntArray
 from luce.errors import DataError, Problem
-from luce.reading.rows import Column
 from luce.reading.text import LineSource, Row, TextFile, check_width, complete_lines
 from luce.reading.text_columns import (
     CountedRows,
     GroupCounter,
     RowCounter,
     TextCodes,
+    TextRuns,
     split_block,
 )
 from luce.reading.values import as_number, repeated
@@ -185,13 +185,13 @@ class _Blocks:
         """
         counter = GroupCounter(len(where))
         for block in self._below_header():
-            keys = TextCodes()  # only those of one block are kept
+            keys = TextRuns()
             codes = self._encode(block, [key, *where], [keys, *counter.texts])
             if codes is None or any(
-                not text or text != text.strip() or text in absent for text in keys.code
+                not text or text != text.strip() or text in absent for text in keys.texts
             ):
                 return None
-            counter.add(Column(codes[0], list(keys.code)), codes[1:])
+            counter.add(keys.texts, codes[0], codes[1:])
         return counter
 
     def _below_header(self) -> Iterator[str | None]:
@@ -199,7 +199,7 @@ class _Blocks:
         return chain([_below_header(next(blocks, None), self.delimiter)], blocks)
 
     def _encode(
-        self, block: str | None, where: list[int], texts: list[TextCodes]
+        self, block: str | None, where: list[int], texts: Sequence[TextCodes | TextRuns]
     ) -> list[IntArray] | None:
         """Encode some columns of a block of lines, by arrays where its lines are simple."""
         if block is None:

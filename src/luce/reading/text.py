@@ -36,7 +36,7 @@ Row = tuple[int, tuple[Any, ...]]  # line number and values
 _LONGEST = 10_000_000  # characters of one line; a longer one is not part of a table
 _MOST_COLUMNS = 100_000
 _HEAD = 65_536  # characters read to recognise the format
-_BLOCK = 1 << 18  # characters read at once
+_BLOCK = 1 << 17  # characters read at once
 
 # Compressed text may be this many times as large as the bytes it was read from; the beginning of a
 # file, of this many bytes, may be more.

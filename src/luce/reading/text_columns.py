@@ -9,9 +9,9 @@ from __future__ import annotations
 from array import array
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from itertools import pairwise
+from itertools import groupby, pairwise
 from secrets import randbits
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -21,7 +21,7 @@ from luce.reading.rows import Column, count_distinct
 
 _LONGEST_FIELD = 131_072  # bytes of a value that Python's csv module accepts
 _WASTE = 4  # words of a block, in bytes, may be this many times as large as the block
-_MOST_WAITING = 1 << 20  # rows that are counted at a time, at least
+_MOST_WAITING = 1 << 18  # rows that are counted at a time, at least
 _NEW_LINE, _QUOTE = b'\n"'
 _SMALLEST_TABLE = 1 << 12  # slots
 # Drawn for each process, so that nobody can write a file of texts that all want one slot.
@@ -94,6 +94,25 @@ def _ends(block: npt.NDArray[np.uint8], delimiter: int, has_quotes: bool) -> Int
     return np.flatnonzero(separators)
 
 
+class TextRuns:
+    """Codes of runs of equal texts, one after another, in a block of lines."""
+
+    def __init__(self) -> None:
+        self.texts: list[str] = []
+
+    def of_texts(self, texts: Iterable[str]) -> IntArray:
+        """Return the number of the run that each text belongs to."""
+        runs = [(text, sum(1 for _ in run)) for text, run in groupby(texts)]
+        self.texts = [text for text, _ in runs]
+        return np.repeat(np.arange(len(runs)), [length for _, length in runs])
+
+    def of_words(self, words: list[WordArray]) -> IntArray:
+        """Return the number of the run that each text belongs to, given by its words."""
+        begins = _begins(words)
+        self.texts = _texts([word[begins] for word in words])
+        return np.cumsum(begins) - 1
+
+
 class TextCodes:
     """Codes of distinct texts, numbered in the order in which each first occurs.
 
@@ -120,7 +139,7 @@ class TextCodes:
         new = np.flatnonzero(entries < 0)
         if len(new):
             added = [word[new] for word in words]
-            begins = np.any([_changes(word) for word in added], axis=0)  # of equal neighbours
+            begins = _begins(added)
             texts = self.of_texts(_texts([word[begins] for word in added]))
             codes[new] = of_new = texts[np.cumsum(begins) - 1]
             _, first = np.unique(of_new, return_index=True)
@@ -181,11 +200,13 @@ class TextCodes:
             entries, slots = entries[left], (slots[left] + 1) % len(self._table)
 
 
-def _changes(values: npt.NDArray[Any]) -> BoolArray:
-    """Flag the first value, and those that differ from the one before."""
-    changes = np.ones(len(values), np.bool_)
-    changes[1:] = values[1:] != values[:-1]
-    return changes
+def _begins(words: list[WordArray]) -> BoolArray:
+    """Flag the first text, and those that differ from the one before."""
+    begins = np.zeros(len(words[0]), np.bool_)
+    begins[:1] = True
+    for word in words:
+        begins[1:] |= word[1:] != word[:-1]
+    return begins
 
 
 def _slots(words: list[WordArray], size: int) -> IntArray:
@@ -309,12 +330,11 @@ class GroupCounter:
         self._keys = array("q")  # hashes of all keys
         self._last: tuple[str, bytes] | None = None  # key and rows of a group that may go on
 
-    def add(self, keys: Column, codes: Sequence[IntArray]) -> None:
-        """Add rows, given by the codes of their texts."""
+    def add(self, keys: Sequence[str], runs: IntArray, codes: Sequence[IntArray]) -> None:
+        """Add rows: the key of each run, the number of the run of each row, and codes of texts."""
         content = np.stack(codes, axis=1).astype(np.int32).tobytes()
-        begins = np.flatnonzero(_changes(keys.codes))
-        names = keys.take(begins).tolist()
-        groups = _cut(content, 4 * len(codes) * begins)
+        names = list(keys)
+        groups = _cut(content, 4 * len(codes) * np.searchsorted(runs, np.arange(len(names))))
         if self._last is not None:
             key, group = self._last
             if names and names[0] == key:
