@@ -491,6 +491,7 @@ class ConditionalCounts:
         merged: bool = False,
         source: Callable[[], Log] | None = None,
         effects: Mapping[Label, str] | None = None,
+        copy: bool = True,
     ) -> ConditionalCounts:
         """Build counts from arrays that are known to be right: the door for readers.
 
@@ -513,6 +514,8 @@ class ConditionalCounts:
             Builds a log of observations that add up to these counts, for `restrict`.
         effects
             Categories that are no competitors, as in `with_effects`.
+        copy
+            Copy the arrays, to which the caller may still write?  Else they become read-only.
         """
         labels = Categories(categories)
         n = len(labels)
@@ -520,8 +523,7 @@ class ConditionalCounts:
             raise DataError(
                 f"{n} categories, but nests over {nests.n} and {len(category_counts)} counts."
             )
-        # Copies, since the caller may still write to the arrays.
-        own = read_only(np.array(category_counts, np.float64), deepcopy(nests))
+        own = read_only(np.array(category_counts, np.float64), deepcopy(nests) if copy else nests)
         values, sets = own
         if n_outcomes is None:
             n_outcomes = float(values.sum() + sets.exponent.clip(min=0).sum())

@@ -140,11 +140,12 @@ def _count(
     tally = Tally.over(dict.fromkeys(chain.from_iterable(offered.present())), categories)
     picks = tally.numbers(chosen)
     tally.add_outcomes(picks, times)
-    kept = np.unique(offered.codes)
+    there = np.bincount(offered.codes, minlength=len(sets)) > 0
+    kept = np.flatnonzero(there)
     per_set = np.bincount(offered.codes, times, len(sets)).astype(np.float64)
     shelves = tally.lists(Column(kept, offered.values))
     tally.add_sets(shelves, -per_set[kept])
-    given = np.searchsorted(kept, offered.codes)
+    given = (np.cumsum(there) - 1)[offered.codes]
     tally.remember(Lists.singles(picks), times, lambda: shelves, given)
     return CHOICES.reading(tally.counts(), times.sum())
 
@@ -186,7 +187,7 @@ def _is_word(label: Any) -> bool:
 def _decoder(codes: Mapping[Any, Label] | None) -> Callable[[Any], Any]:
     """Return a function from a value to its label; numbers are found as numbers and as texts."""
     if codes is None:
-        return lambda value: value
+        return _as_it_is
     if not isinstance(codes, Mapping) or not codes:
         raise DataError(f"codes = {codes!r}; a mapping from codes to labels is needed.")
     numbers = {as_number(code): label for code, label in codes.items()}
@@ -200,6 +201,10 @@ def _decoder(codes: Mapping[Any, Label] | None) -> Callable[[Any], Any]:
         return numbers.get(number, value)
 
     return decode
+
+
+def _as_it_is(value: Any) -> Any:
+    return value
 
 
 def _source(data: Any) -> Source:
@@ -237,8 +242,9 @@ def _read_picks(
     inspection.refuse(chosen.missing, lambda i: "the chosen one is missing.")
     listed = "offered" if "offered" in inspection else "losers"
     offered = inspection.label_lists(listed, separator)
-    offered = Column(offered.codes, [tuple(map(decode, labels)) for labels in offered.values])
-    chosen = Column(chosen.codes, [decode(value) for value in chosen.values])
+    if decode is not _as_it_is:
+        offered = Column(offered.codes, [tuple(map(decode, labels)) for labels in offered.values])
+        chosen = Column(chosen.codes, [decode(value) for value in chosen.values])
     texts = set(chain.from_iterable(offered.values))
     if texts and all(isinstance(x, str) for x in texts):  # 1 in a column of numbers is "1" here
         chosen = Column(chosen.codes, [_as_text(v, texts) for v in chosen.values])

@@ -4,14 +4,23 @@ from __future__ import annotations
 
 import csv
 import re
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import chain
-from operator import itemgetter
-from typing import Any
 
+import numpy as np
+
+from luce._types import IntArray
 from luce.errors import DataError, Problem
 from luce.reading.text import LineSource, Row, TextFile, check_width, complete_lines
+from luce.reading.text_columns import (
+    CountedRows,
+    GroupCounter,
+    RowCounter,
+    TextCodes,
+    TextRuns,
+    split_block,
+)
 from luce.reading.values import as_number, repeated
 
 _DELIMITERS = (",", "\t", ";", "|")
@@ -46,10 +55,8 @@ def delimited_source(
                 what = f"{len(fields)} {stand} here; the header has {len(names)}."
                 file.problems.add(Problem(line, what))
 
-    def count(where: list[int]) -> Counter[tuple[Any, ...]] | None:
-        return _count_rows(file, delimiter, len(names), where)
-
-    return LineSource(file.path.name, names, rows, file.problems, count, missing=missing)
+    blocks = _Blocks(file, delimiter, len(names))
+    return LineSource(file.path.name, names, rows, file.problems, blocks, missing=missing)
 
 
 def looks_like_table(head: str) -> bool:
@@ -146,49 +153,95 @@ def _between_spaces(line: str) -> list[str]:
     return values
 
 
-def _count_rows(
-    file: TextFile, delimiter: str, width: int, where: list[int]
-) -> Counter[tuple[Any, ...]] | None:
-    """Count the rows of some columns a block of lines at a time.
+@dataclass(frozen=True)
+class _Blocks:
+    """A table of text, of which many lines are read at a time as long as none is irregular."""
 
-    Returns None once a line is irregular: reading line by line then says what is wrong.
-    """
-    counter: Counter[tuple[Any, ...]] = Counter()
-    take = itemgetter(*where) if len(where) > 1 else lambda row: (row[where[0]],)
-    blocks = file.blocks()
-    for lines in chain([_below_header(next(blocks, None), delimiter)], blocks):
-        if lines is None:
+    file: TextFile
+    delimiter: str
+    width: int
+
+    def count(self, where: list[int]) -> CountedRows | None:
+        """Count the rows of some columns; None once a line must be looked at alone."""
+        counter = RowCounter(len(where))
+        for block in self._below_header():
+            codes = self._encode(block, where, counter.texts)
+            if codes is None:
+                return None
+            counter.add(codes)
+        rows = counter.counted()
+        # A line of nothing but delimiters and spaces counts as blank.
+        blank = np.ones(len(rows.repeats), np.bool_)
+        for column in rows.columns:
+            blank &= np.asarray([not text.strip() for text in column.values], bool)[column.codes]
+        return None if blank.any() else rows
+
+    def count_groups(
+        self, key: int, where: list[int], absent: frozenset[str]
+    ) -> GroupCounter | None:
+        """Count groups of neighbouring rows; None once a line must be looked at alone.
+
+        This is also so where a key has spaces around it, is empty or is one of the `absent`.
+        """
+        counter = GroupCounter(len(where))
+        for block in self._below_header():
+            keys = TextRuns()
+            codes = self._encode(block, [key, *where], [keys, *counter.texts])
+            if codes is None or any(
+                not text or text != text.strip() or text in absent for text in keys.texts
+            ):
+                return None
+            counter.add(keys.texts, codes[0], codes[1:])
+        return counter
+
+    def _below_header(self) -> Iterator[str | None]:
+        blocks = self.file.blocks()
+        return chain([_below_header(next(blocks, None), self.delimiter)], blocks)
+
+    def _encode(
+        self, block: str | None, where: list[int], texts: Sequence[TextCodes | TextRuns]
+    ) -> list[IntArray] | None:
+        """Encode some columns of a block of lines, by arrays where its lines are simple."""
+        if block is None:
             return None
-        times = Counter(lines)
-        repeats = 2 * len(times) < len(lines)  # then each line is split once
+        simple = _with_single_spaces(block) if self.delimiter == _SPACES else block
+        if simple is not None and self.delimiter.isascii():
+            fields = split_block(simple, self.delimiter, self.width, where)
+            words = [column.words() for column in fields or []]
+            if words and None not in words:
+                return [own.of_words(word) for own, word in zip(texts, words, strict=True) if word]
+        rows = self._split_lines(block.removesuffix("\n").split("\n"))
+        if rows is None:
+            return None
+        return [own.of_texts(row[k] for row in rows) for own, k in zip(texts, where, strict=True)]
+
+    def _split_lines(self, lines: list[str]) -> list[list[str]] | None:
         try:
-            rows = list(_reader(times if repeats else lines, delimiter))
+            rows = list(_reader(lines, self.delimiter))
         except csv.Error:  # also where a quoted text goes on in the next block
             return None
-        if len(rows) < len(times if repeats else lines):  # a quoted text goes on in the next line
+        if len(rows) < len(lines):  # a quoted text goes on in the next line
             return None
-        if any(row and len(row) != width for row in rows):
-            return None
-        if repeats:
-            for row, number in zip(rows, times.values(), strict=True):
-                if row:
-                    counter[take(row)] += number
-        else:
-            counter.update(map(take, filter(None, rows)))
-    # A line of nothing but delimiters and spaces counts as blank.
-    return None if any(map(_is_blank, counter)) else counter
+        rows = list(filter(None, rows))
+        return None if any(len(row) != self.width for row in rows) else rows
 
 
-def _below_header(lines: list[str] | None, delimiter: str) -> list[str] | None:
-    """Return the lines below the header; None where it is not one line with names."""
-    place = next((i for i, line in enumerate(lines or []) if line), None)
-    if lines is None or place is None:
+def _with_single_spaces(block: str) -> str | None:
+    """Put one space between the values of each line; None where any quotation mark stands."""
+    if '"' in block or "'" in block:
         return None
+    spaced = re.sub(r"[^\S\n]+", " ", block)
+    return spaced.replace("\n ", "\n").replace(" \n", "\n").removeprefix(" ")
+
+
+def _below_header(block: str | None, delimiter: str) -> str | None:
+    """Return the lines below the header; None where it is not one line with names."""
+    line, _, below = (block or "").lstrip("\n").partition("\n")
     try:
-        (header,) = _reader([lines[place]], delimiter)
+        header = next(_reader([line], delimiter), [])
     except csv.Error:  # a quoted name goes on in the next line
         return None
-    return None if _is_blank(header) else lines[place + 1 :]
+    return None if _is_blank(header) else below
 
 
 def _records(file: TextFile, delimiter: str) -> Iterator[tuple[int, list[str]]]:

@@ -65,12 +65,22 @@ class Order(NamedTuple):
     @property
     def is_tied(self) -> bool:
         """Do two labels share a place?"""
-        return any(len(labels) > 1 for labels in self.classes)
+        return max(map(len, self.classes), default=0) > 1
 
     @property
-    def labels(self) -> Iterator[Label]:
-        """All labels with a rank, 0 included, or below all ranks."""
-        return chain(*self.classes, self.below, self.zeros)
+    def listed(self) -> Iterator[Label]:
+        """All labels, those without a rank last."""
+        return chain(*self.classes, self.below, self.zeros, self.blanks)
+
+    @property
+    def n_ranked(self) -> int:
+        """Number of labels with a rank, 0 included, or below all ranks."""
+        return sum(map(len, self.classes)) + len(self.below) + len(self.zeros)
+
+
+def labels_of(orders: Iterable[Order]) -> dict[Label, None]:
+    """Return all labels of orders, in the order in which they first occur."""
+    return dict.fromkeys(chain.from_iterable(order.listed for order in orders))
 
 
 class WrongOrderError(ValueError):
@@ -148,6 +158,8 @@ def read_order(
         if is_printed_list(given):
             raise WrongOrderError(f"{given!r} is a list printed as text; write it as a > b > c.")
         parts = [p.strip() for p in given.split(separator or None)] if given.strip() else []
+        if parts and "=" not in given and absent.isdisjoint(parts) and _are_different(parts):
+            return tuple(zip(parts))  # a tuple of each
         parts = ["" if part in absent else part for part in parts]
         places: Sequence[Any] = [
             ["" if x.strip() in absent else x.strip() for x in part.split("=")]
@@ -166,6 +178,11 @@ def read_order(
     )
     _check_classes(classes)
     return classes
+
+
+def _are_different(labels: list[str]) -> bool:
+    """Tell whether no label is empty or occurs twice."""
+    return all(labels) and len(set(labels)) == len(labels)
 
 
 def _check_classes(classes: tuple[tuple[Label, ...], ...]) -> None:
@@ -246,9 +263,11 @@ def check_order(order: Order, options: RankOptions, known: set[Label] | None, n:
         Number of categories.
     """
     if known is not None:
-        for label in chain(order.labels, order.blanks):
+        for label in order.listed:
             if label not in known:
                 raise WrongOrderError(f"{label!r} is not one of the categories.")
+    if options.ties is None:
+        return
     sizes = [len(c) for c in order.classes]
     if options.ties == "half" and prod(map(factorial, sizes)) > _MOST_ORDERS:
         raise WrongOrderError(
@@ -280,9 +299,9 @@ def without_ties(orders: list[Order], options: RankOptions) -> list[Order]:
 
 def _ask_for_best(orders: list[Order], options: RankOptions) -> None:
     """Ask whether small or large numbers are the best, where they may be scores and not ranks."""
-    if options.best is not None:
+    if options.best is not None or not any(o.ranks for o in orders):
         return
-    items = len(set(chain(*(chain(o.labels, o.blanks) for o in orders))))
+    items = len(labels_of(orders))
     odd = next((o.ranks for o in orders if _may_be_scores(o, items)), None)
     if odd is not None:
         listed = ", ".join(f"{number:g}" for number in odd[:6])
@@ -299,7 +318,7 @@ def _may_be_scores(order: Order, items: int) -> bool:
     After k items that are better, s equal ones have the rank k + 1, k + s or the mean of these; or
     ranks count the different places.
     """
-    if not order.ranks:
+    if not order.ranks or order.ranks == tuple(range(1, len(order.ranks) + 1)):
         return False
     sizes = np.array([len(tied) for tied in order.classes])
     better = np.cumsum(sizes) - sizes
@@ -314,8 +333,7 @@ def _may_be_scores(order: Order, items: int) -> bool:
 def count_orders(orders: list[Order], options: RankOptions, named: Labels | None) -> Tally:
     """Count rankings: each place is an outcome among those that come later."""
     tied = sum(order.count for order in orders if order.is_tied)
-    listed = chain(*(chain(o.labels, o.blanks) for o in orders))
-    tally = Tally.over(dict.fromkeys(listed), named)
+    tally = Tally.over(labels_of(orders), named)
     with Questions() as questions:
         with questions.gathered():
             _ask_for_best(orders, options)
@@ -364,7 +382,7 @@ def _are_others_below(orders: list[Order], n: int, options: RankOptions) -> bool
     """Tell whether unlisted items come below the ranked ones; ask where it matters."""
     unlisted = options.blank or options.unranked
     for order in orders:
-        silent = n - sum(1 for _ in order.labels)
+        silent = n - order.n_ranked
         if (order.zeros and options.unranked is None) or (silent and unlisted is None):
             who = f"{len(order.zeros) or silent} of {n}"
             raise DataError(

@@ -22,6 +22,7 @@ from luce.reading.orders import (
     check_order,
     count_orders,
     find_order_separator,
+    labels_of,
     order_of_ranks,
     read_order,
     without_ties,
@@ -188,8 +189,7 @@ class _Orders:
     ) -> list[Order]:
         """Check the orders against the options; returns the good ones, in the order of rows."""
         known = None if named is None else set(named)
-        every = (x for o in self.orders.values() for x in (*o.labels, *o.blanks))
-        n = len(set(every) if known is None else known)
+        n = len(labels_of(self.orders.values()) if known is None else known)
 
         def checked(i: int) -> Order:
             check_order(self.orders[i], options, known, n)
@@ -379,9 +379,9 @@ class _Sheet:
         return Inspection(self.source, rows, {"count": count} if count else {}, parts)
 
     def _ranks(self, column: Column) -> list[Any]:
-        ranks = list(column.map(self.options.rank))
+        ranks = map(self.options.rank, column.present())
         self._signs |= {int(np.sign(rank)) for rank in ranks if isinstance(rank, float)}
-        return ranks
+        return list(column.map(self.options.rank))
 
     def _wide_columns(self) -> list[str]:
         """List the columns of a wide table without those that count or name rankings."""

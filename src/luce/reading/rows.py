@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
@@ -162,6 +162,65 @@ class Runs:
     def spans(self) -> Iterator[range]:
         """Yield the row numbers of each group."""
         return (range(a, b) for a, b in pairwise(self.starts.tolist()))
+
+
+def count_distinct(
+    columns: Sequence[IntArray], sizes: Sequence[int], repeats: FloatArray | None = None
+) -> tuple[IntArray, FloatArray]:
+    """Find distinct rows of codes: where each first occurs, in this order, and its repeats.
+
+    Parameters
+    ----------
+    columns
+        Codes of each column, below the size of that column.
+    repeats
+        Number of times that each of the rows occurs; once unless given.
+    """
+    keys, size = _keys(columns, sizes)
+    n = len(keys)
+    total = np.zeros(n)
+    if size <= 4 * n:
+        first = np.empty(size, np.int64)
+        first[keys[::-1]] = np.arange(n)[::-1]
+        there = np.bincount(keys, repeats, size)
+        distinct = np.flatnonzero(there)
+        total[first[distinct]] = there[distinct]
+    elif n:
+        order, keys = sorted_keys(keys, size)
+        begins = np.flatnonzero(np.r_[True, keys[1:] != keys[:-1]])
+        if repeats is None:
+            total[order[begins]] = np.diff(begins, append=n)
+        else:
+            total[order[begins]] = np.add.reduceat(repeats[order], begins)
+    first = np.flatnonzero(total)
+    return first, total[first]
+
+
+def _keys(columns: Sequence[IntArray], sizes: Sequence[int]) -> tuple[IntArray, int]:
+    """Join the codes of each row into one number; returns these and what they stay below."""
+    keys, size = columns[0].astype(np.int64), sizes[0]
+    for column, own in zip(columns[1:], sizes[1:], strict=True):
+        if size * own >= 1 << 62:
+            distinct, keys = np.unique(keys, return_inverse=True)
+            keys, size = keys.reshape(-1).astype(np.int64), len(distinct)
+        keys *= own
+        keys += column
+        size *= own
+    return keys, size
+
+
+def sorted_keys(keys: IntArray, size: int) -> tuple[IntArray, IntArray]:
+    """Sort numbers below `size` stably; returns their order, and the numbers in that order."""
+    bits = len(keys).bit_length()
+    if size.bit_length() + bits > 62:
+        order = np.argsort(keys, kind="stable")
+        return order, keys[order]
+    both = keys << bits
+    both |= np.arange(len(keys))
+    both.sort()  # faster than a sort of places
+    order = both & (1 << bits) - 1
+    both >>= bits
+    return order, both
 
 
 def starts_of(lengths: IntArray) -> IntArray:

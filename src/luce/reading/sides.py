@@ -177,15 +177,7 @@ def count_meetings(meetings: Meetings, options: SideOptions) -> tuple[Tally, flo
     tally = _tally_over(meetings, options)
     if not meetings.teams and not options.effects():
         first, second = tally.numbers(meetings.first), tally.numbers(meetings.second)
-        tally.add_pairs(first, second, -(wins1 + wins2))
-        tally.add_outcomes(np.r_[first, second], np.r_[wins1, wins2])
-        rows = np.arange(len(first))
-        tally.remember(
-            Lists.singles(np.r_[first, second]),
-            np.r_[wins1, wins2],
-            lambda: Lists.singles(first).beside(Lists.singles(second)),
-            np.r_[rows, rows],
-        )
+        tally.add_pairs(first, second, wins1, wins2)
         return tally, number
     sides = [_members(tally, meetings, side, options) for side in (FIRST, SECOND)]
     for members, wins in zip(sides, (wins1, wins2), strict=True):

@@ -227,6 +227,9 @@ def is_square(source: Source) -> bool:
     """Tell whether the first column names the rows as the other columns are named."""
     if len(source.names) < 3:
         return False
-    first = source.names[0]
-    labels = {str(value).strip() for value in source.distinct([first])[first].values}
-    return labels == {name.strip() for name in source.names[1:]}
+    first, *names = source.names
+    wanted = {name.strip() for name in names}
+    shown = source.head([first])[first].values  # enough to tell most other tables
+    if any(value is not None and str(value).strip() not in wanted for value in shown):
+        return False
+    return {str(value).strip() for value in source.distinct([first])[first].values} == wanted

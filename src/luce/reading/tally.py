@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import chain
+from itertools import chain, repeat
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from luce.counts.family import SetFamily
 from luce.counts.labels import Categories, some
 from luce.counts.observations import Entry, Log
 from luce.errors import DataError
-from luce.reading.rows import Column, starts_of
+from luce.reading.rows import Column, sorted_keys, starts_of
 from luce.reading.values import in_order
 
 
@@ -115,9 +115,10 @@ class Tally:
 
     def lists(self, column: Column) -> Lists:
         """Return the category numbers of each row's tuple of labels."""
-        index = self.categories.index
-        known = Lists.of([index.get(label, -1) for label in labels] for labels in column.values)
-        return known.take(column.codes)
+        starts = starts_of(np.fromiter(map(len, column.values), np.int64, len(column.values)))
+        flat = chain.from_iterable(column.values)
+        numbers = map(self.categories.index.get, flat, repeat(-1))
+        return Lists(np.fromiter(numbers, np.int64, starts[-1]), starts).take(column.codes)
 
     def add_outcomes(self, codes: IntArray, counts: FloatArray) -> None:
         """Add single outcomes: category ``codes[i]`` occurred ``counts[i]`` times."""
@@ -131,18 +132,39 @@ class Tally:
         self.add_sets(groups.take(~single), counts[~single])
         self._n_outcomes += float(counts[~single].sum())
 
-    def add_pairs(self, first: IntArray, second: IntArray, exponents: FloatArray) -> None:
+    def add_pairs(
+        self, first: IntArray, second: IntArray, wins1: FloatArray, wins2: FloatArray
+    ) -> None:
+        """Add wins of two over each other, each an outcome in the set of both; remembers them."""
+        self._add_sets_of_two(first, second, -(wins1 + wins2))
+        if wins2.any() or _has_fractions(wins1):
+            self.add_outcomes(np.r_[first, second], np.r_[wins1, wins2])
+        else:
+            self.add_outcomes(first, wins1)
+        n = self.n
+
+        def entry() -> Entry:
+            rows = np.arange(len(first))
+            outcomes, wins = Lists.singles(np.r_[first, second]), np.r_[wins1, wins2]
+            pairs = Lists.singles(first).beside(Lists.singles(second))
+            return _observation(n, outcomes, wins, pairs, np.r_[rows, rows], excluded=False)
+
+        self._observations.append(entry)
+
+    def _add_sets_of_two(self, first: IntArray, second: IntArray, exponents: FloatArray) -> None:
         """Add sets of two; rows that name the same two are merged at once."""
-        keys = np.minimum(first, second) * self.n + np.maximum(first, second)
+        keys = np.minimum(first, second)
+        keys *= self.n
+        keys += np.maximum(first, second)
         if self.n**2 <= 4 * len(keys) + 1_000_000:
             total = _added_up(keys, exponents, self.n**2)
             distinct = np.flatnonzero(total)
             total = total[distinct]
         else:
-            distinct, inverse = np.unique(keys, return_inverse=True)
-            total = _added_up(inverse.reshape(-1), exponents, len(distinct))
+            distinct, total = _sum_by_key(keys, exponents, self.n**2)
             distinct, total = distinct[total != 0], total[total != 0]
-        members = np.stack([distinct // self.n, distinct % self.n], axis=1).ravel()
+        members = np.empty(2 * len(distinct), np.int64)
+        members[::2], members[1::2] = np.divmod(distinct, self.n)
         self._families.append(_family(self.n, Lists(members, 2 * np.arange(len(total) + 1)), total))
         self._only_pairs = True
 
@@ -226,6 +248,7 @@ class Tally:
             merged=merged,
             source=partial(_log, self._observations) if self._observations else None,
             effects=self._effects,
+            copy=False,
         )
 
 
@@ -257,10 +280,25 @@ def _observation(
 
 
 def _added_up(codes: IntArray, values: FloatArray, n: int) -> FloatArray:
-    if (values % 1 != 0).any():  # sorted, so that sums of fractions do not depend on row order
+    if _has_fractions(values):  # sorted, so that sums of fractions do not depend on row order
         order = np.argsort(values, kind="stable")
         codes, values = codes[order], values[order]
     return np.bincount(codes, values, n).astype(np.float64, copy=False)
+
+
+def _sum_by_key(keys: IntArray, values: FloatArray, size: int) -> tuple[IntArray, FloatArray]:
+    """Add up the values of each key; returns the distinct keys, sorted, and their sums."""
+    if _has_fractions(values):
+        order = np.lexsort((values, keys))
+        keys = keys[order]
+    else:
+        order, keys = sorted_keys(keys, size)
+    new = np.r_[True, keys[1:] != keys[:-1]]
+    return keys[new], np.bincount(np.cumsum(new) - 1, values[order]).astype(np.float64, copy=False)
+
+
+def _has_fractions(values: FloatArray) -> bool:
+    return bool((values != np.floor(values)).any())
 
 
 def _family(n: int, sets: Lists, exponents: FloatArray, excluded: bool = False) -> SetFamily:

@@ -9,7 +9,7 @@ import zlib
 from array import array
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
-from itertools import chain, groupby, islice
+from itertools import groupby, islice
 from operator import itemgetter
 from pathlib import Path
 from typing import IO, Any, cast
@@ -28,6 +28,7 @@ from luce.reading.sources import (
     runs_of,
     shown_column,
 )
+from luce.reading.text_columns import RowBlocks
 from luce.reading.values import is_missing, stripped
 
 Row = tuple[int, tuple[Any, ...]]  # line number and values
@@ -35,7 +36,7 @@ Row = tuple[int, tuple[Any, ...]]  # line number and values
 _LONGEST = 10_000_000  # characters of one line; a longer one is not part of a table
 _MOST_COLUMNS = 100_000
 _HEAD = 65_536  # characters read to recognise the format
-_BLOCK = 1 << 18  # characters read at once
+_BLOCK = 1 << 17  # characters read at once
 
 # Compressed text may be this many times as large as the bytes it was read from; the beginning of a
 # file, of this many bytes, may be more.
@@ -99,14 +100,15 @@ class TextFile:
                     continue
                 yield number, text.rstrip("\n")
 
-    def blocks(self) -> Iterator[list[str] | None]:
-        """Yield many lines at a time, without their ends; None where some cannot be decoded."""
+    def blocks(self) -> Iterator[str | None]:
+        """Yield many lines at a time, each with its end; None where some cannot be decoded."""
         with self._open() as file:
             while block := self._guarded(file, _BLOCK):
                 if not block.endswith("\n"):
                     block += self._guarded(file, _LONGEST, line=True)
-                unclear = "\0" in block or _UNDECODED.search(block) or len(block) >= _LONGEST
-                yield None if unclear else block.removesuffix("\n").split("\n")
+                undecoded = not block.isascii() and _UNDECODED.search(block)
+                unclear = undecoded or "\0" in block or len(block) >= _LONGEST
+                yield None if unclear else block if block.endswith("\n") else block + "\n"
 
     def refuse_problems(self) -> None:
         """Raise the first problem as an error of the whole file."""
@@ -229,9 +231,8 @@ class LineSource(Source):
         Reads the file: line number and values of each row.
     problems
         Lines that cannot be used; `rows` adds to them.
-    count
-        Counts the rows of some columns, given by number, faster than one by one; returns None
-        where the file must be read line by line.
+    blocks
+        Counts rows faster than one by one, where there is such a way.
     usable
         Turns a value into a hashable one, or raises DataError; applied only to columns that are
         asked for.
@@ -247,7 +248,7 @@ class LineSource(Source):
         names: Sequence[str],
         rows: Callable[[], Iterator[Row]],
         problems: set[Problem],
-        count: Callable[[list[int]], Counter[tuple[Any, ...]] | None] = lambda where: None,
+        blocks: RowBlocks | None = None,
         usable: Callable[[Any], Any] | None = None,
         missing: frozenset[str] | None = None,
     ) -> None:
@@ -256,7 +257,7 @@ class LineSource(Source):
         self._where = {name: k for k, name in enumerate(self.names)}
         self._rows = rows
         self._problems = problems
-        self._count = count
+        self._blocks = blocks
         self._usable = usable
         self._lines: list[int] = []
         self.missing = missing
@@ -283,12 +284,17 @@ class LineSource(Source):
     def distinct(self, keys: Sequence[str], numbers: Sequence[str] = ()) -> Rows:
         """Return the distinct rows of some columns."""
         names = [*keys, *numbers]
-        counter = self._count([self._where[name] for name in names]) if names else Counter()
-        if counter is None:
-            counter = Counter(row for _, row in self._some(names))
-        elif self.missing:
-            counter = self._without_missing(counter)
-        return counted_rows(names, counter, lambda: self._some(names))
+        where = [self._where[name] for name in names]
+        counted = self._blocks.count(where) if names and self._blocks else None
+        if counted is None:
+            return counted_rows(names, Counter(self._tuples(names)), lambda: self._some(names))
+        columns, repeats = counted.map(self._blank_text) if self.missing else counted
+
+        def places(bad: IntArray) -> list[list[int]]:
+            wanted = [tuple(column[int(i)] for column in columns) for i in bad]
+            return places_of(wanted, self._some(names))
+
+        return Rows(dict(zip(names, columns, strict=True)), repeats, places)
 
     def columns(self, names: Sequence[str]) -> dict[str, Column]:
         """Return every row of some columns, which must fit in memory."""
@@ -317,6 +323,32 @@ class LineSource(Source):
         In most files the rows of a group stand together; equal groups are then kept once.  Where a
         value comes back later in the file, all rows are read into memory and sorted.
         """
+        return self._counted_runs(key, columns) or self._runs_by_line(key, columns)
+
+    def _counted_runs(self, key: str, columns: Sequence[str]) -> Runs | None:
+        """Group many lines at a time; None where they must be looked at one by one."""
+        if self._blocks is None:
+            return None
+        where = [self._where[name] for name in columns]
+        counter = self._blocks.count_groups(self._where[key], where, self.missing or frozenset())
+        counted = counter and counter.counted(self._blank_text if self.missing else None)
+        if not counted:
+            return None
+        encoded, lengths, repeats = counted
+        starts = starts_of(lengths)
+
+        def rows_of(i: int) -> tuple[tuple[str, ...], ...]:
+            group = [
+                column.take(np.arange(starts[i], starts[i + 1])).tolist() for column in encoded
+            ]
+            return tuple(zip(*group, strict=True))
+
+        def places(bad: IntArray) -> list[list[int]]:
+            return self._begins_of([rows_of(int(i)) for i in bad], [key, *columns])
+
+        return Runs(dict(zip(columns, encoded, strict=True)), starts, repeats, places)
+
+    def _runs_by_line(self, key: str, columns: Sequence[str]) -> Runs:
         names = [key, *columns]
         seen = array("q")
         counter: Counter[tuple[tuple[Any, ...], ...]] = Counter()
@@ -328,37 +360,34 @@ class LineSource(Source):
         groups = list(counter)
 
         def places(bad: IntArray) -> list[list[int]]:
-            begins = ((line, rows) for line, _, rows in self._groups(names))
-            return places_of([groups[int(i)] for i in bad], begins)
+            return self._begins_of([groups[int(i)] for i in bad], names)
 
         encoded = columns_of(columns, [row for group in groups for row in group])
         lengths = np.fromiter(map(len, groups), np.int64, len(groups))
         repeats = np.fromiter(counter.values(), np.float64, len(groups))
         return Runs(encoded, starts_of(lengths), repeats, places)
 
+    def _begins_of(self, groups: Sequence[Any], names: Sequence[str]) -> list[list[int]]:
+        """Find all lines where each of some groups of rows begins."""
+        return places_of(groups, ((line, rows) for line, _, rows in self._groups(names)))
+
+    def _tuples(self, names: Sequence[str]) -> Iterator[tuple[Any, ...]]:
+        return (row for _, row in self._some(names)) if names else iter([])
+
     def _some(self, names: Sequence[str]) -> Iterator[Row]:
         """Yield line and values of each row of some columns, with "" for a missing value."""
         rows = self._as_written(names)
-        return ((line, self._blank(row)) for line, row in rows) if self.missing else rows
+        if not self.missing:
+            return rows
+        return ((line, tuple(map(self._blank_text, row))) for line, row in rows)
 
-    def _blank(self, row: tuple[str, ...]) -> tuple[str, ...]:
-        """Replace the texts that stand for a missing value."""
+    def _blank_text(self, text: str) -> str:
+        """Replace a text that stands for a missing value by ""."""
         assert self.missing is not None
-        found = [value.strip() in self.missing for value in row]
-        if not any(found):
-            return row
-        self._blanked.update(v.strip() for v, gone in zip(row, found, strict=True) if gone)
-        return tuple("" if gone else v for v, gone in zip(row, found, strict=True))
-
-    def _without_missing(self, counter: Counter[tuple[Any, ...]]) -> Counter[tuple[Any, ...]]:
-        """Replace the texts that stand for a missing value in rows that were counted."""
-        assert self.missing is not None
-        if not any(text.strip() in self.missing for text in set(chain.from_iterable(counter))):
-            return counter
-        replaced: Counter[tuple[Any, ...]] = Counter()
-        for row, times in counter.items():
-            replaced[self._blank(row)] += times
-        return replaced
+        if text.strip() not in self.missing:
+            return text
+        self._blanked.add(text.strip())
+        return ""
 
     def _as_written(self, names: Sequence[str]) -> Iterator[Row]:
         where = [self._where[name] for name in names]

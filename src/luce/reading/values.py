@@ -178,17 +178,16 @@ def is_unnamed(column: str) -> bool:
 
 def is_printed_list(text: str) -> bool:
     """Tell whether a text is a printed list, as pandas writes lists into a CSV file."""
-    return _PRINTED.fullmatch(text) is not None
+    return "[" in text and _PRINTED.fullmatch(text) is not None
 
 
 def find_separator(texts: Iterable[str]) -> str | None:
     """Find the one separator of labels, among | ; + and comma, that occurs in any text."""
     every = list(texts)
-    found = [
-        s
-        for s in _SEPARATORS
-        if any(_PLUS_BETWEEN.search(text) if s == "+" else s in text for text in every)
-    ]
+    joined = "\n".join(every)
+    found = [s for s in _SEPARATORS if s in joined]
+    if "+" in found and not any(map(_PLUS_BETWEEN.search, every)):
+        found.remove("+")
     if len(found) > 1:
         raise DataError(
             f"labels may be separated by {' or by '.join(map(repr, found))}; say which with "
@@ -222,7 +221,10 @@ def as_labels(
     if isinstance(value, str):
         if is_printed_list(value):
             return (), f"is {value!r}, a list printed as text; write the labels as a|b|c."
-        listed: Iterable[Any] = value.split(separator) if separator else [value]
+        texts = tuple(map(str.strip, value.split(separator) if separator else [value]))
+        if all(texts) and absent.isdisjoint(texts) and len(set(texts)) == len(texts):
+            return texts, ""
+        listed: Iterable[Any] = texts
     elif isinstance(value, frozenset):
         listed = sorted(value, key=repr)
     else:
