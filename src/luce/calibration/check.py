@@ -24,7 +24,7 @@ from luce.counts.counts import ConditionalCounts
 from luce.counts.labels import label_array, plural
 from luce.errors import ConvergenceWarning, MethodError, warn_user
 from luce.page.words import escaped
-from luce.sampling.progress import ProgressBar, announce_compilation
+from luce.sampling.progress import ProgressBar
 from luce.sampling.settings import Settings, check_whole
 from luce.version import __version__
 
@@ -220,7 +220,6 @@ def check_calibration(
     given = Design(design, categories, concentration)
     entropy = Settings(draws=draws, chains=1, seed=seed).seed_sequence()
     replicate = Replicator(given, NearlyIndependent(draws, method, reduce, warmup, most_thin))
-    announce_compilation()
     found: list[Replication] = []
     with ProgressBar(replications, progress) as bar:
         for own in entropy.spawn(replications):
