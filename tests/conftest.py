@@ -1,6 +1,8 @@
 """Fixtures that several rooms of tests share."""
 
 import gc
+import os
+import sys
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -20,8 +22,28 @@ if TYPE_CHECKING:
 
 
 def pytest_configure() -> None:
-    """Let tests of Ctrl-C run where the tests were started in the background."""
+    """Set up the processes of the tests, and those that they start.
+
+    Tests of Ctrl-C run also where the tests were started in the background.
+    """
     listen_to_ctrl_c()
+    share_processors()
+    share_bytecode()
+
+
+def share_processors() -> None:
+    """Let linear algebra use one thread a process: there are as many processes as processors."""
+    for library in ("OMP", "OPENBLAS", "MKL"):
+        os.environ.setdefault(f"{library}_NUM_THREADS", "1")
+
+
+def share_bytecode() -> None:
+    """Write bytecode beside the sources, where compiled kernels are too, even if told not to.
+
+    Otherwise each of the many processes that tests start compiles the sources again.
+    """
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    sys.dont_write_bytecode = False
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
