@@ -22,6 +22,10 @@ import luce
 from luce.cli import main
 
 CYCLE = "winner,loser\n" + "".join(f"p{i},p{(i * 5 + 3) % 22}\n" for i in range(22))
+
+# The first command of all may have to compile, and says so.
+COMPILING = ("luce: compiling", "luce: waiting for another process that compiles")
+
 pytestmark = [
     pytest.mark.skipif(sys.platform == "win32", reason="mounts and signals of Unix"),
     pytest.mark.compiled,
@@ -66,8 +70,7 @@ def said(capsys: pytest.CaptureFixture[str], *arguments: object) -> str:
     """What a command that must fail says, in one line."""
     assert main([str(argument) for argument in arguments]) == 1
     lines = capsys.readouterr().err.splitlines()
-    # The first command of all may have had to compile, and says so.
-    lines = [line for line in lines if not line.startswith("luce: compiling")]
+    lines = [line for line in lines if not line.startswith(COMPILING)]
     assert len(lines) == 1, lines
     assert lines[0].startswith("luce: ")
     return lines[0]
@@ -143,7 +146,8 @@ def in_a_shell(command: str, folder: Path) -> tuple[int, str, str]:
     """Run a command of which "luce" is this luce; return its exit code, output and errors."""
     words = f'luce() {{ "{sys.executable}" -m luce "$@"; }}\nset -o pipefail\n{command}'
     done = subprocess.run(["bash", "-c", words], capture_output=True, text=True, cwd=folder)
-    return done.returncode, done.stdout, done.stderr
+    errors = [line for line in done.stderr.splitlines(True) if not line.startswith(COMPILING)]
+    return done.returncode, done.stdout, "".join(errors)
 
 
 def test_output_that_is_closed_or_not_read_to_its_end(games: Path) -> None:

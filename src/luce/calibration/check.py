@@ -208,7 +208,7 @@ def check_calibration(
     >>> import luce
     >>> duels = luce.ConditionalCounts("abc").observe({"a": 8}, within="ab")
     >>> duels = duels.observe({"b": 8}, within="bc")
-    >>> luce.calibration.check_calibration(duels, replications=200, seed=1, progress=False).passed
+    >>> luce.calibration.check_calibration(duels, replications=80, seed=1, progress=False).passed
     True
     """
     check_whole("replications", replications, 1)
