@@ -1,9 +1,12 @@
 """Compiled code draws what plain Python draws, and leaves numba's own settings alone."""
 
+import contextlib
+import io
 import json
 import os
 import subprocess
 import sys
+import warnings
 
 import numpy as np
 import pytest
@@ -34,11 +37,14 @@ print(np.asarray(luce.Posterior(counts).mode("log-odds")).tolist())
 def test_python_and_compiled_code_draw_the_same() -> None:
     """Compare draws up to rounding: coverage and debuggers see the code that is run."""
     printed = []
-    for disabled in ("0", "1"):
-        settings = {**os.environ, "NUMBA_DISABLE_JIT": disabled}
-        command = [sys.executable, "-W", "ignore", "-c", SAME]
-        done = subprocess.run(command, env=settings, capture_output=True, text=True, check=True)
-        printed.append([json.loads(line) for line in done.stdout.splitlines()])
+    with contextlib.redirect_stdout(io.StringIO()) as here, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        exec(SAME, {})
+    settings = {**os.environ, "NUMBA_DISABLE_JIT": "1"}
+    command = [sys.executable, "-W", "ignore", "-c", SAME]
+    done = subprocess.run(command, env=settings, capture_output=True, text=True, check=True)
+    for lines in (here.getvalue(), done.stdout):
+        printed.append([json.loads(line) for line in lines.splitlines()])
     assert [len(drawn) for drawn in printed[0]] == [2, 2, 2, 3]
     for compiled, interpreted in zip(*printed, strict=True):
         np.testing.assert_allclose(interpreted, compiled, rtol=1e-9)

@@ -22,14 +22,15 @@ pytestmark = [
 
 
 def cases() -> Iterator[Any]:
-    """List all cases; those that start processes are slow.
+    """List all cases; those that start processes, and most runs to a disk, are slow.
 
-    Other tests compare draws of workers, and of runs that were resumed, with draws in memory.
+    Other tests compare draws of workers, on a disk, and of resumed runs with draws in memory.
     """
     for topic, listed in TOPICS.items():
         for name, case in listed.items():
-            slow = [pytest.mark.slow] if case.on_cluster or name == "resumed" else []
-            yield pytest.param(topic, name, marks=slow)
+            on_disk = "disk" in name and not {"auto", "plain", "shards"} & set(name.split(", "))
+            slow = case.on_cluster or name == "resumed" or on_disk
+            yield pytest.param(topic, name, marks=[pytest.mark.slow] if slow else [])
 
 
 @cache

@@ -17,15 +17,12 @@ from typing import Any
 import numpy as np
 import pytest
 from lib.bounds import SEED
+from lib.processes import without_compilation
 
 import luce
 from luce.cli import main
 
 CYCLE = "winner,loser\n" + "".join(f"p{i},p{(i * 5 + 3) % 22}\n" for i in range(22))
-
-# The first command of all may have to compile, and says so.
-COMPILING = ("luce: compiling", "luce: waiting for another process that compiles")
-
 pytestmark = [
     pytest.mark.skipif(sys.platform == "win32", reason="mounts and signals of Unix"),
     pytest.mark.compiled,
@@ -69,8 +66,7 @@ def full(tmp_path: Path) -> Iterator[Path]:
 def said(capsys: pytest.CaptureFixture[str], *arguments: object) -> str:
     """What a command that must fail says, in one line."""
     assert main([str(argument) for argument in arguments]) == 1
-    lines = capsys.readouterr().err.splitlines()
-    lines = [line for line in lines if not line.startswith(COMPILING)]
+    lines = without_compilation(capsys.readouterr().err).splitlines()
     assert len(lines) == 1, lines
     assert lines[0].startswith("luce: ")
     return lines[0]
@@ -129,7 +125,7 @@ def test_output_that_cannot_be_written(games: Path) -> None:
         process = luce_process("inspect", games, stdout=nowhere)
         _, errors = process.communicate(timeout=120)
     assert process.returncode == 1
-    assert errors == "luce: output: No space left on device\n"
+    assert without_compilation(errors) == "luce: output: No space left on device\n"
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full here")
@@ -146,8 +142,7 @@ def in_a_shell(command: str, folder: Path) -> tuple[int, str, str]:
     """Run a command of which "luce" is this luce; return its exit code, output and errors."""
     words = f'luce() {{ "{sys.executable}" -m luce "$@"; }}\nset -o pipefail\n{command}'
     done = subprocess.run(["bash", "-c", words], capture_output=True, text=True, cwd=folder)
-    errors = [line for line in done.stderr.splitlines(True) if not line.startswith(COMPILING)]
-    return done.returncode, done.stdout, "".join(errors)
+    return done.returncode, done.stdout, without_compilation(done.stderr)
 
 
 def test_output_that_is_closed_or_not_read_to_its_end(games: Path) -> None:
