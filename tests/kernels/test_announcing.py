@@ -166,3 +166,27 @@ def test_waiting_for_another_process_is_told(capsys: pytest.CaptureFixture[str])
         pass
     said = "luce: waiting for another process that compiles the Hamiltonian sampler\n"
     assert capsys.readouterr().err == said
+
+
+class Full(io.StringIO):
+    """A stream whose disk is full."""
+
+    def write(self, text: str) -> int:
+        raise OSError(28, "No space left on device")
+
+
+def closed() -> io.StringIO:
+    stream = io.StringIO()
+    stream.close()
+    return stream
+
+
+@pytest.mark.parametrize("errors", [None, closed(), Full()], ids=["none", "closed", "full"])
+def test_nothing_fails_for_want_of_standard_error(
+    errors: io.StringIO | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(announcing, "UNSAID", 0.0)
+    monkeypatch.setattr(sys, "stderr", errors)
+    compiled(Compilations(), "rejection.advance")
+    with waiting_for("luce.kernels.rejection"):
+        pass

@@ -9,7 +9,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from numba.core import event
@@ -30,10 +30,12 @@ NAMES = {
     "hidden_counts": "the sampler by hidden counts",
     "metropolis": "the Metropolis sampler",
     "newton": "the search for the mode",
+    "problem": "sums over sets",
     "random_concentration": "the sampler with a random concentration",
     "rejection": "the sampler by rejection",
     "running_moments": "running means",
     "shards": "the sampler on shards",
+    "star_bound": "the bound of rejection",
     "structure": "the structure of sets",
     "waiting_times": "the sampler by waiting times",
 }
@@ -145,7 +147,7 @@ class Message:
             self._ended = True
             if self._bar is not None:
                 self._bar.stop()
-                print(f"luce: compiled {self._what} in {seconds:.1f} s", file=sys.stderr)
+                say(f"luce: compiled {self._what} in {seconds:.1f} s")
         return seconds, self._shown
 
 
@@ -161,10 +163,18 @@ def _history(expected: float | None) -> str:
     return f"took {expected:.1f} s last time"
 
 
+def say(text: str) -> None:
+    """Print a line on standard error, unless it is closed: no run fails for want of a message."""
+    if sys.stderr is not None:
+        with suppress(OSError, ValueError):
+            print(text, file=sys.stderr, flush=True)
+
+
 def clock(text: str) -> Any:
     """Show a text with the seconds that pass, until `stop`; without a terminal print it: None."""
-    if not sys.stderr.isatty() or multiprocessing.parent_process() is not None or bar_shown():
-        print(text, file=sys.stderr, flush=True)
+    alone = multiprocessing.parent_process() is None and not bar_shown()
+    if not (alone and sys.stderr is not None and not sys.stderr.closed and sys.stderr.isatty()):
+        say(text)
         return None
     from rich.console import Console
     from rich.markup import escape

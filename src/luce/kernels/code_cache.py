@@ -188,10 +188,13 @@ def note_seconds(name: str, seconds: float) -> None:
     times = _times()
     times.pop(name, None)
     newest = dict(list({**times, name: round(seconds, 3)}.items())[-_MOST_TIMES:])
-    with suppress(OSError):
-        with tempfile.NamedTemporaryFile("w", dir=file.parent, delete=False) as new:
-            json.dump(newest, new, indent=0)
-        os.replace(new.name, file)
+    part = file.with_suffix(f".{os.getpid()}")
+    try:
+        part.write_text(json.dumps(newest, indent=0))
+        part.replace(file)
+    except OSError:
+        with suppress(OSError):
+            part.unlink()
 
 
 def _times() -> dict[str, Any]:
