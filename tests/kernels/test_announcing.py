@@ -113,7 +113,7 @@ def test_short_compilations_add_up_to_no_silence(
     tell = Compilations()
     for _ in range(3):
         compiled(tell, "star_bound.star_bound", 0.02)
-    assert "star bound" in capsys.readouterr().err
+    assert "the bound of rejection" in capsys.readouterr().err
 
 
 def test_second_kinds_of_data_and_second_functions_are_told_apart(
