@@ -134,15 +134,19 @@ def test_second_kinds_of_data_and_second_functions_are_told_apart(
     ]
 
 
-def test_without_a_folder_the_remedy_is_named(
+def test_without_a_folder_the_remedy_is_named_once(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(announcing, "UNSAID", 0.0)
     for module in (announcing, code_cache):
         monkeypatch.setattr(module, "cache_folder", lambda: None)
-    compiled(Compilations(), "rejection.advance")
+    tell = Compilations()
+    compiled(tell, "rejection.advance")
     said = capsys.readouterr().err
     assert "in every process, since there is no folder to keep it in; set NUMBA_CACHE_DIR" in said
+    compiled(tell, "newton.climb")  # once is enough
+    said = capsys.readouterr().err
+    assert said == "luce: compiling the search for the mode (in every process)\n"
 
 
 class Terminal(io.StringIO):

@@ -79,7 +79,9 @@ class Compilations(event.Listener):
         self._key = key_of(self._function, started.data["args"])
         expected = last_seconds(self._key)
         self._message = Message(
-            self._words(name), expected, patience=UNSAID - self._unsaid - (expected or 0.0)
+            self._words(name),
+            self._history(expected),
+            patience=UNSAID - self._unsaid - (expected or 0.0),
         )
 
     def _words(self, name: str) -> str:
@@ -87,6 +89,18 @@ class Compilations(event.Listener):
         if self._function in self._seen:
             return f"{name} for another kind of data"
         return f"more of {name}" if name == self._last else name
+
+    def _history(self, expected: float | None) -> str:
+        """Say how long a compilation took last time; once, the remedy where none is kept."""
+        if cache_folder() is None:
+            remedy = (
+                ", since there is no folder to keep it in; set NUMBA_CACHE_DIR to one that can be "
+                "written"
+            )
+            return "in every process" + ("" if self._last else remedy)
+        if expected is None:
+            return "some seconds, once for each kind of data"
+        return f"took {expected:.1f} s last time"
 
     def on_end(self, ended: Any) -> None:
         """Tell that a compilation is done."""
@@ -113,14 +127,14 @@ class Message:
     ----------
     what
         What is compiled.
-    expected
-        Seconds that it took last time, if known.
+    history
+        How long that took last time.
     patience
         Seconds before the message is shown.
     """
 
-    def __init__(self, what: str, expected: float | None, patience: float) -> None:
-        self._what, self._expected = what, expected
+    def __init__(self, what: str, history: str, patience: float) -> None:
+        self._what, self._history = what, history
         self._began, self._shown, self._ended = time.monotonic(), False, False
         self._bar: Any = None
         self._turn = threading.Lock()
@@ -136,7 +150,7 @@ class Message:
             if self._ended:
                 return
             self._shown = True
-            text = f"luce: compiling {self._what} ({_history(self._expected)})"
+            text = f"luce: compiling {self._what} ({self._history})"
             self._bar = clock(text)
 
     def end(self) -> tuple[float, bool]:
@@ -149,18 +163,6 @@ class Message:
                 self._bar.stop()
                 say(f"luce: compiled {self._what} in {seconds:.1f} s")
         return seconds, self._shown
-
-
-def _history(expected: float | None) -> str:
-    """Say how long a compilation took last time, and where its result goes."""
-    if cache_folder() is None:
-        return (
-            "in every process, since there is no folder to keep it in; set NUMBA_CACHE_DIR to one "
-            "that can be written"
-        )
-    if expected is None:
-        return "some seconds, once for each kind of data"
-    return f"took {expected:.1f} s last time"
 
 
 def say(text: str) -> None:
