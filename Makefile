@@ -53,6 +53,7 @@ audit: $(VENV)/.package  ## licences, origins and known vulnerabilities of what 
 check: lint test docs audit  ## what CI runs
 
 benchmark: $(VENV)/.tools  ## measure speed, against the peers that are installed in .venv
+	$(BIN)/python benchmarks/cold.py
 	$(BIN)/python benchmarks/run.py
 	$(BIN)/python benchmarks/scaling.py
 	$(BIN)/python benchmarks/structure.py

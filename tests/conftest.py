@@ -1,6 +1,8 @@
 """Fixtures that several rooms of tests share."""
 
 import gc
+import os
+import sys
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -20,12 +22,54 @@ if TYPE_CHECKING:
 
 
 def pytest_configure() -> None:
-    """Let tests of Ctrl-C run where the tests were started in the background."""
+    """Set up the processes of the tests, and those that they start.
+
+    Tests of Ctrl-C run also where the tests were started in the background.
+    """
     listen_to_ctrl_c()
+    share_processors()
+    share_bytecode()
+
+
+def share_processors() -> None:
+    """Let idle threads of OpenBLAS sleep at once, in processes that start from now on.
+
+    By default they wait some hundredths of a second at full speed, on processors that other tests
+    need.  Fewer threads would give other last bits of draws.
+    """
+    os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "4")
+
+
+def share_bytecode() -> None:
+    """Write bytecode beside the sources, where compiled kernels are too, even if told not to.
+
+    Otherwise each of the many processes that tests start compiles the sources again.
+    """
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    sys.dont_write_bytecode = False
+
+
+def uses_workers(file: str) -> bool:
+    """Tell whether the tests of a file start workers of a cluster, by its room."""
+    return file.startswith(("tests/cluster/", "tests/workflows/"))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Keep the tests of a file in one process, and all tests that share a cluster too."""
+    from xdist.scheduler import LoadFileScheduling
+
+    class Scheduling(LoadFileScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            file: str = nodeid.split("::", 1)[0]
+            return "workers" if uses_workers(file) else file
+
+    return Scheduling(config, log) if config.getvalue("dist") == "loadfile" else None
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Skip tests that need compiled kernels where there are none."""
+    """Begin with tests that take long together; skip those that need kernels that are not there."""
+    items.sort(key=lambda item: not uses_workers(item.nodeid))
     skipped = pytest.mark.skip(reason="needs compiled kernels")
     for item in items:
         if PLAIN_PYTHON and item.get_closest_marker("compiled"):

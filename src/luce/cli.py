@@ -100,7 +100,8 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"luce {__version__}")
     commands = parser.add_subparsers(dest="command", required=True)
-    for add in (_add_fit, _add_inspect, _add_report, _add_resume, _add_demo, _add_paper):
+    adders = (_add_fit, _add_inspect, _add_report, _add_resume, _add_demo, _add_paper, _add_warmup)
+    for add in adders:
         add(commands)
     return parser
 
@@ -458,7 +459,7 @@ def _roles() -> list[str]:
     return list(dict.fromkeys(named))
 
 
-# -- report, resume, demo, paper -------------------------------------------------------------------
+# -- report, resume, demo, paper, warmup -----------------------------------------------------------
 
 
 def _add_report(commands: Any) -> None:
@@ -572,6 +573,27 @@ def run_paper(arguments: argparse.Namespace) -> int:
             source = "our check: " if claim.ours else ""
             print(f"{claim.verdict:>14}  {source}{claim.statement}\n{'':16}{claim.measured}.")
             print(f"{'':16}It holds if {claim.criterion}.")
+    return 0
+
+
+def _add_warmup(commands: Any) -> None:
+    words = "compile beforehand what usual data need, so that no later run waits for it"
+    commands.add_parser("warmup", help=words).set_defaults(run=run_warmup)
+
+
+def run_warmup(arguments: argparse.Namespace) -> int:
+    """Compile the kernels of all kinds of data, and print how long each kind took."""
+    from luce.kernels.code_cache import cache_folder
+    from luce.workflows.warming import warm_up
+
+    kinds = warm_up()
+    width = max(len(warmed.kind) for warmed in kinds)
+    print(f"{'kind':<{width}}  kernels compiled")
+    for warmed in kinds:
+        took = f"{warmed.compiled} in {warmed.seconds:.1f} s" if warmed.compiled else "all there"
+        print(f"{warmed.kind:<{width}}  {took}")
+    compiled, seconds = (sum(w.compiled for w in kinds), sum(w.seconds for w in kinds))
+    print(f"\n{plural(compiled, 'kernel')} compiled in {seconds:.1f} s, kept in {cache_folder()}")
     return 0
 
 

@@ -20,7 +20,6 @@ from luce.model import density, exact
 from luce.model.model import Model
 from luce.model.priors import Prior, PriorLike
 from luce.model.structure import Structure
-from luce.sampling.progress import announce_compilation
 
 if TYPE_CHECKING:
     from xarray import DataArray, DataTree
@@ -100,7 +99,6 @@ class Posterior:
     @cached_property
     def structure(self) -> Structure:
         """Exact parts, and cores to be simulated; printing adds each core's method and reason."""
-        announce_compilation()
         return replace(self._model.structure, choices=self._choices)
 
     def _choices(self) -> list[str]:
@@ -216,7 +214,6 @@ class Posterior:
             quantiles=quantiles,
         )
         check_destination(settings, to, cluster)
-        announce_compilation()
         return carry_out(PosteriorPlan.of(self._model, settings), to, cluster)
 
     def log_density(self, probabilities: ArrayLike) -> FloatArray:
@@ -299,7 +296,6 @@ class Posterior:
         0.2308
         """
         self._model.require_number("the mode")
-        announce_compilation()
         return find_mode(self.counts, self.concentration, scale)
 
     def covariance(

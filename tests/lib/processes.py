@@ -1,4 +1,4 @@
-"""Ctrl-C in tests, also where the shell that started them in the background has switched it off."""
+"""Processes of tests: Ctrl-C in the background, and what they say about compilation."""
 
 import signal
 
@@ -11,3 +11,9 @@ def listen_to_ctrl_c() -> None:
     """
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def without_compilation(errors: str) -> str:
+    """Leave out what the first process of all says while it compiles, or waits for another."""
+    begins = ("luce: compiling", "luce: waiting for another process that compiles")
+    return "".join(line for line in errors.splitlines(True) if not line.startswith(begins))

@@ -115,7 +115,7 @@ def quadrature(case: Case, step: float | None = None) -> Moments:
     return Moments(value, np.zeros_like(value), np.inf)
 
 
-def gibbs(case: Case, seed: int, chains: int = 400, draws: int = 600, warmup: int = 200) -> Moments:
+def gibbs(case: Case, seed: int, chains: int = 400, draws: int = 400, warmup: int = 100) -> Moments:
     """Long-run waiting-time Gibbs sampling on expanded, unmerged sets, all chains at once.
 
     Every term keeps its outcome and its condition, full sets too, so the total is Gamma(sum alpha).
@@ -124,7 +124,9 @@ def gibbs(case: Case, seed: int, chains: int = 400, draws: int = 600, warmup: in
     alpha, terms = np.array(case.concentration), case.terms
     within = _membership([t.within for t in terms], case.n)
     waits = np.array([t.count for t in terms])
-    grouped = [t for t in terms if len(t.outcome) > 1]
+    grouped = [
+        (int(t.count), _membership([t.outcome], case.n)) for t in terms if len(t.outcome) > 1
+    ]
     shape = alpha + sum(
         (t.count * _membership([t.outcome], case.n)[0] for t in terms if len(t.outcome) == 1),
         np.zeros(case.n),
@@ -135,9 +137,9 @@ def gibbs(case: Case, seed: int, chains: int = 400, draws: int = 600, warmup: in
         rate = p * rng.standard_gamma(alpha.sum(), (chains, 1))
         times = rng.standard_gamma(waits, (chains, len(waits))) / (rate @ within.T)
         extra = np.zeros((chains, case.n))
-        for t in grouped:
-            inside = p * _membership([t.outcome], case.n)
-            extra += rng.multinomial(int(t.count), inside / inside.sum(axis=1, keepdims=True))
+        for count, members in grouped:
+            inside = p * members
+            extra += rng.multinomial(count, inside / inside.sum(axis=1, keepdims=True))
         rate = rng.standard_gamma(shape + extra) / (1 + times @ within)
         p = rate / rate.sum(axis=1, keepdims=True)
         if d >= 0:

@@ -127,7 +127,7 @@ def closed_package(tmp_path: Path) -> Iterator[Path]:
 
 
 def cache_of(package: Path, **environment: str) -> str:
-    code = "from luce.kernels.jit import cache_folder as f; print(f())"
+    code = "from luce.kernels.code_cache import cache_folder as f; print(f())"
     done = subprocess.run(
         [sys.executable, "-c", code], env={"PYTHONPATH": str(package), **environment},
         capture_output=True, text=True, check=True,

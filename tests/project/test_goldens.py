@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import cache
 from importlib.util import find_spec
+from typing import Any
 
 import numba
 import numpy as np
@@ -19,7 +20,17 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
 ]
 
-ALL = [(topic, name) for topic, cases in TOPICS.items() for name in cases]
+
+def cases() -> Iterator[Any]:
+    """List all cases; those that start processes, and most runs to a disk, are slow.
+
+    Other tests compare draws of workers, on a disk, and of resumed runs with draws in memory.
+    """
+    for topic, listed in TOPICS.items():
+        for name, case in listed.items():
+            on_disk = "disk" in name and not {"auto", "plain", "shards"} & set(name.split(", "))
+            slow = case.on_cluster or name == "resumed" or on_disk
+            yield pytest.param(topic, name, marks=[pytest.mark.slow] if slow else [])
 
 
 @cache
@@ -40,7 +51,7 @@ def skip_where_impossible(case: Case) -> None:
         pytest.skip("needs distributed")
 
 
-@pytest.mark.parametrize(("topic", "name"), ALL)
+@pytest.mark.parametrize(("topic", "name"), list(cases()))
 def test_numbers_are_those_that_were_stored(topic: str, name: str, place: Place) -> None:
     case = TOPICS[topic][name]
     skip_where_impossible(case)

@@ -73,7 +73,7 @@ def check(kind: str, rounds: int, folder: Path, breaking: Any) -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_damaged_run_is_the_same_or_refused(kind: str, tmp_path: Path, breaking: Any) -> None:
-    check(kind, 20 if kind == "saved.nc" else 10, tmp_path, breaking)
+    check(kind, 20 if kind == "saved.nc" else 6, tmp_path, breaking)
 
 
 @pytest.mark.slow

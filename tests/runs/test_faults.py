@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 import pytest
 from lib.bounds import SEED
+from lib.processes import without_compilation
 
 import luce
 from luce.cli import main
@@ -65,9 +66,7 @@ def full(tmp_path: Path) -> Iterator[Path]:
 def said(capsys: pytest.CaptureFixture[str], *arguments: object) -> str:
     """What a command that must fail says, in one line."""
     assert main([str(argument) for argument in arguments]) == 1
-    lines = capsys.readouterr().err.splitlines()
-    # The first command of all may have had to compile, and says so.
-    lines = [line for line in lines if not line.startswith("luce: compiling")]
+    lines = without_compilation(capsys.readouterr().err).splitlines()
     assert len(lines) == 1, lines
     assert lines[0].startswith("luce: ")
     return lines[0]
@@ -126,7 +125,7 @@ def test_output_that_cannot_be_written(games: Path) -> None:
         process = luce_process("inspect", games, stdout=nowhere)
         _, errors = process.communicate(timeout=120)
     assert process.returncode == 1
-    assert errors == "luce: output: No space left on device\n"
+    assert without_compilation(errors) == "luce: output: No space left on device\n"
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full here")
@@ -143,7 +142,7 @@ def in_a_shell(command: str, folder: Path) -> tuple[int, str, str]:
     """Run a command of which "luce" is this luce; return its exit code, output and errors."""
     words = f'luce() {{ "{sys.executable}" -m luce "$@"; }}\nset -o pipefail\n{command}'
     done = subprocess.run(["bash", "-c", words], capture_output=True, text=True, cwd=folder)
-    return done.returncode, done.stdout, done.stderr
+    return done.returncode, done.stdout, without_compilation(done.stderr)
 
 
 def test_output_that_is_closed_or_not_read_to_its_end(games: Path) -> None:

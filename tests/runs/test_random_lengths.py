@@ -62,7 +62,9 @@ stream.draw(range(5))
 """
 
 
-@pytest.mark.parametrize("files", [1, 9, 14])
+@pytest.mark.parametrize(
+    "files", [pytest.param(1, marks=pytest.mark.slow), 9, pytest.param(14, marks=pytest.mark.slow)]
+)
 def test_walks_that_were_killed_are_taken_up(files: int, tmp_path: Path) -> None:
     folder = tmp_path / "run.zarr"
     draw_and_die(CODE, "random_lengths", folder, files)

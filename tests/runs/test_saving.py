@@ -439,9 +439,11 @@ def test_a_format_that_does_not_give_a_run_back_is_not_trusted(
 
 @pytest.mark.cluster
 @pytest.mark.parametrize("suffix", SUFFIXES)
-def test_runs_are_saved_while_a_client_is_open(suffix: str, client: Any, tmp_path: Path) -> None:
+def test_runs_are_saved_while_a_client_is_open(
+    suffix: str, threads_client: Any, tmp_path: Path
+) -> None:
     """xarray would ask the scheduler for a lock on bytes in memory, which it does not know."""
-    assert client.status == "running"
+    assert threads_client.status == "running"
     run = run_over()
     luce.save(run, tmp_path / f"run{suffix}")
     assert luce.load(tmp_path / f"run{suffix}").identical(run)

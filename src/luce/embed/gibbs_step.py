@@ -23,7 +23,6 @@ from luce.counts.counts import ConditionalCounts
 from luce.counts.family import SetFamily, fields, single_sets
 from luce.counts.labels import Categories, plural
 from luce.errors import DataError
-from luce.sampling.progress import announce_compilation
 
 # Least probability that a step in logarithms starts from.
 _LEAST = 1e-300
@@ -102,7 +101,6 @@ class GibbsStep:
     def _prepare(self, labels: Categories, family: SetFamily) -> None:
         from luce.kernels.changing_counts import NEEDS_LOGS, sum_outcomes, sweep
 
-        announce_compilation()
         self._labels, self._family, self._arrays = labels, family, _pack_sets(family)
         self._sweep, self._add_up, self._needs_logs = sweep, sum_outcomes, NEEDS_LOGS
         self._n, self._n_terms = len(labels), family.n_sets

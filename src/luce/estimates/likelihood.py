@@ -13,7 +13,6 @@ from luce.counts.counts import ConditionalCounts
 from luce.errors import DataError
 from luce.estimates.curvature import LaplaceFit
 from luce.estimates.modes import Mode, maximise
-from luce.sampling.progress import announce_compilation
 
 if TYPE_CHECKING:
     from xarray import DataArray
@@ -88,6 +87,5 @@ def maximum_likelihood(counts: ConditionalCounts) -> MaximumLikelihood:
     """
     if not isinstance(counts, ConditionalCounts):
         raise DataError(f"counts must be ConditionalCounts; {type(counts).__name__} was given.")
-    announce_compilation()
     values, maxima = maximise(counts, np.zeros(counts.n_categories), "likelihood")
     return MaximumLikelihood(values, "likelihood", counts.categories, maxima, counts=counts)

@@ -1,16 +1,11 @@
-"""Compilation by numba: all its options, and the folder of compiled code.
+"""Compilation by numba: all its options.
 
 No fastmath: it assumes that there are no infinities, and log 0 is one.
-
-Numba's cache on disk checks the file of a function, not the files of the functions that it calls.
-luce therefore keeps compiled code in a folder named by a digest of all kernels, so that no edit and
-no upgrade of numba leaves old code in use.
 """
 
 import hashlib
-import tempfile
 from collections.abc import Callable, Mapping
-from functools import cache
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
@@ -19,87 +14,63 @@ from luce._lazy import without_collections
 with without_collections():
     import numba
     from numba.core import cgutils, event, types
+    from numba.core.compiler_lock import global_compiler_lock
     from numba.core.registry import cpu_target
     from numba.extending import intrinsic, overload
 
     if not getattr(numba.config, "DISABLE_JIT"):  # noqa: B009, set when numba is imported
         cpu_target.target_context.refresh()  # imports that the first kernel would make
 
+from luce.kernels.announcing import compilations, waiting_for
+from luce.kernels.code_cache import cache_folder, held
+
 _Function = TypeVar("_Function", bound=Callable[..., object])
 _Value = TypeVar("_Value")
 _config: Any = numba.config
 _build: Any = cgutils
 _events: Any = event
-
-
-def digest_of_sources(folder: Path) -> str:
-    """Hash numba's version and the name and content of every Python file below a folder."""
-    digest = hashlib.sha256(numba.__version__.encode())
-    for source in sorted(folder.rglob("*.py")):
-        digest.update(source.relative_to(folder).as_posix().encode() + b"\0")
-        digest.update(source.read_bytes())
-    return digest.hexdigest()[:16]
-
-
-@cache
-def cache_folder() -> str | None:
-    """Find the folder of compiled kernels: beside their sources, else in the user's cache.
-
-    None if neither can be written: kernels are then compiled anew in each process.  Numba's default
-    folders are not used, since numba does not check all kernels before it loads old code.
-    """
-    here = Path(__file__).parent
-    digest = digest_of_sources(here)
-    chosen = _config.CACHE_DIR  # set by the user through NUMBA_CACHE_DIR
-    usual = [str(here / "__pycache__"), "~/.cache/luce"]
-    for base in [str(chosen)] if chosen else usual:
-        folder = Path(base) / f"luce-{digest}"
-        try:
-            folder = folder.expanduser()
-            folder.mkdir(parents=True, exist_ok=True)
-            tempfile.TemporaryFile(dir=folder).close()
-        except (OSError, RuntimeError):  # read-only, full, or without a home directory
-            continue
-        return str(folder)
-    return None
+_events.register("numba:compile", compilations)
 
 
 def compiled(function: _Function) -> _Function:
-    """Compile on first use, keep the result on disk, release the interpreter lock."""
+    """Compile on first use, keep the result on disk, release the interpreter lock.
+
+    Of several processes that need the same code one compiles it; the others wait and load it.
+    """
     before, folder = _config.CACHE_DIR, cache_folder()
     _config.CACHE_DIR = folder or before
     try:
         jit = numba.njit(cache=folder is not None, nogil=True, error_model="numpy")(function)
     finally:
         _config.CACHE_DIR = before
+    if folder is not None and not _config.DISABLE_JIT:
+        _compile_in_one_process(jit, Path(folder) / "locks")
     return cast(_Function, jit)
 
 
-class _Compilations(event.Listener):
-    """Calls a function with the module of each kernel that numba starts to compile.
+def _compile_in_one_process(jit: Any, locks: Path) -> None:
+    """Hold a lock while a function is compiled, and one while its code is written.
 
-    Kernels compiled on the way, because another one calls them, are left out.
+    Numba looks into the cache before it compiles: who had to wait finds the code there.  Numba's
+    own lock, of threads, is taken first, so that no two threads can wait for each other.
     """
+    compile_now, save_now = jit.compile, jit._cache.save_overload
+    name = f"{jit.py_func.__module__}.{jit.py_func.__qualname__}"
+    waiting = partial(waiting_for, jit.py_func.__module__)
 
-    def __init__(self, tell: Callable[[str], None]) -> None:
-        self._tell, self._depth = tell, 0
+    def compile_alone(signature: Any) -> Any:
+        if signature in jit.overloads:
+            return compile_now(signature)
+        kind = hashlib.sha1(repr(signature).encode()).hexdigest()[:16]
+        with global_compiler_lock, held(locks / f"{name}-{kind}", waiting):
+            return compile_now(signature)
 
-    def on_start(self, started: Any) -> None:
-        module = started.data["dispatcher"].py_func.__module__
-        if self._depth == 0 and module.startswith("luce.kernels."):
-            self._tell(module.removeprefix("luce.kernels."))
-        self._depth += 1
+    def save_alone(signature: Any, code: Any) -> None:
+        # One index lists the code of all kinds of data: written by two at once it would be wrong.
+        with held(locks / name, waiting):
+            save_now(signature, code)
 
-    def on_end(self, ended: Any) -> None:
-        self._depth -= 1
-
-
-def tell_of_compilations(tell: Callable[[str], None]) -> None:
-    """Have a function called, from now on, with the module of each kernel that is compiled.
-
-    Kernels that are loaded from the cache are not compiled, and nothing is said of them.
-    """
-    _events.register("numba:compile", _Compilations(tell))
+    jit.compile, jit._cache.save_overload = compile_alone, save_alone
 
 
 def inlined(function: _Function) -> _Function:

@@ -18,7 +18,7 @@ from luce.paper.claims import Claim, Verdict, tally
 from luce.paper.experiments import Experiments
 from luce.paper.samplers import FULL, PAPER_PROPOSAL, QUICK, WANTED_ACCEPTANCE, Scale
 from luce.paper.sections import FIGURES, SECTIONS, count_steps
-from luce.sampling.progress import ProgressBar, announce_compilation
+from luce.sampling.progress import ProgressBar
 from luce.sampling.settings import check_whole
 from luce.version import __version__
 
@@ -74,7 +74,6 @@ def reproduce(
     if unknown:
         raise MethodError(f"there is no figure {unknown[0]!r}; choose from {', '.join(FIGURES)}.")
     names = [name for name in FIGURES if not wanted or name in wanted]
-    announce_compilation()
     scale = QUICK if quick else FULL
     command = ["luce paper", *(["--quick"] if quick else []), f"--seed {seed}"]
     command += [f"--figure {name}" for name in names if wanted]

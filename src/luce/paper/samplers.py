@@ -65,7 +65,7 @@ class Scale:
 
 
 FULL = Scale(chains=50, draws=5000)
-QUICK = Scale(chains=20, draws=1000, rounds=2)
+QUICK = Scale(chains=20, draws=1000, rounds=2, size_chains=4, size_draws=1000)
 
 
 @dataclass(frozen=True)

@@ -1,9 +1,8 @@
-"""Progress bars, announcements of compilation, and Ctrl-C while chains run."""
+"""Progress bars, and Ctrl-C while chains run."""
 
 from __future__ import annotations
 
 import signal
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,8 +11,6 @@ from types import TracebackType
 from typing import Any
 
 PATIENCE = 2.0  # seconds before a bar appears
-
-announcing = False  # is compilation announced in this process?
 
 
 class ProgressBar:
@@ -71,46 +68,6 @@ class ProgressBar:
             if kind is None and self._steps:  # the last step that was shown is done too
                 self._bar.update(0, completed=self._steps)
             self._bar.stop()
-
-
-def announce_compilation() -> None:
-    """Say on standard error, from now on, whenever a kernel is compiled, and which."""
-    global announcing
-    if announcing:
-        return
-    announcing = True
-    from luce.kernels.jit import cache_folder, tell_of_compilations
-
-    tell_of_compilations(Announcement(kept=cache_folder() is not None))
-
-
-class Announcement:
-    """Prints the parts of luce that are compiled, each once in a row.
-
-    Parameters
-    ----------
-    kept
-        Is compiled code kept for other processes?
-    """
-
-    def __init__(self, kept: bool) -> None:
-        self._kept, self._last = kept, ""
-
-    def __call__(self, module: str) -> None:
-        """Announce that a kernel of a module is being compiled."""
-        part = module.split(".")[0].replace("_", " ")
-        if part == self._last:
-            return
-        if self._kept:
-            when = "this happens once for each kind of problem, and takes some seconds"
-        else:
-            when = (
-                "this takes some seconds in every process, since there is no folder to keep it in; "
-                "set NUMBA_CACHE_DIR to one that can be written"
-            )
-        more = " (some seconds)" if self._last else f"; {when}"
-        print(f"luce: compiling {part}{more}", file=sys.stderr)
-        self._last = part
 
 
 class CtrlC:

@@ -69,9 +69,7 @@ def make_problem(
     Without a mask the problem is nonparametric, with one column more than rows for the remainder.
     """
     from luce.kernels.hdp import Transitions
-    from luce.sampling.progress import announce_compilation
 
-    announce_compilation()
     n = len(counts)
     share = np.full(n, 1.0 / max(n, 1))
     mask = np.eye(n, dtype=np.bool_) & (not self_loops) if forbidden is None else forbidden.copy()

@@ -1,4 +1,4 @@
-"""Posteriors of many groups, counts of event logs, sensitivity to the prior, resumed runs."""
+"""Many posteriors, event logs, sensitivity to the prior, resumed runs, compilation beforehand."""
 
 from typing import TYPE_CHECKING
 
@@ -9,12 +9,16 @@ if TYPE_CHECKING:
     from luce.workflows.many_posteriors import sample_many as sample_many
     from luce.workflows.prior_sensitivity import sensitivity as sensitivity
     from luce.workflows.resuming import resume as resume
+    from luce.workflows.warming import Warmed as Warmed
+    from luce.workflows.warming import warm_up as warm_up
 
 _HOMES = {
+    "Warmed": "warming",
     "reduce_logs": "event_logs",
     "resume": "resuming",
     "sample_many": "many_posteriors",
     "sensitivity": "prior_sensitivity",
+    "warm_up": "warming",
 }
 
 __getattr__, __dir__, __all__ = lazy_names(__name__, _HOMES)
