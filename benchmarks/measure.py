@@ -4,7 +4,7 @@ import time
 
 import numpy as np
 from arviz_stats.base import array_stats
-from problems import Problem
+from problem import Problem
 
 # A run with fewer effective draws, or a larger R-hat, has not converged.
 LEAST_ESS, MOST_RHAT = 100, 1.05

@@ -9,7 +9,7 @@ A file imports its package at the top, so where that is not installed only this 
 from typing import NamedTuple, Protocol
 
 import numpy as np
-from problems import Problem
+from problem import Problem
 
 # Draws beyond so many numbers are made and timed, but not kept: effective sizes take time, too.
 _MOST_KEPT = 5_000_000

@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from blackjax.adaptation.base import get_filter_adapt_info_fn
-from problems import Problem
+from problem import Problem
 
 from samplers import Drawn, chunk_size, most_kept, warmup_steps
 from samplers.jax_density import COORDINATES

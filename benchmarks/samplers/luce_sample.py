@@ -11,7 +11,7 @@ import arviz_stats.base  # noqa: F401
 import numba  # noqa: F401
 import numpy as np
 import xarray  # noqa: F401
-from problems import Problem
+from problem import Problem
 
 from luce.errors import ConvergenceWarning
 from samplers import Drawn, as_log, most_kept

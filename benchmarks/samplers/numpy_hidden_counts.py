@@ -5,7 +5,7 @@ geometric number of others fell outside; they fall on the categories there in pr
 """
 
 import numpy as np
-from problems import Problem
+from problem import Problem
 
 from samplers import TooLarge
 from samplers.numpy_loop import NumpyLoop

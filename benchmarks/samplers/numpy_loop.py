@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable
 
 import numpy as np
-from problems import Problem
+from problem import Problem
 
 from samplers import Drawn, as_log, most_kept
 

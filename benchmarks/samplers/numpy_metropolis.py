@@ -4,7 +4,7 @@ At shapes below 1 a proposal may be 0 in floating point; it is refused.
 """
 
 import numpy as np
-from problems import Problem
+from problem import Problem
 from scipy.special import gammaln
 
 from samplers.numpy_loop import NumpyLoop

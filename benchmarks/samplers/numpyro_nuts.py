@@ -8,7 +8,7 @@ import numpy as np
 import numpyro
 from numpyro.distributions import Dirichlet
 from numpyro.infer import MCMC, NUTS
-from problems import Problem
+from problem import Problem
 
 from samplers import Drawn, as_log, chunk_size, most_kept, warmup_steps
 from samplers.jax_density import log_gamma, set_sums

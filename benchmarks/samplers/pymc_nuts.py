@@ -5,7 +5,7 @@ import logging
 import numpy as np
 import pymc as pm
 import pytensor.tensor as pt
-from problems import Problem
+from problem import Problem
 
 from samplers import as_log, warmup_steps
 from samplers.one_call import OneCall
