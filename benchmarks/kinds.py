@@ -3,8 +3,27 @@
 Log strengths are normal with standard deviation `spread`.
 """
 
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
 from problem import Problem, from_sides
+
+if TYPE_CHECKING:
+    from luce import ConditionalCounts
+
+
+def reader(name: str, data: Any, **options: Any) -> Callable[[], ConditionalCounts]:
+    """Return a function that reads the data by luce's reader of this name."""
+
+    def read() -> ConditionalCounts:
+        import luce
+
+        return getattr(luce, name)(data, **options)
+
+    return read
 
 
 def strengths(rng: np.random.Generator, n: int, spread: float) -> np.ndarray:
@@ -38,8 +57,6 @@ def power_law(rng: np.random.Generator, n: int, exponent: float) -> np.ndarray:
 
 def of_pairs(n: int, winners: np.ndarray, losers: np.ndarray) -> Problem:
     """Pairs won and lost, which luce reads as two columns; uniform prior."""
-    import luce
-
     low, high = np.minimum(winners, losers), np.maximum(winners, losers)
     pairs, number = np.unique(low * n + high, return_counts=True)
     c = np.bincount(winners, minlength=n).astype(float)
@@ -47,7 +64,7 @@ def of_pairs(n: int, winners: np.ndarray, losers: np.ndarray) -> Problem:
     data = {"winner": winners.tolist(), "loser": losers.tolist()}
     return Problem(
         np.ones(n), c, number.astype(float), ptr, idx.ravel(),
-        read=lambda: luce.from_pairs(data, categories=range(n)),
+        read=reader("from_pairs", data, categories=range(n)),
     )  # fmt: skip
 
 
@@ -56,8 +73,6 @@ def league(
     home: float = 0.35, tie: float = 0.8,
 ) -> Problem:  # fmt: skip
     """Double round robins; a tie and the advantage at home are entities with these strengths."""
-    import luce
-
     rng = np.random.default_rng(seed)
     strength = strengths(rng, teams, spread)
     at_home, away = np.nonzero(~np.eye(teams, dtype=bool))
@@ -73,7 +88,7 @@ def league(
         "outcome": [(a, b, "tie")[r] for a, b, r in games],
     }
     problem = from_sides(teams + 2, sides)
-    problem.read = lambda: luce.from_pairs(data, ties="entity", home="first", categories=labels)
+    problem.read = reader("from_pairs", data, ties="entity", home="first", categories=labels)
     return problem
 
 
@@ -81,8 +96,6 @@ def teams(
     seed: int = 12, players: int = 300, size: int = 3, number: int = 20_000, spread: float = 1.0
 ) -> Problem:
     """Games between two random sides of so many players, whose strengths add up."""
-    import luce
-
     rng = np.random.default_rng(seed)
     strength = strengths(rng, players, spread)
     drawn = popular_sets(rng, np.full(players, 1 / players), number, 2 * size)
@@ -91,9 +104,7 @@ def teams(
     rows = np.arange(number)
     won, lost = sides[rows, winner].tolist(), sides[rows, 1 - winner].tolist()
     problem = from_sides(players, ((w, w + x) for w, x in zip(won, lost, strict=True)))
-    problem.read = lambda: luce.from_teams(
-        {"winners": won, "losers": lost}, categories=range(players)
-    )
+    problem.read = reader("from_teams", {"winners": won, "losers": lost}, categories=range(players))
     return problem
 
 
@@ -109,8 +120,6 @@ def gamma(
 
 def many_rankings(seed: int = 14, n: int = 40, number: int = 5_000, spread: float = 1.0) -> Problem:
     """Full rankings of all items."""
-    import luce
-
     rng = np.random.default_rng(seed)
     utility = np.log(strengths(rng, n, spread)) + rng.gumbel(size=(number, n))
     orders = np.argsort(-utility, axis=1)
@@ -123,7 +132,7 @@ def many_rankings(seed: int = 14, n: int = 40, number: int = 5_000, spread: floa
     lists = orders.tolist()
     return Problem(
         np.ones(n), c, times.astype(float), ptr, np.nonzero(member)[1], rankings=list(orders),
-        read=lambda: luce.from_rankings(lists, categories=range(n)),
+        read=reader("from_rankings", lists, categories=range(n)),
     )  # fmt: skip
 
 
@@ -145,22 +154,20 @@ def arena(
 
 def of_choices(rows: np.ndarray, chosen: np.ndarray, n: int) -> Problem:
     """Choices out of sets of equal size, all distinct; uniform prior."""
-    import luce
-
     number, size = rows.shape
     c = np.bincount(chosen, minlength=n).astype(float)
     data = {"chosen": chosen.tolist(), "offered": rows.tolist()}
     return Problem(
         np.ones(n), c, np.ones(number), np.arange(number + 1) * size, rows.ravel(),
-        read=lambda: luce.from_choices(data, categories=range(n)),
+        read=reader("from_choices", data, categories=range(n)),
     )  # fmt: skip
 
 
 def unequal(
-    seed: int = 17, n: int = 2_000, number: int = 200_000, size: int = 10, spread: float = 1.0,
-    exponent: float = 1.0,
+    seed: int = 17, n: int = 2_000, number: int = 200_000, size: int = 10, spread: float = 2.0,
+    exponent: float = 0.0,
 ) -> Problem:  # fmt: skip
-    """Choices out of sets of items whose popularity falls as a power of its rank."""
+    """Choices out of sets of items of very unequal strength, on offer by a power of their rank."""
     rng = np.random.default_rng(seed)
     strength = strengths(rng, n, spread)
     rows = np.sort(popular_sets(rng, power_law(rng, n, exponent), number, size), axis=1)
@@ -168,23 +175,26 @@ def unequal(
 
 
 def transitions(
-    seed: int = 18, states: int = 60, number: int = 10_000, spread: float = 1.0
+    seed: int = 18, states: int = 60, number: int = 10_000, spread: float = 1.0, closed: float = 0.0
 ) -> Problem:
-    """Moves between states that share their strengths; staying is not seen."""
-    import luce
-
+    """Moves between states that share their strengths; staying, and this share, cannot occur."""
     rng = np.random.default_rng(seed)
     p = strengths(rng, states, spread)
+    forbidden = rng.random((states, states)) < closed
+    np.fill_diagonal(forbidden, True)
     moves = np.zeros((states, states))
-    state = made = 0
-    while made < number:
-        target = int(rng.choice(states, p=p / p.sum()))
-        if target != state:
-            moves[state, target] += 1
-            state, made = target, made + 1
+    state = 0
+    for _ in range(number):
+        open_to = np.where(forbidden[state], 0.0, p)
+        target = int(rng.choice(states, p=open_to / open_to.sum()))
+        moves[state, target] += 1
+        state = target
     left = np.flatnonzero(moves.sum(axis=1))
+    row, idx = np.nonzero(forbidden[left])
     return Problem(
-        np.ones(states), moves.sum(axis=0), moves.sum(axis=1)[left], np.arange(len(left) + 1),
-        left, excluded=True,
-        read=lambda: luce.from_transitions(moves, categories=range(states)),
+        np.ones(states), moves.sum(axis=0), moves.sum(axis=1)[left],
+        np.r_[0, np.cumsum(np.bincount(row))], idx, excluded=True,
+        read=reader(
+            "from_transitions", moves, forbidden=forbidden, categories=range(states)
+        ),
     )  # fmt: skip

@@ -98,10 +98,25 @@ class Problem:
         return matrix
 
     def rectangles(self) -> list[tuple[np.ndarray, np.ndarray]]:
-        """The rows by length: for each, which rows, and an array of shape (rows, members)."""
+        """The rows by length: for each, `m` of the rows, and an array of shape (rows, members)."""
         sizes = np.diff(self.ptr)
         found = [np.flatnonzero(sizes == size) for size in np.unique(sizes)]
-        return [(t, self.idx[self.ptr[t][:, None] + np.arange(sizes[t[0]])]) for t in found]
+        return [(self.m[t], self.idx[self.ptr[t][:, None] + np.arange(sizes[t[0]])]) for t in found]
+
+    def orders(self) -> np.ndarray | None:
+        """Rankings as an array, best first, n where there is nobody; None without rankings."""
+        if self.rankings is None:
+            return None
+        orders = np.full((len(self.rankings), max(map(len, self.rankings))), self.n)
+        for row, ranking in zip(orders, self.rankings, strict=True):
+            row[: len(ranking)] = ranking
+        return orders
+
+    @property
+    def work(self) -> int:
+        """Numbers that one look at the density visits."""
+        rankings = self.rankings
+        return self.n + (len(self.idx) if rankings is None else sum(map(len, rankings)))
 
     def set_sums(self, p: np.ndarray) -> np.ndarray:
         """p(S_t) of every set, for one vector p."""

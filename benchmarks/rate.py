@@ -7,23 +7,21 @@ which is not counted.  Without --draws, calls grow until one takes --seconds or 
 the repeats have as many.  With --fresh the posterior is built anew for each call, which then finds
 the structure of the data too.
 
-The least bulk effective sample size of arviz-stats over log p of all categories, and over the
-log concentration where that is drawn, capped at the number of draws, is divided by the CPU seconds
-of the call, warm-up included.  The limit is NumPy's independent Dirichlet draws, before
-and after each call.
+The least bulk effective sample size of arviz-stats over the monitored categories, and over the
+concentration where that is drawn, capped at the number of draws, is divided by the CPU seconds of
+the call, warm-up included.  The limit is NumPy's independent Dirichlet draws, before and after.
 """
+
+from __future__ import annotations
 
 import argparse
 import json
 import os
-import pickle
 import statistics
-import time
-import warnings
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING
 
-MOST_DRAWS, FIRST_DRAWS = 100_000, 20
+if TYPE_CHECKING:
+    from samplers.luce_sample import LuceSample
 
 # One thread for everything that would start more.
 ONE_THREAD = dict.fromkeys(
@@ -31,86 +29,24 @@ ONE_THREAD = dict.fromkeys(
 )
 
 
-class Call(NamedTuple):
-    """Draws of one call, its CPU seconds, the method it chose and whether it warned."""
-
-    log_draws: Any
-    seconds: float
-    method: str
-    warned: bool
-
-
-def sampler(problem: Any, method: str, fresh: bool) -> Callable[[int, int], Call]:
-    """Read the data, and return a function of draws and seed."""
-    import numpy as np
-
-    from luce import ConvergenceWarning
-
-    posterior = problem.posterior()
-    stored = pickle.dumps(posterior)
-
-    def call(draws: int, seed: int) -> Call:
-        target = pickle.loads(stored) if fresh else posterior
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
-            began = time.process_time()
-            tree = target.sample(
-                draws, chains=1, threads=1, seed=seed, method=method, progress=False
-            )
-            seconds = time.process_time() - began
-        warned = any(issubclass(w.category, ConvergenceWarning) for w in caught)
-        found = tree.posterior
-        if "log_probabilities" in found:
-            log_draws = found["log_probabilities"].to_numpy()
-        else:
-            log_draws = np.log(np.maximum(found["probabilities"].to_numpy(), 5e-324))
-        if problem.hyperprior:
-            log_a = np.log(found["concentration"].to_numpy())[..., None]
-            log_draws = np.concatenate([log_draws, log_a], axis=2)
-        return Call(log_draws, seconds, tree.attrs["method"], warned)
-
-    return call
-
-
-def limit(problem: Any, seconds: float = 0.2) -> float:
-    """NumPy's independent Dirichlet draws a CPU second."""
-    import numpy as np
-
-    rng, at_once, made = np.random.default_rng(0), max(1, 1_000_000 // problem.n), 0
-    began = time.process_time()
-    while (spent := time.process_time() - began) < seconds:
-        rng.dirichlet(problem.shape, at_once)
-        made += at_once
-    return made / spent
-
-
-def grow(call: Callable[[int, int], Call], seconds: float) -> int:
-    """Draws of a call that takes about so long, warm-up included."""
-    draws = 100
-    while (taken := call(draws, 1).seconds) < seconds / 3 and draws < MOST_DRAWS:
-        draws = min(MOST_DRAWS, int(draws * min(10.0, max(2.0, seconds / taken / 2))))
-    return min(MOST_DRAWS, int(draws * max(1.0, 0.9 * seconds / taken)))
-
-
-def measure_call(problem: Any, call: Callable[[int, int], Call], draws: int, seed: int) -> dict:
+def measure_call(chain: LuceSample, draws: int) -> dict:
     """One call between two looks at the limit."""
-    import numpy as np
-    from measure import ess
+    import measure
 
-    before = limit(problem)
-    found = call(draws, seed)
-    top = (before + limit(problem)) / 2
-    effective = ess(found.log_draws)
-    rate = float(effective.min()) / found.seconds
+    before = measure.limit_rate(chain.problem, 0.2)
+    call = chain.sample(draws)
+    limit = (before + measure.limit_rate(chain.problem, 0.2)) / 2
+    effective = measure.ess(call.log_p)
+    rate = float(effective.min()) / call.seconds
     return {
-        "method": found.method,
+        "method": call.method,
         "draws": draws,
-        "seconds": found.seconds,
+        "seconds": call.seconds,
         "ess": float(effective.min()),
-        "worst": int(np.argmin(effective)),
+        "worst": int(effective.argmin()),
         "rate": rate,
-        "share": rate / top,
-        "warned": found.warned,
+        "share": rate / limit,
+        "warned": call.warned,
     }
 
 
@@ -138,17 +74,18 @@ def main() -> None:
     os.sched_setaffinity(0, {options.core})  # before anything looks how many cores there are
     os.environ |= ONE_THREAD
     import problems
+    from samplers.luce_sample import LuceSample
 
     problem = problems.load(options.problem)
-    call = sampler(problem, options.method, options.fresh)
-    call(FIRST_DRAWS, 0)
-    draws = options.draws or grow(call, options.seconds)
+    chain = LuceSample(problem, options.seed, options.method, options.fresh)
+    draws = options.draws or chain.draws_in(options.seconds)
     runs = []
-    for k in range(options.repeats):
-        runs.append(measure_call(problem, call, draws, options.seed + k))
+    for _ in range(options.repeats):
+        runs.append(measure_call(chain, draws))
         print(json.dumps(runs[-1]) if options.json else told(runs[-1]), flush=True)
     if len(runs) > 1 and not options.json:
-        print(f"median {statistics.median(run['rate'] for run in runs):,.4g} a second")
+        rate, share = (statistics.median(run[key] for run in runs) for key in ("rate", "share"))
+        print(f"median {rate:,.4g} a second, {share:.3g} of the limit")
 
 
 if __name__ == "__main__":

@@ -71,8 +71,8 @@ def work(name: str, problem: problems.Problem, step: str, seconds: float, out: P
     began = time.perf_counter()
     try:
         chain = module.prepare(problem, 1, entry.variant)
-    except samplers.TooLarge as error:
-        return {"failed": f"too large: {error}"}
+    except samplers.NotPossible as error:
+        return {"failed": f"not possible: {error}"}
     result["setup_seconds"] = time.perf_counter() - began
     return result | (draw(chain, problem, seconds, out) if step == "draw" else {})
 
