@@ -58,12 +58,16 @@ def power_law(rng: np.random.Generator, n: int, exponent: float) -> np.ndarray:
 def of_pairs(n: int, winners: np.ndarray, losers: np.ndarray) -> Problem:
     """Pairs won and lost, which luce reads as two columns; uniform prior."""
     low, high = np.minimum(winners, losers), np.maximum(winners, losers)
-    pairs, number = np.unique(low * n + high, return_counts=True)
+    pairs, pair_of, number = np.unique(low * n + high, return_inverse=True, return_counts=True)
+    won = np.bincount(pair_of, winners == low).astype(int)
+    sides = zip((pairs // n).tolist(), (pairs % n).tolist(), strict=True)
+    wins = zip(won.tolist(), (number - won).tolist(), strict=True)
     c = np.bincount(winners, minlength=n).astype(float)
     ptr, idx = np.arange(0, 2 * len(pairs) + 1, 2), np.stack([pairs // n, pairs % n], axis=1)
     data = {"winner": winners.tolist(), "loser": losers.tolist()}
     return Problem(
         np.ones(n), c, number.astype(float), ptr, idx.ravel(),
+        tallies=[dict(zip(*two, strict=True)) for two in zip(sides, wins, strict=True)],
         read=reader("from_pairs", data, categories=range(n)),
     )  # fmt: skip
 
@@ -109,7 +113,7 @@ def teams(
 
 
 def gamma(
-    seed: int = 13, n: int = 20, number: int = 400, spread: float = 1.0,
+    seed: int = 13, n: int = 20, number: int = 400, spread: float = 2.0,
     shape: float = 2.0, rate: float = 1.0,
 ) -> Problem:  # fmt: skip
     """Pairs, and a gamma prior of the concentration."""

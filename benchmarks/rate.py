@@ -7,9 +7,10 @@ which is not counted.  Without --draws, calls grow until one takes --seconds or 
 the repeats have as many.  With --fresh the posterior is built anew for each call, which then finds
 the structure of the data too.
 
-The least bulk effective sample size of arviz-stats over the monitored categories, and over the
-concentration where that is drawn, capped at the number of draws, is divided by the CPU seconds of
-the call, warm-up included.  The limit is NumPy's independent Dirichlet draws, before and after.
+The least bulk effective sample size of arviz-stats over the monitored categories, capped at the
+number of draws, is divided by the CPU seconds of the call, warm-up included.  That of a
+concentration that is drawn is printed apart.  The limit is NumPy's independent Dirichlet draws,
+before and after.
 """
 
 from __future__ import annotations
@@ -36,7 +37,8 @@ def measure_call(chain: LuceSample, draws: int) -> dict:
     before = measure.limit_rate(chain.problem, 0.2)
     call = chain.sample(draws)
     limit = (before + measure.limit_rate(chain.problem, 0.2)) / 2
-    effective = measure.ess(call.log_p)
+    every = measure.ess(call.log_p)
+    effective = every[: len(chain.problem.monitored)]
     rate = float(effective.min()) / call.seconds
     return {
         "method": call.method,
@@ -47,6 +49,7 @@ def measure_call(chain: LuceSample, draws: int) -> dict:
         "rate": rate,
         "share": rate / limit,
         "warned": call.warned,
+        "concentration": every[len(effective) :].tolist(),
     }
 
 
@@ -54,7 +57,8 @@ def told(run: dict) -> str:
     """One line for people."""
     line = f"{run['method']}: {run['draws']:,} draws in {run['seconds']:.3g} s, ESS "
     line += f"{run['ess']:,.0f} (of {run['worst']}), {run['rate']:,.4g} a second, "
-    return line + f"{run['share']:.3g} of the limit" + (", warned" if run["warned"] else "")
+    line += f"{run['share']:.3g} of the limit" + (", warned" if run["warned"] else "")
+    return line + "".join(f", ESS {x:,.0f} of the concentration" for x in run["concentration"])
 
 
 def main() -> None:

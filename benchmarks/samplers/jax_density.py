@@ -24,7 +24,7 @@ def log_sets(problem: Problem) -> Function:
     """From weights of the categories to the sum of m_t log weight of S_t."""
     matrix, orders = problem.dense(), problem.orders()
     if orders is not None:
-        return _log_sets_of_rankings(jnp.asarray(orders))
+        return _log_sets_of_rankings(jnp.asarray(orders), problem.n)
     if matrix is not None:
         matrix, m = jnp.asarray(matrix), jnp.asarray(problem.m)
         return lambda weight: m @ jnp.log(matrix @ weight)
@@ -36,15 +36,15 @@ def log_sets(problem: Problem) -> Function:
     return lambda weight: sum(m @ jnp.log(weight[rows].sum(axis=1)) for m, rows in parts)
 
 
-def _log_sets_of_rankings(orders: jax.Array) -> Function:
-    """All who are left at each place but the last, added up from the end."""
+def _log_sets_of_rankings(orders: jax.Array, n: int) -> Function:
+    """All who are left at each place but the last; n stands for nobody."""
+    places = orders.T
+    still_there = jnp.triu(jnp.ones((len(places),) * 2))[:-1]
+    counts = places[1:] < n
 
     def log_sum(weight: jax.Array) -> jax.Array:
-        placed = jnp.append(weight, 0.0)[orders]
-        left = jnp.cumsum(placed[:, ::-1], axis=1)[:, ::-1]
-        nobody = placed == 0.0
-        last = jnp.concatenate([nobody[:, 1:], jnp.ones_like(nobody[:, :1])], axis=1)
-        return jnp.log(jnp.where(nobody | last, 1.0, left)).sum()
+        left = still_there @ jnp.append(weight, 0.0)[places]  # faster than cumulative sums
+        return jnp.log(jnp.where(counts, left, 1.0)).sum()
 
     return log_sum
 
