@@ -103,7 +103,7 @@ class Posterior:
         return replace(self._model.structure, choices=self._choices)
 
     def _choices(self) -> list[str]:
-        from luce.sampling.methods import choose
+        from luce.sampling.choice import choose
         from luce.sampling.settings import Settings
 
         if self._model.hyperprior is not None:

@@ -225,7 +225,7 @@ def test_the_same_bits_give_the_draws_of_the_library(small: bool) -> None:
     state = np.log(p) if small else p.copy()
     bits, out = GibbsStep.bits(np.random.default_rng(2)), np.empty((1, 7))
     KERNELS["waiting-times"].advance(
-        bits, problem._replace(wide=True if small else None), state, np.zeros(4), False, out,
+        bits, problem._replace(wide=True if small else None), None, state, np.zeros(4), False, out,
         np.empty(1), None,
     )  # fmt: skip
     take = step.log_step if small else step

@@ -26,7 +26,8 @@ SHAPE = [3.0, 2.5, 4.0, 6.0, 0.9]
 def sweep(problem: Problem, p: np.ndarray, seed: int) -> tuple[np.ndarray, float, np.ndarray]:
     """One sweep of `waiting_times`: the new state, the statistic, and the generator after it."""
     state, own, out, stat = p.copy(), bits(seed), np.empty((1, 5)), np.empty(1)
-    waiting_times.advance(own, problem, state, np.zeros(4), False, out, stat, split_space(problem))
+    space = split_space(problem)
+    waiting_times.advance(own, problem, None, state, np.zeros(4), False, out, stat, space)
     return state, stat[0], own
 
 
@@ -84,8 +85,8 @@ def test_a_random_concentration_is_drawn_after_the_same_sweep(nests: list[Nest])
     hyper = random_concentration.make_hyperprior(counts, net, 2.0, 1.5, weights)
     expected, log_waited, _ = sweep(problem, log_p, 903)
     state, out, stat = np.r_[log_p, np.log(a)], np.empty((1, 6)), np.empty(1)
-    given, space = problem._replace(fit=hyper), split_space(problem)
-    random_concentration.advance(bits(903), given, state, np.zeros(4), False, out, stat, space)
+    own, tuning, space = bits(903), np.zeros(4), split_space(problem)
+    random_concentration.advance(own, problem, hyper, state, tuning, False, out, stat, space)
     np.testing.assert_allclose(out[0, :5], expected, rtol=1e-12)
     assert stat[0] == pytest.approx(log_waited, rel=1e-12)
     np.testing.assert_array_equal(out[0, :5], state[:5])

@@ -2,7 +2,16 @@
 
 import numpy as np
 import pytest
-from lib.nests import Nest, arrays_of, generator, problem_of, random_nests
+from lib.nests import (
+    Nest,
+    arrays_of,
+    expand,
+    generator,
+    problem_of,
+    random_nests,
+    sorted_by_kind,
+    with_winners,
+)
 
 from luce.kernels.problem import join_nests
 
@@ -25,6 +34,35 @@ def test_logs_are_kept_when_something_may_underflow() -> None:
     nested = Nest((0, 1, 2), (2, 3), (-500.0, -501.0))
     assert problem_of([nested], [500.001, 500.001, 1.0, 3.0]).wide
     assert problem_of([Nest((2,), (1,), (-1000.0,), True)], [500.001, 500.001, 5.0]).wide
+
+
+def least_shape(nests: list[Nest], shape: np.ndarray) -> float:
+    """Compute, set by set, the least c(S) less the net outcomes conditioned on sets inside S."""
+    least = [*shape.tolist(), shape.sum() + sum(e for nest in nests for e in nest.exponents)]
+    for nest in nests:
+        table = expand([nest], len(shape))
+        for row, exponent in zip(table, nest.exponents, strict=True):
+            inside = (table <= row).all(axis=1)
+            if exponent < 0 or exponent % 1:  # outcomes are conditioned on the set
+                least.append(shape[row].sum() + np.array(nest.exponents)[inside].sum())
+    return min(least)
+
+
+@pytest.mark.parametrize("grouped", [False, True])
+def test_logs_are_kept_where_the_least_shape_is_small(grouped: bool) -> None:
+    kept = 0
+    for seed in range(200):
+        rng = generator(seed)
+        n = int(rng.integers(3, 9))
+        nests = random_nests(rng, n, int(rng.integers(0, 4)))
+        if grouped:
+            nests.append(Nest((2, 0), (1, 2), (1.25, -0.5), bool(seed % 2)))
+        shape = with_winners(rng, nests, 10.0 ** rng.uniform(-1.2, 0.5, n))
+        shape[0] -= rng.uniform(0.0, 1.0) * (shape[0] - 0.06)  # some wins are not told
+        least = least_shape(nests, shape)
+        assert problem_of(sorted_by_kind(nests), shape.tolist()).wide == (least < 0.05 or None)
+        kept += least < 0.05
+    assert 10 < kept < 190  # negative control: neither always nor never
 
 
 def test_transposed_index() -> None:

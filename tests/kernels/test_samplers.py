@@ -29,7 +29,8 @@ def run(name: str, problem: Problem, draws: int, seed: int) -> tuple[np.ndarray,
     tuning = np.array([np.log(160.0), 0.0, np.log(160.0)])
     for length, adapt in ((1500, kernel.first_tuning is not None), (draws, False)):
         out, stat = np.empty((length, n)), np.empty(length)
-        kernel.advance(rng, problem, state, tuning, adapt, out, stat, split_space(problem))
+        space = split_space(problem)
+        kernel.advance(rng, problem, None, state, tuning, adapt, out, stat, space)
     np.testing.assert_array_equal(out[-1], state)
     return (np.exp(out) if problem.wide else out), stat
 
@@ -136,7 +137,7 @@ def test_logs_stay_finite_far_below_the_smallest_double(kernel: str) -> None:
     assert problem.wide
     size = number_of(20_000, 2_000)
     state, out, stat = np.full(3, -np.log(3.0)), np.empty((size, 3)), np.empty(size)
-    KERNELS[kernel].advance(bits(500), problem, state, np.zeros(3), False, out, stat, None)
+    KERNELS[kernel].advance(bits(500), problem, None, state, np.zeros(3), False, out, stat, None)
     assert np.isfinite(out).all()
     assert out.min() < -1000
     ratio = 1 / (1 + np.exp(out[:, 2] - out[:, 1]))
@@ -162,12 +163,12 @@ def test_proposals_adapt_over_decades_and_then_freeze() -> None:
     state = np.array(shape) / sum(shape)
     tuning = np.array([np.log(160.0), 0.0, np.log(160.0)])
     out, stat = np.empty((1000, 6)), np.empty(1000)
-    metropolis.advance(bits(600), problem, state, tuning, True, out, stat, None)
+    metropolis.advance(bits(600), problem, None, state, tuning, True, out, stat, None)
     assert tuning[1] == 1000
     assert tuning[0] > np.log(2000.0)
     size = number_of(20_000, 2_000)
     frozen, out, stat = tuning.copy(), np.empty((size, 6)), np.empty(size)
-    metropolis.advance(bits(601), problem, state, tuning, False, out, stat, None)
+    metropolis.advance(bits(601), problem, None, state, tuning, False, out, stat, None)
     np.testing.assert_array_equal(tuning, frozen)
     # After a thousand steps the acceptance spreads around 0.24 with a standard error of 0.02.
     assert abs(stat.mean() - 0.24) < z_limit(1) * 0.02

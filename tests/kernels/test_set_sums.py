@@ -7,7 +7,7 @@ from lib.nests import WIDE, Nest, expand, generator, problem_of, random_nests
 
 from luce.kernels.jit import compiled
 from luce.kernels.problem import Problem
-from luce.kernels.set_sums import member_sums, set_sums
+from luce.kernels.set_sums import member_sums, set_sums, sums_outside
 
 
 @compiled
@@ -17,7 +17,10 @@ def sum_sets(problem: Problem, x: np.ndarray, out: np.ndarray) -> None:
 
 @compiled
 def sum_members(problem: Problem, w: np.ndarray, outside: bool, out: np.ndarray) -> None:
-    member_sums(problem, w, outside, out)
+    if outside:
+        sums_outside(problem, w, out)
+    else:
+        member_sums(problem, w, out)
 
 
 def exact_sums(table: np.ndarray, values: list[mpmath.mpf]) -> list[mpmath.mpf]:

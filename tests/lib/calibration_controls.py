@@ -43,10 +43,6 @@ def no_jacobian(problem: Problem) -> Problem:
     return with_shape(problem, problem.shape - 1.0)
 
 
-def other_hyperprior(problem: Problem) -> Problem:
-    return problem._replace(fit=problem.fit._replace(rate=2 * problem.fit.rate))
-
-
 @contextmanager
 def changed_problem(method: str, change: Callable[[Problem], Problem]) -> Iterator[None]:
     """Run a kernel on something else than it was given."""
@@ -63,22 +59,22 @@ def changed_problem(method: str, change: Callable[[Problem], Problem]) -> Iterat
 def changed_hyperprior() -> Iterator[None]:
     right = kernels.RANDOM_CONCENTRATION
 
-    def advance(bits: Any, problem: Problem, *rest: Any) -> None:
-        right.advance(bits, other_hyperprior(problem), *rest)
+    def advance(bits: Any, problem: Problem, fit: Any, *rest: Any) -> None:
+        right.advance(bits, problem, fit._replace(rate=2 * fit.rate), *rest)
 
     with mock.patch.object(kernels, "RANDOM_CONCENTRATION", right._replace(advance=advance)):
         yield
 
 
 @contextmanager
-def dirichlet_instead(method: str, shape_of: Callable[[Problem], Any]) -> Iterator[None]:
+def dirichlet_instead(method: str, shape_of: Callable[[Problem, Any], Any]) -> Iterator[None]:
     """Draw a Dirichlet, and leave out what should correct it."""
 
-    def advance(bits: Any, problem: Problem, state: Any, _t: Any, _a: Any, out: Any, stat: Any,
-                _s: Any) -> None:  # fmt: skip
+    def advance(bits: Any, problem: Problem, fit: Any, _state: Any, _t: Any, _a: Any, out: Any,
+                stat: Any, _s: Any) -> None:  # fmt: skip
         rng = np.random.default_rng(bits.tolist())
         bits[:] = rng.integers(2**64 - 1, size=4, dtype=np.uint64)
-        out[:] = rng.dirichlet(shape_of(problem), len(out))
+        out[:] = rng.dirichlet(shape_of(problem, fit), len(out))
         stat[:] = 1.0
 
     wrong = kernels.KERNELS[method]._replace(advance=advance)
@@ -112,13 +108,13 @@ CONTROLS: dict[str, tuple[str, str, Callable[[], Any]]] = {
         "nested sets", "auto", lambda: changed_splits(twice_the_prior)),
     "rejection that keeps everything": (
         "three pairs", "rejection",
-        lambda: dirichlet_instead("rejection", lambda problem: problem.fit.shape)),
+        lambda: dirichlet_instead("rejection", lambda _problem, fit: fit.shape)),
     "waiting times, a quarter of the counts": (
         "three pairs", "waiting-times",
         lambda: changed_problem("waiting-times", quarter_of_the_counts)),
     "waiting times skipped": (
         "pairs", "waiting-times",
-        lambda: dirichlet_instead("waiting-times", lambda problem: problem.shape)),
+        lambda: dirichlet_instead("waiting-times", lambda problem, _fit: problem.shape)),
     "hidden counts, trials for failures": (
         "all but one", "hidden-counts",
         lambda: changed_problem("hidden-counts", trials_for_failures)),

@@ -90,3 +90,12 @@ def random_nests(rng: np.random.Generator, n: int, number: int) -> list[Nest]:
             Nest(tuple(map(int, listed)), tuple(map(int, ends)), exponents, bool(rng.integers(2)))
         )
     return sorted_by_kind(nests)
+
+
+def with_winners(rng: np.random.Generator, nests: list[Nest], prior: np.ndarray) -> np.ndarray:
+    """Add to a prior a winner of the outcomes conditioned on each set, one of its members."""
+    shape = np.array(prior, float)
+    exponents = [e for nest in nests for e in nest.exponents]
+    for e, row in zip(exponents, expand(nests, len(shape)), strict=True):
+        shape[rng.choice(np.flatnonzero(row))] += max(-e, 0.0)
+    return shape

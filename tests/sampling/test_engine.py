@@ -23,7 +23,7 @@ import scipy.optimize as optimize
 import scipy.stats as stats
 import xarray as xr
 from lib.bounds import FALSE_ALARM, SEED, z_limit
-from lib.nests import Nest, expand, problem_of, random_nests, sorted_by_kind
+from lib.nests import Nest, expand, problem_of, random_nests, sorted_by_kind, with_winners
 from lib.places import ROOT
 from lib.planned import sample_planned
 from scipy.linalg import eigh
@@ -32,7 +32,8 @@ from scipy.special import gammaln
 from luce import ConditionalCounts, ConvergenceWarning, Posterior
 from luce.errors import MethodError
 from luce.kernels import hamiltonian, rejection, waiting_times
-from luce.kernels.curvature import precision, slope, times_precision
+from luce.kernels.curvature import times_precision
+from luce.kernels.grouped_outcomes import split_space
 from luce.kernels.jit import borrowed, compiled
 from luce.kernels.log_powers import Powers, log_power_product, make_powers
 from luce.kernels.problem import Problem, gamma_spreads
@@ -42,6 +43,7 @@ from luce.paper.examples import paper_posterior
 from luce.sampling import laplace
 from luce.sampling.convergence import effective_sizes
 from luce.sampling.envelope import MOST_ATOMS, fit_envelope
+from luce.sampling.log_posterior import LogPosterior
 
 pytestmark = pytest.mark.compiled
 
@@ -200,9 +202,7 @@ def random_problem(rng: np.random.Generator, grouped: bool, prior: Floats | None
     chains = sorted_by_kind(chains)
     table = expand(chains, n)
     exponents = np.array([e for chain in chains for e in chain.exponents])
-    shape = rng.gamma(2.0, 1.0, n) if prior is None else prior.copy()
-    for e, row in zip(exponents, table, strict=True):
-        shape[rng.choice(np.flatnonzero(row))] += max(-e, 0.0)
+    shape = with_winners(rng, chains, rng.gamma(2.0, 1.0, n) if prior is None else prior)
     return Random(problem_of(chains, shape.tolist()), table, -exponents)
 
 
@@ -233,9 +233,9 @@ def test_slope_and_curvature_are_derivatives(seed: int, grouped: bool) -> None:
     given = random_problem(rng, grouped)
     n = len(given.problem.shape)
     theta = rng.normal(0.0, 3.0, n)
-    slopes, curvature = np.empty(n), np.empty((n, n))
-    value = slope(given.problem, theta, slopes)
-    precision(given.problem, theta, curvature)
+    f = LogPosterior(given.problem)
+    place = f.at(theta)
+    value, slopes, curvature = place.value, f.slope(place), f.precision(place)
     slope_size, curvature_size = sizes(given, theta)
     with mpmath.workdps(60):
         at, h = [mpmath.mpf(t) for t in theta.tolist()], mpmath.mpf(10) ** -15
@@ -264,8 +264,8 @@ def test_curvature_times_a_vector(seed: int) -> None:
     given = random_problem(rng, False)
     n = len(given.problem.shape)
     theta, v = rng.normal(0.0, 2.0, n), rng.normal(size=n)
-    matrix, out = np.empty((n, n)), np.empty(n)
-    precision(given.problem, theta, matrix)
+    f, out = LogPosterior(given.problem), np.empty(n)
+    matrix = f.precision(f.at(theta))
     times_precision(given.problem, theta, v, out)
     assert (np.abs(out - matrix @ v) <= 1e-12 * (sizes(given, theta)[1] @ np.abs(v))).all()
 
@@ -324,7 +324,23 @@ def test_the_mode_is_one(seed: int) -> None:
 
 # -- how well waiting times mix ---------------------------------------------------------
 
-MIXING = {"path": path(20), "ring": ring(12), "clique": clique(10), "exclusions": exclusions(9)}
+
+def squads(players: int, games: int = 30) -> Posterior:
+    """Two play against two others, and it is known which two won, but not thanks to whom."""
+    counts, rng = ConditionalCounts(players), np.random.default_rng(84)
+    for _ in range(games):
+        four = rng.permutation(players)[:4].tolist()
+        counts = counts.observe_group(four[:2], 1, within=four)
+    return Posterior(counts, 2.0)
+
+
+MIXING = {
+    "path": path(20),
+    "ring": ring(12),
+    "clique": clique(10),
+    "exclusions": exclusions(9),
+    "squads": squads(8),
+}
 
 
 @cache
@@ -333,20 +349,22 @@ def shares(name: str) -> tuple[float, float, float]:
     problem = core_problem(MIXING[name])
     theta = laplace.log_mode(problem)
     n = len(theta)
-    h = np.empty((n, n))
-    precision(problem, theta, h)
+    f = LogPosterior(problem)
+    at = f.at(theta)
+    h = f.precision(at)
     # A sweep takes θ to (I - C⁻¹H) θ, up to noise.  Of the functions w'θ with Σ w = 0, which
     # do not see Λ, the slowest has the largest w'H⁻¹w / w'C⁻¹w.
     inside = np.linalg.svd(np.ones((1, n)))[2][1:].T
     _, directions = eigh(inside.T @ np.linalg.inv(h) @ inside,
-                               inside.T @ np.diag(1 / problem.shape) @ inside)  # fmt: skip
+                               inside.T @ np.diag(1 / at.taken) @ inside)  # fmt: skip
     logs = np.empty((8, 4000, n))
     for chain, out in enumerate(logs):
         state, own = np.exp(theta - np.logaddexp.reduce(theta)), bits(400 + chain)
         for _ in range(2):  # the first is warm-up
             waiting_times.advance(
-                own, problem, state, np.zeros(4), False, out, np.empty(4000), None
-            )
+                own, problem, None, state, np.zeros(4), False, out, np.empty(4000),
+                split_space(problem),
+            )  # fmt: skip
     logs = np.log(logs)
     slowest = effective_sizes((logs @ inside @ directions[:, -1])[..., None])[0]
     predicted = laplace.fit_curvature(problem)[1]
@@ -554,11 +572,10 @@ def test_acceptance_of_the_papers_envelopes(n: int, share: float) -> None:
     fitted = fit_envelope(problem)
     assert fitted is not None
     envelope, pilot = fitted
-    problem = problem._replace(fit=envelope)
     draws, atoms = 40_000, len(problem.shape)
     proposals = np.empty(draws)
     rejection.advance(
-        bits(610), problem, np.empty(atoms), np.zeros(3), False, np.empty((draws, atoms)),
+        bits(610), problem, envelope, np.empty(atoms), np.zeros(3), False, np.empty((draws, atoms)),
         proposals, None,
     )  # fmt: skip
     measured = 1 / proposals.mean()
@@ -593,10 +610,16 @@ def test_no_other_envelope_is_noticeably_better(name: str) -> None:
 # -- Hamiltonian moves ------------------------------------------------------------------
 
 _EXACT = 20_000
+_SWEEP_EVERY = 25  # draws of which the first is a sweep, once tuned
 
 
-def with_curvature(problem: Problem) -> Problem:
-    return problem._replace(fit=laplace.fit_curvature(problem)[0])
+class Fitted(NamedTuple):
+    problem: Problem
+    metric: hamiltonian.Metric
+
+
+def with_metric(problem: Problem) -> Fitted:
+    return Fitted(problem, laplace.fit_curvature(problem)[0])
 
 
 @cache
@@ -606,15 +629,15 @@ def exact_draws(seed: int) -> Floats:
     assert fitted is not None
     out = np.empty((_EXACT, len(problem.shape)))
     rejection.advance(
-        bits(seed), problem._replace(fit=fitted[0]), np.empty(out.shape[1]), np.zeros(3), False,
+        bits(seed), problem, fitted[0], np.empty(out.shape[1]), np.zeros(3), False,
         out, np.empty(_EXACT), None,
     )  # fmt: skip
     return out
 
 
-def moved_once(alter: Callable[[Problem], Problem], log_h: float) -> tuple[Floats, float]:
+def moved_once(alter: Callable[[Fitted], Fitted], log_h: float) -> tuple[Floats, float]:
     """A sweep and three Hamiltonian moves from exact draws, and the share accepted of those."""
-    problem = alter(with_curvature(core_problem(star())))
+    fitted = alter(with_metric(core_problem(star())))
     out, own = exact_draws(700).copy(), bits(702)
     tuning, rows, stat = (
         np.array([log_h, 0.0, log_h, 0.0]),
@@ -623,8 +646,8 @@ def moved_once(alter: Callable[[Problem], Problem], log_h: float) -> tuple[Float
     )
     accepted = 0.0
     for state in out:
-        tuning[3] = 0.0  # the first of each ten is a sweep
-        hamiltonian.advance(own, problem, state, tuning, False, rows, stat, None)
+        tuning[3] = 0.0  # the first is a sweep
+        hamiltonian.advance(own, *fitted, state, tuning, False, rows, stat, None)
         accepted += stat[1:].mean() / _EXACT
     return out, accepted
 
@@ -642,29 +665,30 @@ def scores(one: Floats, other: Floats) -> Floats:
     return np.abs(found)
 
 
-def as_it_is(problem: Problem) -> Problem:
-    return problem
+def as_it_is(fitted: Fitted) -> Fitted:
+    return fitted
 
 
-def stretched(problem: Problem) -> Problem:
+def stretched(fitted: Fitted) -> Fitted:
     """A curvature that is not the posterior's."""
-    size = np.linspace(0.6, 1.4, len(problem.shape))
-    root = problem.fit.root * size
-    return problem._replace(
-        fit=problem.fit._replace(root=root, root_transposed=np.ascontiguousarray(root.T))
-    )
+    metric = fitted.metric
+    assert metric.root is not None
+    root = metric.root * np.linspace(0.6, 1.4, len(metric.root))
+    back = np.ascontiguousarray(root.T)
+    return fitted._replace(metric=metric._replace(root=root, root_transposed=back))
 
 
-def other_powers(problem: Problem) -> Problem:
+def other_powers(fitted: Fitted) -> Fitted:
     """Accept as if the sets had no powers, and the total were none of their business."""
-    none = make_powers(np.zeros(len(problem.waits)))
-    return problem._replace(fit=problem.fit._replace(powers=none))
+    none = make_powers(np.zeros(len(fitted.problem.waits)))
+    return fitted._replace(metric=fitted.metric._replace(powers=none))
 
 
-def other_shape(problem: Problem) -> Problem:
-    shape = problem.shape.copy()
+def other_shape(fitted: Fitted) -> Fitted:
+    shape = fitted.problem.shape.copy()
     shape[2] += 0.5
-    return problem._replace(shape=shape, spread=gamma_spreads(shape))
+    other = fitted.problem._replace(shape=shape, spread=gamma_spreads(shape))
+    return fitted._replace(problem=other)
 
 
 # One step for the whole length, and one and a half times the longest: acceptance has work to do.
@@ -673,7 +697,7 @@ _LONG = float(np.log(2.7))
 
 @pytest.mark.parametrize("log_h", [_LONG, _LONG - 1.5], ids=["one step", "several steps"])
 @pytest.mark.parametrize("alter", [as_it_is, stretched], ids=["fitted", "other curvature"])
-def test_exact_draws_stay_exact(alter: Callable[[Problem], Problem], log_h: float) -> None:
+def test_exact_draws_stay_exact(alter: Callable[[Fitted], Fitted], log_h: float) -> None:
     """Whatever the curvature: a bad one makes moves shorter, not wrong."""
     moved, accepted = moved_once(alter, log_h)
     assert 0.5 < accepted < 0.999
@@ -683,19 +707,19 @@ def test_exact_draws_stay_exact(alter: Callable[[Problem], Problem], log_h: floa
 
 
 @pytest.mark.parametrize("alter", [other_powers, other_shape])
-def test_negative_control_moves_of_another_posterior(alter: Callable[[Problem], Problem]) -> None:
+def test_negative_control_moves_of_another_posterior(alter: Callable[[Fitted], Fitted]) -> None:
     z = scores(moved_once(alter, _LONG)[0], exact_draws(701))
     assert z.max() > z_limit(z.size)
 
 
 def tuned(
-    problem: Problem, sweeps: int, seed: int, state: Floats | None = None
+    fitted: Fitted, sweeps: int, seed: int, state: Floats | None = None
 ) -> tuple[Floats, Floats, npt.NDArray[np.uint64]]:
-    first, n = hamiltonian.first_tuning(problem), len(problem.shape)
+    first, n = hamiltonian.first_tuning(*fitted), len(fitted.problem.shape)
     state = np.full(n, 1 / n) if state is None else state
     tuning, own = np.array([first, 0.0, first, 0.0]), bits(seed)
     hamiltonian.advance(
-        own, problem, state, tuning, True, np.empty((sweeps, n)), np.empty(sweeps), None
+        own, *fitted, state, tuning, True, np.empty((sweeps, n)), np.empty(sweeps), None
     )
     return state, tuning, own
 
@@ -703,22 +727,22 @@ def tuned(
 def test_steps_grow_with_the_problem() -> None:
     log_h = []
     for items in (12, 300):
-        problem = with_curvature(core_problem(ring(items)))
-        state, tuning, own = tuned(problem, 400, 710)
+        fitted = with_metric(core_problem(ring(items)))
+        state, tuning, own = tuned(fitted, 400, 710)
         out, stat = np.empty((400, items)), np.empty(400)
-        hamiltonian.advance(own, problem, state, tuning, True, out, stat, None)
+        hamiltonian.advance(own, *fitted, state, tuning, True, out, stat, None)
         adapting = stat[1::2].mean()
         before = tuning.copy()
-        hamiltonian.advance(own, problem, state, tuning, False, out, stat, None)
+        hamiltonian.advance(own, *fitted, state, tuning, False, out, stat, None)
         np.testing.assert_array_equal(tuning[:3], before[:3])  # frozen, but for the count of draws
         log_h.append(tuning[2])
-        frozen = stat[np.arange(400) % 10 != 0].mean()
+        frozen = stat[np.arange(400) % _SWEEP_EVERY != 0].mean()
         if items == 300:
             # As h moves between one step and two, the mean of both is 0.75; frozen it is one.
             assert abs(adapting - 0.75) < z_limit(1) * np.sqrt(0.75 * 0.25 / 200)
             assert 0.4 < frozen < 0.95
         else:  # one step is accepted more often than that, and there is no longer one
-            assert tuning[2] > hamiltonian.first_tuning(problem) - 0.05
+            assert tuning[2] > hamiltonian.first_tuning(*fitted) - 0.05
             assert frozen > 0.75
     # One step for the whole length, 1.8, is the edge that the larger problem comes down to.
     assert log_h[1] < np.log(1.8) + 0.1 < log_h[0]
@@ -726,32 +750,31 @@ def test_steps_grow_with_the_problem() -> None:
 
 def test_the_step_of_too_long_a_path_is_accepted_too_rarely() -> None:
     """So that more than one step is what 300 atoms need."""
-    problem = with_curvature(core_problem(ring(300)))
-    state, _, own = tuned(problem, 200, 711)
+    fitted = with_metric(core_problem(ring(300)))
+    state, _, own = tuned(fitted, 200, 711)
     stat = np.empty(300)
-    longest = np.append(np.full(3, hamiltonian.first_tuning(problem)), 0.0)
-    hamiltonian.advance(own, problem, state, longest, False, np.empty((300, 300)), stat, None)
-    assert stat[np.arange(300) % 10 != 0].mean() < 0.65
+    longest = np.append(np.full(3, hamiltonian.first_tuning(*fitted)), 0.0)
+    hamiltonian.advance(own, *fitted, state, longest, False, np.empty((300, 300)), stat, None)
+    assert stat[np.arange(300) % _SWEEP_EVERY != 0].mean() < 0.65
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["path", "star", "ring"])
 def test_chains_return_from_afar(name: str) -> None:
-    problem = with_curvature(
-        core_problem({"path": path(50), "star": star(), "ring": ring(12)}[name])
-    )
+    problem = core_problem({"path": path(50), "star": star(), "ring": ring(12)}[name])
+    fitted = with_metric(problem)
     n, theta = len(problem.shape), laplace.log_mode(problem)
-    gradient = np.empty(n)
+    f = LogPosterior(problem)
 
     def height(p: Floats) -> float:
-        return slope(problem, np.log(p) + np.log(problem.total_shape), gradient)
+        return f.at(np.log(p) + np.log(problem.total_shape)).value
 
     highest = height(np.exp(theta - np.logaddexp.reduce(theta)))
     for corner in range(3):
         state = np.full(n, 1e-12)
         state[corner] = 1 - (n - 1) * 1e-12
         assert highest - height(state) > 100
-        state, tuning, _ = tuned(problem, 200, 720 + corner, state)
+        state, tuning, _ = tuned(fitted, 200, 720 + corner, state)
         # Twice the drop is about chi-square of n - 1; once in a million, and half as much again
         # for tails that are not normal.
         assert 2 * (highest - height(state)) < 1.5 * stats.chi2(n).isf(1e-6)

@@ -15,8 +15,8 @@ from lib.transition_runs import transitions_plan
 from luce import ConditionalCounts, Posterior
 from luce.errors import MethodError
 from luce.sampling import methods
+from luce.sampling.choice import Choice
 from luce.sampling.memory import draw_in_memory
-from luce.sampling.methods import Choice
 from luce.sampling.plan import CorePlan, Plan, PosteriorPlan
 from luce.sampling.settings import Settings
 
@@ -51,7 +51,7 @@ def test_a_plan_pickles_as_counts_settings_and_choice() -> None:
     bare = len(pickle.dumps((plan.model.counts, plan.settings, plan.choice)))
     assert size < 1.05 * bare + 500
     # The control: the method that was made ready holds a curvature, larger than all of that.
-    assert len(pickle.dumps(plan.method.parts[0].problem.fit)) > 2 * size
+    assert len(pickle.dumps(plan.method.parts[0].fit)) > 2 * size
 
 
 @pytest.mark.parametrize("name", CASES)

@@ -21,7 +21,8 @@ from luce.errors import DataError, MethodError
 from luce.model.contents import model_of
 from luce.model.model import Model
 from luce.model.priors import Prior, PriorLike, as_prior
-from luce.sampling.methods import Choice, Method, Part
+from luce.sampling.choice import Choice
+from luce.sampling.methods import Method, Part
 from luce.sampling.plan import PosteriorPlan
 from luce.sampling.settings import Settings
 

@@ -180,6 +180,7 @@ class Shards:
         self,
         bits: WordArray,
         problem: Problem,
+        fit: None,
         state: FloatArray,
         tuning: FloatArray,
         adapt: bool,

@@ -24,6 +24,7 @@ from luce.estimates.estimate import by_category
 from luce.estimates.modes import check_scale
 from luce.model.shapes import raw_problem
 from luce.sampling.laplace import MOST_DENSE
+from luce.sampling.log_posterior import LogPosterior
 
 if TYPE_CHECKING:
     from xarray import DataArray
@@ -151,14 +152,10 @@ def _by_factors(
     """Solve by Cholesky factors of the dense precision."""
     from scipy.linalg import cho_solve, cholesky
 
-    from luce.kernels.curvature import precision
-
-    n = len(theta)
-    matrix = np.empty((n, n))
-    precision(problem, theta, matrix)
-    inside = matrix[np.ix_(active, active)]
+    f = LogPosterior(problem)
+    inside = f.precision(f.at(theta))[np.ix_(active, active)]
     if _scale_is_free(problem):
-        inside += np.diag(inside).mean() / n
+        inside += np.diag(inside).mean() / len(theta)
     try:
         factor = cholesky(inside, lower=True)
     except np.linalg.LinAlgError:

@@ -18,13 +18,14 @@ _LEAST_LOG = -600.0
 def log_heights(problem: Problem, logs: FloatArray) -> FloatArray:
     """Compute Σ_i c_i log p_i + Σ_S e_S log p(S) for rows of log p, shape (rows, n)."""
     from luce.kernels import densities_at
+    from luce.kernels.layouts import lean
 
     out = np.empty(len(logs))
     small = logs.min(axis=1) < _LEAST_LOG
     for which, apart in ((~small, False), (small, True)):
         if which.any():
             rows, part = logs[which], np.empty(int(which.sum()))
-            kind = problem._replace(wide=True if apart else None, fit=None)
+            kind = lean(problem._replace(wide=True if apart else None))
             densities_at.log_densities(kind, rows if apart else np.exp(rows), part)
             out[which] = part
     return out
@@ -36,12 +37,14 @@ def next_gammas(
     """Return shapes and log rates of the gammas that the next sweep from each row draws."""
     from luce.kernels import densities_at
     from luce.kernels.grouped_outcomes import split_space
+    from luce.kernels.layouts import lean
     from luce.kernels.random import new_bits
 
     shape, log_rate = np.empty(logs.shape), np.empty(logs.shape)
     states = np.ascontiguousarray(logs) if problem.wide else np.exp(logs)
-    plain = problem._replace(fit=None)
-    densities_at.next_gammas(new_bits(seed), plain, states, split_space(problem), shape, log_rate)
+    densities_at.next_gammas(
+        new_bits(seed), lean(problem), states, split_space(problem), shape, log_rate
+    )
     return shape, log_rate
 
 

@@ -40,6 +40,7 @@ from luce.model.model import Model
 from luce.model.shapes import ModuleShapes, shapes_of
 from luce.sampling.convergence import ess_of_mean
 from luce.sampling.laplace import MOST_DENSE
+from luce.sampling.log_posterior import LogPosterior
 from luce.sampling.maximum import core_mode
 from luce.sampling.memory import draw_core
 from luce.sampling.settings import Settings
@@ -300,10 +301,8 @@ def chib_estimate(
 
 def _covariance(problem: Problem, mode: FloatArray, contrasts: FloatArray) -> FloatArray:
     """Compute the covariance of contrasts of log p, to second order around the mode."""
-    from luce.kernels.curvature import precision
-
-    matrix = np.empty((len(mode), len(mode)))
-    precision(problem._replace(wide=None, fit=None), np.log(mode * problem.total_shape), matrix)
+    f = LogPosterior(problem)
+    matrix = f.precision(f.at(np.log(mode * problem.total_shape)))
     return np.asarray(contrasts @ np.linalg.solve(matrix, contrasts.T))
 
 

@@ -16,6 +16,7 @@ from luce.errors import NoMaximumError
 from luce.estimates.likelihood import MaximumLikelihood, maximum_likelihood
 from luce.model.shapes import raw_problem
 from luce.sampling.laplace import climb_from
+from luce.sampling.log_posterior import LogPosterior
 
 
 class LikelihoodRatio(NamedTuple):
@@ -99,20 +100,18 @@ def _largest_if_share(
     """Maximise the log likelihood with p_i = value, over the others' shares of 1 - value."""
     from scipy.optimize import minimize
 
-    from luce.kernels.curvature import slope
-
     n = counts.n_categories
-    problem = raw_problem(counts, np.zeros(n))._replace(wide=None, total_shape=0.0)
+    f = LogPosterior(raw_problem(counts, np.zeros(n))._replace(total_shape=0.0))
     others = np.delete(np.arange(n), i)
-    theta, gradient = np.empty(n), np.empty(n)
+    theta = np.empty(n)
 
     def loss(free: FloatArray) -> tuple[float, FloatArray]:
         theta[i] = np.log(value)
         theta[others] = free - np.logaddexp.reduce(free) + np.log1p(-value)
-        height = slope(problem, theta, gradient)
+        at = f.at(theta)
         share = np.exp(theta[others]) / (1 - value)
-        down = gradient[others]
-        return -height, share * down.sum() - down
+        down = f.slope(at)[others]
+        return -at.value, share * down.sum() - down
 
     start = np.log(best.values[others])
     found = minimize(loss, start, jac=True, method="BFGS", options={"gtol": 1e-7})

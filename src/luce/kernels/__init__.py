@@ -6,12 +6,13 @@ the graph algorithms.
 """
 
 from collections.abc import Callable
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from luce._types import FloatArray, WordArray
 from luce.kernels import (
     hamiltonian,
     hidden_counts,
+    independence,
     metropolis,
     random_concentration,
     rejection,
@@ -27,7 +28,8 @@ class Advance(Protocol):
     def __call__(
         self,
         bits: WordArray,
-        problem: Problem,
+        problem: Any,
+        fit: Any,
         state: FloatArray,
         tuning: FloatArray,
         adapt: bool,
@@ -43,8 +45,10 @@ class Advance(Protocol):
         bits
             Generator of this Markov chain alone, four words; advanced.
         problem
-            Shapes c_i and A, exponents m_t and n_t, the sets S_t, and in `fit` what the kernel must
-            know about the posterior beforehand.
+            Shapes c_i and A, exponents m_t and n_t, and the sets S_t, in a form that the kernel
+            takes: see `luce.kernels.layouts`.
+        fit
+            Quantities that the kernel must know about the posterior beforehand, or None.
         state
             p, or log p in a wide problem, then the states of the kernel's `extra` parameters;
             replaced by the last step's.
@@ -73,28 +77,32 @@ class Kernel(NamedTuple):
     statistic
         Name of the number that it stores in `stat`.
     first_tuning
-        Function that gives the initial tuning parameter of a problem, or None for a kernel that
-        does not adapt.
+        Function that gives the initial tuning parameter of a problem and a fit, or None for a
+        kernel that does not adapt.
     independent
         Whether the draws are independent of each other.
     extra
         Names of parameters that are drawn besides the probabilities.
     first_extra
-        Function that gives the initial states of the extra parameters of a problem.
+        Function that gives the initial states of the extra parameters of a fit.
+    general
+        Whether it takes a problem in its general form alone.
     """
 
     advance: Advance
     statistic: str
-    first_tuning: Callable[[Problem], float] | None = None
+    first_tuning: Callable[[Problem, Any], float] | None = None
     independent: bool = False
     extra: tuple[str, ...] = ()
-    first_extra: Callable[[Problem], FloatArray] | None = None
+    first_extra: Callable[[Any], FloatArray] | None = None
+    general: bool = False
 
 
 KERNELS: dict[str, Kernel] = {
     "waiting-times": Kernel(waiting_times.advance, "log_waiting_time"),
-    "hidden-counts": Kernel(hidden_counts.advance, "hidden_count"),
+    "hidden-counts": Kernel(hidden_counts.advance, "hidden_count", general=True),
     "hamiltonian": Kernel(hamiltonian.advance, "accepted", hamiltonian.first_tuning),
+    "independence": Kernel(independence.advance, "accepted"),
     "rejection": Kernel(rejection.advance, "proposals", independent=True),
     "metropolis": Kernel(metropolis.advance, "accepted", metropolis.first_tuning),
 }

@@ -184,7 +184,7 @@ def sweep(
         set_sums(sets, state, inside)
         for t in range(n_sets):
             gammas[t] = _over(gammas[t], inside[t], wide)
-        member_sums(sets, gammas, False, rates)
+        member_sums(sets, gammas, rates)
         for i in range(n):
             new[i] = _over(own_gammas[i], plus(gammas[n_sets], rates[i], wide), wide)
         normalise(new, wide)

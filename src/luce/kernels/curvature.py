@@ -1,4 +1,4 @@
-"""Value, gradient and precision matrix of the log posterior in θ = log λ.
+"""The log posterior in θ = log λ, and products with its precision matrix.
 
     f(θ) = Σ_i c_i θ_i - s Σ_i λ_i - Σ_t k_t log λ(S_t),          λ = exp θ,  k_t = m_t - n_t
 
@@ -19,9 +19,6 @@ from luce._types import FloatArray
 from luce.kernels.jit import compiled, internal
 from luce.kernels.problem import Problem
 from luce.kernels.set_sums import member_sums, set_sums
-
-# A difference smaller than this fraction of its terms has lost digits.
-_CANCELLED = 1e-3
 
 
 class Place(NamedTuple):
@@ -66,7 +63,7 @@ def over_sets(problem: Problem, x: FloatArray, out: FloatArray) -> None:
 @internal
 def over_members(problem: Problem, w: FloatArray, out: FloatArray) -> None:
     """Compute out_i = Σ_{t ∋ i} w_t; compiled once for all functions of this module."""
-    member_sums(problem, w, False, out)
+    member_sums(problem, w, out)
 
 
 @internal
@@ -95,97 +92,6 @@ def look(problem: Problem, at: Place) -> float:
         if grouped:  # else given_i stays 0, even if x is infinite
             at.given[i] *= x[i]
     return -np.inf if nothing else value
-
-
-@compiled
-def slope(problem: Problem, theta: FloatArray, gradient: FloatArray) -> float:
-    """Compute the gradient of f at θ; returns f(θ)."""
-    at = new_place(problem, theta)
-    value = look(problem, at)
-    for i in range(len(theta)):
-        gradient[i] = problem.shape[i] + at.given[i] - at.taken[i]
-    return value
-
-
-@compiled
-def precision(problem: Problem, theta: FloatArray, out: FloatArray) -> None:
-    """Compute the precision matrix -∂²f/∂θ∂θ' at θ, shape (n, n)."""
-    at = new_place(problem, theta)
-    look(problem, at)
-    precision_at(problem, at, out)
-
-
-@internal
-def precision_at(problem: Problem, at: Place, out: FloatArray) -> None:
-    """Compute the precision matrix -∂²f/∂θ∂θ', shape (n, n).
-
-    A nest of direct sets contributes to g_ij if it lists both i and j: the weights of the prefixes
-    that hold the later one.  A nest of complements contributes all its weights, less those of the
-    sets that exclude i, less those that exclude j, plus those that exclude both; if this cancels,
-    the weights are added anew.  The diagonal is the number that makes row i add up to λ_i s, since
-    only s makes f depend on the scale of λ; taken_i - given_i - λ_i² g_ii would cancel where i wins
-    nearly always.
-    """
-    n, members, complement = len(at.x), problem.members, problem.complement
-    x, sums, lost, everybody, size = at.x, at.sums, np.zeros(len(at.x)), 0.0, 0.0
-    scale = 1.0 if problem.total_shape > 0.0 else 0.0
-    for i in range(n):
-        for j in range(i + 1):
-            out[i, j] = 0.0
-    for k in range(len(complement)):
-        first, weight = problem.set_start[k], 0.0
-        for t in range(problem.set_start[k + 1] - 1, first - 1, -1):
-            weight += (problem.waits[t] - problem.groups[t]) / sums[t] ** 2
-            if complement[k]:
-                size += abs(problem.waits[t] - problem.groups[t]) / sums[t] ** 2
-            start = problem.set_end[t - 1] if t > first else problem.nest_start[k]
-            for later in range(start, problem.set_end[t]):
-                j = members[later]
-                for earlier in range(problem.nest_start[k], later + 1):
-                    i = members[earlier]
-                    out[max(i, j), min(i, j)] += weight
-                if complement[k]:
-                    lost[j] += weight
-        if complement[k]:
-            everybody += weight
-    diagonal = lost.copy()
-    for i in range(n):
-        diagonal[i] = scale * x[i]
-        least = np.inf
-        for j in range(i):
-            out[i, j] += everybody - lost[i] - lost[j]
-            least = min(least, abs(out[i, j]))
-        if least < _CANCELLED * size:
-            for j in range(i):
-                if abs(out[i, j]) < _CANCELLED * size:
-                    out[i, j] = _weight_of_both(problem, sums, i, j)
-        for j in range(i):
-            out[i, j] *= -x[i] * x[j]
-            diagonal[i] -= out[i, j]
-            diagonal[j] -= out[i, j]
-    for i in range(n):
-        out[i, i] = diagonal[i]
-        for j in range(i):
-            out[j, i] = out[i, j]
-
-
-@internal
-def _weight_of_both(problem: Problem, sums: FloatArray, i: int, j: int) -> float:
-    """Compute g_ij as a sum over all sets that hold both i and j."""
-    a, last_a = problem.listed_start[i], problem.listed_start[i + 1]
-    b, last_b = problem.listed_start[j], problem.listed_start[j + 1]
-    nowhere, total = len(problem.members), 0.0
-    for k in range(len(problem.complement)):
-        at_i = at_j = nowhere
-        if a < last_a and problem.listed_nest[a] == k:
-            at_i, a = problem.listed_position[a], a + 1
-        if b < last_b and problem.listed_nest[b] == k:
-            at_j, b = problem.listed_position[b], b + 1
-        for t in range(problem.set_start[k], problem.set_start[k + 1]):
-            end = problem.set_end[t]
-            if (min(at_i, at_j) >= end) if problem.complement[k] else (max(at_i, at_j) < end):
-                total += (problem.waits[t] - problem.groups[t]) / sums[t] ** 2
-    return total
 
 
 @compiled

@@ -10,13 +10,13 @@ from luce._types import FloatArray, WordArray
 from luce.kernels.grouped_outcomes import SplitSpace, split_groups
 from luce.kernels.half_sweep import draw_times
 from luce.kernels.jit import borrowed, compiled, on_stack
-from luce.kernels.problem import Problem
+from luce.kernels.layouts import AnyProblem
 from luce.kernels.random import gamma_spread, scaled_gamma
 from luce.kernels.set_sums import as_log, member_sums, one, plus, set_sums
 
 
 @compiled
-def log_densities(problem: Problem, states: FloatArray, out: FloatArray) -> None:
+def log_densities(problem: AnyProblem, states: FloatArray, out: FloatArray) -> None:
     """Compute the unnormalised log density of log p for each row of `states`.
 
         out_d = Σ_i c_i log p_di + Σ_t (n_t - m_t) log p_d(S_t)
@@ -38,7 +38,7 @@ def log_densities(problem: Problem, states: FloatArray, out: FloatArray) -> None
 @compiled
 def next_gammas(
     bits: WordArray,
-    problem: Problem,
+    problem: AnyProblem,
     states: FloatArray,
     space: SplitSpace | None,
     shapes: FloatArray,
@@ -59,7 +59,7 @@ def next_gammas(
             for i in range(n):
                 grouped[i] = 0.0
             split_groups(own, problem, states[d], space, grouped)
-        member_sums(problem, times, False, rates)
+        member_sums(problem, times, rates)
         total = scaled_gamma(own, problem.total_shape, total_spread, one(wide), wide)
         for i in range(n):
             shapes[d, i] = problem.shape[i] + grouped[i]

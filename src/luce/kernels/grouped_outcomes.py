@@ -1,11 +1,12 @@
 """Draw the categories of grouped outcomes, given the probabilities."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from luce._types import FloatArray, IntArray, WordArray
 from luce.kernels.jit import internal
+from luce.kernels.layouts import AnyProblem, Nests
 from luce.kernels.problem import Problem, Wide
 from luce.kernels.random import binomial
 from luce.kernels.set_sums import plus, ratio, zero
@@ -22,15 +23,17 @@ class SplitSpace(NamedTuple):
         Sum of x over the members of a set that follow in the order of visits.
     tree
         Binary tree of sums: leaf n + i holds x_i, node v the sum of nodes 2 v and 2 v + 1, node 1
-        the sum of all; empty where no nest of complements has grouped outcomes.
+        the sum of all; None where no nest of complements has grouped outcomes, and the code for
+        such nests is then not compiled.
     pending
-        Nodes with outcomes to pass down and their numbers of outcomes: one per level of the tree.
+        Nodes with outcomes to pass down and their numbers of outcomes: one per level of the tree;
+        None where `tree` is.
     """
 
     nests: IntArray
     beyond: FloatArray
-    tree: FloatArray
-    pending: FloatArray
+    tree: FloatArray | None
+    pending: FloatArray | None
 
 
 def split_space(problem: Problem) -> SplitSpace | None:
@@ -40,13 +43,14 @@ def split_space(problem: Problem) -> SplitSpace | None:
     nests = np.unique(nest_of_set[problem.groups > 0])
     if len(nests) == 0:
         return None
-    nodes = 2 * n if problem.complement[nests].any() else 0
-    return SplitSpace(nests, np.empty(n), np.empty(nodes), np.empty((64, 2)))
+    if not problem.complement[nests].any():
+        return SplitSpace(nests, np.empty(n), None, None)
+    return SplitSpace(nests, np.empty(n), np.empty(2 * n), np.empty((64, 2)))
 
 
 @internal
 def split_groups(
-    bits: WordArray, problem: Problem, x: FloatArray, space: SplitSpace, counts: FloatArray
+    bits: WordArray, problem: AnyProblem, x: FloatArray, space: SplitSpace, counts: FloatArray
 ) -> None:
     """Draw the categories of all grouped outcomes and add them to `counts`.
 
@@ -55,25 +59,48 @@ def split_groups(
     Outcomes of a set that fall on the next smaller set of its nest are drawn together with the
     outcomes of that set, so that the cost of a nest is its stored length.
     """
-    n, tree = len(x), space.tree
-    if len(tree) > 0:
+    _split_nests(bits, problem, x, space.nests, space.beyond, space.tree, space.pending, counts)
+
+
+@internal
+def _split_nests(
+    bits: WordArray,
+    problem: Any,
+    x: FloatArray,
+    nests: IntArray,
+    beyond: FloatArray,
+    tree: FloatArray | None,
+    pending: FloatArray | None,
+    counts: FloatArray,
+) -> None:
+    """Split nest by nest; a branch on None is decided when this is compiled."""
+    if tree is None:
+        for k in nests:
+            _split_prefixes(bits, problem, k, x, beyond, counts)
+    else:
+        n = len(x)
         for i in range(n):
             tree[n + i] = x[i]
         for node in range(n - 1, 0, -1):
             tree[node] = plus(tree[2 * node], tree[2 * node + 1], problem.wide)
-    for k in space.nests:
-        if problem.complement[k]:
-            _split_complements(bits, problem, k, x, space, counts)
-        else:
-            _split_prefixes(bits, problem, k, x, space, counts)
+        for k in nests:
+            if problem.complement[k]:
+                _split_complements(bits, problem, k, x, beyond, tree, pending, counts)
+            else:
+                _split_prefixes(bits, problem, k, x, beyond, counts)
 
 
 @internal
 def _split_prefixes(
-    bits: WordArray, problem: Problem, k: int, x: FloatArray, space: SplitSpace, counts: FloatArray
+    bits: WordArray,
+    problem: Nests | Problem,
+    k: int,
+    x: FloatArray,
+    beyond: FloatArray,
+    counts: FloatArray,
 ) -> None:
     """Split the outcomes of a nest of direct sets, from the last member to the first."""
-    wide, members, beyond = problem.wide, problem.members, space.beyond
+    wide, members = problem.wide, problem.members
     start, t = problem.nest_start[k], problem.set_start[k + 1] - 1
     stop, running, carried = problem.set_end[t], zero(wide), 0.0
     for position in range(start, stop):
@@ -92,10 +119,17 @@ def _split_prefixes(
 
 @internal
 def _split_complements(
-    bits: WordArray, problem: Problem, k: int, x: FloatArray, space: SplitSpace, counts: FloatArray
+    bits: WordArray,
+    problem: Problem,
+    k: int,
+    x: FloatArray,
+    beyond: FloatArray,
+    tree: FloatArray,
+    pending: FloatArray | None,
+    counts: FloatArray,
 ) -> None:
     """Split the outcomes of a nest of complements: on its members, then on all others by a tree."""
-    wide, members, beyond, tree = problem.wide, problem.members, space.beyond, space.tree
+    wide, members = problem.wide, problem.members
     first, start = problem.set_start[k], problem.nest_start[k]
     begin, stop = problem.set_end[first], problem.set_end[problem.set_start[k + 1] - 1]
     # Set the leaves of the nest's members to 0: the tree then holds the intersection of its sets.
@@ -115,7 +149,7 @@ def _split_complements(
         if problem.set_end[t] == position + 1:
             carried += problem.groups[t]
             t += 1
-    _descend(bits, carried, tree, space.pending, wide, counts)
+    _descend(bits, carried, tree, pending, wide, counts)
     for position in range(start, stop):
         _set_leaf(tree, members[position], x[members[position]], wide)
 
@@ -135,7 +169,7 @@ def _descend(
     bits: WordArray,
     count: float,
     tree: FloatArray,
-    pending: FloatArray,
+    pending: Any,
     wide: Wide,
     out: FloatArray,
 ) -> None:

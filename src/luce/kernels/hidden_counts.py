@@ -19,8 +19,8 @@ from luce.kernels.half_sweep import draw_times
 from luce.kernels.jit import borrowed, compiled, embedded, on_stack
 from luce.kernels.problem import Problem, Wide
 from luce.kernels.random import gamma_or_log, poisson
-from luce.kernels.set_sums import member_sums, normalise, set_sums
-from luce.kernels.shifts import shift_groups
+from luce.kernels.set_sums import normalise, set_sums, sums_outside
+from luce.kernels.shifts import Shifts, shift_groups
 
 # Largest logarithm of a Poisson mean whose draws, and their sum, are still doubles.  Beyond, the
 # logarithm of a gamma whose shape is that count is the logarithm of the mean, to all digits.
@@ -31,6 +31,7 @@ _LARGEST_LOG = 680.0
 def advance(
     bits: WordArray,
     problem: Problem,
+    fit: Shifts | None,
     state: FloatArray,
     tuning: FloatArray,
     adapt: bool,
@@ -40,18 +41,18 @@ def advance(
 ) -> None:
     """Draw Z_t ~ Gamma(m_t) / p(S_t), h_i ~ Poisson(p_i Σ_{t ∌ i} Z_t), p ~ Dir(c + h + k).
 
-    Arguments as in `luce.kernels.Advance`.  `stat` receives Σ_i h_i; `tuning` and `adapt` are
-    unused.
+    Arguments as in `luce.kernels.Advance`; `fit` as for waiting times.  `stat` receives Σ_i h_i;
+    `tuning` and `adapt` are unused.
     """
     problem, own = borrowed(problem), on_stack(bits)
     wide, shape, n = problem.wide, problem.shape, len(state)
     mixing = np.empty(len(problem.waits))
     means, counts = np.empty(n), np.empty(n)
     for d in range(len(out)):
-        shift_groups(own, problem, problem.fit, space, wide, state)
+        shift_groups(own, problem, fit, space, wide, state)
         set_sums(problem, state, mixing)
         draw_times(own, problem.waits, problem.wait_spread, mixing, None, wide)
-        member_sums(problem, mixing, True, means)
+        sums_outside(problem, mixing, means)
         hidden = 0.0
         for i in range(n):
             means[i] = state[i] * means[i] if wide is None else state[i] + means[i]

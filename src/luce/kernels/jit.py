@@ -16,7 +16,7 @@ from typing import Any, TypeVar, cast
 
 import numba
 from numba.core import cgutils, event, types
-from numba.extending import intrinsic
+from numba.extending import intrinsic, overload
 
 _Function = TypeVar("_Function", bound=Callable[..., object])
 _Value = TypeVar("_Value")
@@ -120,6 +120,24 @@ def reordered(function: _Function) -> _Function:
     Reassociation is the only fastmath option in use; infinities and NaN are respected.
     """
     return _without_wrappers(function, forceinline=True, fastmath={"reassoc"})
+
+
+def compile_by_type(
+    function: Callable[..., None],
+    choices: dict[type, Callable[..., None]],
+    otherwise: Callable[..., None],
+) -> None:
+    """Have compiled code call, in place of a function, the choice for its first argument's type.
+
+    The choice is compiled as `embedded`; the others are not compiled.  Types are named tuples.
+    """
+    options: Any = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, "forceinline": True}
+    options |= {"nogil": True, "error_model": "numpy"}
+
+    def choose(given: Any, *others: Any) -> Any:
+        return choices.get(given.instance_class, otherwise)
+
+    overload(function, jit_options=options, strict=False)(choose)
 
 
 def _without_wrappers(function: _Function, forceinline: bool, **options: Any) -> _Function:

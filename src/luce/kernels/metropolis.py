@@ -16,6 +16,7 @@ import numpy as np
 from luce._types import FloatArray, WordArray
 from luce.kernels.grouped_outcomes import SplitSpace
 from luce.kernels.jit import borrowed, compiled, internal, on_stack
+from luce.kernels.layouts import AnyProblem
 from luce.kernels.problem import Problem
 from luce.kernels.random import log_gamma, uniform
 from luce.kernels.set_sums import as_log, from_log, normalise, set_sums
@@ -32,7 +33,7 @@ _GAIN, _DECAY = 2.0, 0.6
 PAPER_PROPOSAL = 160.0
 
 
-def first_tuning(problem: Problem) -> float:
+def first_tuning(problem: Problem, fit: None) -> float:
     """Start log β at the sum of the shapes: proposals are then about as narrow as the posterior."""
     return math.log(max(PAPER_PROPOSAL, float(problem.shape.sum())))
 
@@ -40,7 +41,8 @@ def first_tuning(problem: Problem) -> float:
 @compiled
 def advance(
     bits: WordArray,
-    problem: Problem,
+    problem: AnyProblem,
+    fit: None,
     state: FloatArray,
     tuning: FloatArray,
     adapt: bool,
@@ -104,7 +106,9 @@ def advance(
 
 
 @internal
-def _log_set_sums(problem: Problem, log_p: FloatArray, plain: FloatArray, out: FloatArray) -> None:
+def _log_set_sums(
+    problem: AnyProblem, log_p: FloatArray, plain: FloatArray, out: FloatArray
+) -> None:
     """Compute log p(S_t), from plain sums in problems that are not wide, which are cheaper."""
     wide = problem.wide
     for i in range(len(log_p)):

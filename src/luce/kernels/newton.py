@@ -1,8 +1,8 @@
-"""Newton's method for the maximum of f(θ) of `kernels.curvature`, in few or very many unknowns.
+"""Newton's method for the maximum of f(θ) of `kernels.curvature`, in very many unknowns.
 
 Atoms may share an unknown: θ_i = η[owner[i]], and an atom with owner -1 has probability 0.  The
-step solves  B'HB step = B'f',  H = -f'', B the matrix of owners: by Cholesky factors, or by
-conjugate gradients with a tolerance that shrinks with the gradient (Eisenstat and Walker 1996).
+step solves  B'HB step = B'f',  H = -f'', B the matrix of owners, by conjugate gradients with a
+tolerance that shrinks with the gradient (Eisenstat and Walker 1996).
 Where no Newton step increases f, as grouped outcomes may cause, a minorisation step
 λ_i <- λ_i (c_i + given_i) / taken_i, which never decreases f, replaces it (Hunter 2004; with groups
 it is an EM step).
@@ -13,29 +13,25 @@ import math
 import numpy as np
 
 from luce._types import FloatArray, IntArray
-from luce.kernels.curvature import Place, look, new_place, precision_at, times_precision_at
-from luce.kernels.jit import borrowed, compiled, internal, reordered
+from luce.kernels.curvature import Place, look, new_place, times_precision_at
+from luce.kernels.jit import borrowed, compiled, internal
 from luce.kernels.problem import Problem
 
 # Thresholds of Newton's decrement, twice the gain left in f.  Below _CLOSE (1 + |f|) the maximum
-# is reached to double precision.  Below _NEAR whole steps are taken.  Near the mode an exact
-# step about squares the decrement and a step to three digits leaves a millionth of it, so a step
-# that starts below _LAST is the last one.
+# is reached to double precision.  Below _NEAR whole steps are taken.  Near the mode a step
+# to three digits leaves a millionth of the decrement, so a step that starts below _LAST is the last
+# one.
 _CLOSE, _NEAR, _LAST = 1e-20, 1e-6, 1e-9
 
 # Rounding error of f, relative to |f| and to the number of outcomes.
 _ROUNDING, _ROUNDING_OF_COUNTS = 1e-13, 1e-15
 
-# Share of the largest curvature below which that of the scale, A, is lost in Cholesky factors.
-_LOST_SCALE = 1e-12
-
 
 @compiled
-def climb(
+def climb_by_products(
     problem: Problem,
     owner: IntArray,
-    matrix: FloatArray | None,
-    vectors: FloatArray | None,
+    vectors: FloatArray,
     first: int,
     steps: int,
     theta: FloatArray,
@@ -49,9 +45,8 @@ def climb(
         c, m, n and the sets.
     owner
         Number of the unknown of each atom, -1 for none.
-    matrix, vectors
-        Scratch for Cholesky factors, shape (atoms + unknowns, atoms), or for conjugate gradients,
-        shape (3, atoms).  One of them is None, and the code that would need it is not compiled.
+    vectors
+        Scratch, shape (3, atoms).
     first, steps
         Number of minorisation steps, which are cheap, before the first Newton step, and largest
         number of evaluations of f.
@@ -69,8 +64,6 @@ def climb(
     for t in range(len(problem.waits)):
         outcomes += problem.waits[t] + problem.groups[t]
         grouped |= problem.groups[t] > 0.0
-    # Grouped outcomes may leave a ridge; rounding error must not be mistaken for curvature there.
-    least = 1e-10 if grouped else 1e-14
     for turn in range(steps):
         higher = look(problem, at)
         enough = value + 1e-4 * length * decrement
@@ -85,19 +78,12 @@ def climb(
             norm = _slopes(problem, at, owner, gradient, scaling)
             steepest = max(steepest, norm)
             climbing = turn >= first
-            if vectors is not None and climbing:
+            if climbing:
                 share = (norm / max(steepest, 1e-300)) ** 0.25
                 share = max(min(0.1, share), 1e-5)
                 climbing = last = _by_products(
                     problem, at, owner, gradient, scaling, share, vectors, step
                 )
-            if matrix is not None and climbing:
-                precision_at(problem, at, matrix)
-                # Where f does not change with the scale of λ, or hardly, keep one θ fixed.
-                largest = int(np.argmax(scaling))
-                scaled = problem.total_shape > _LOST_SCALE * scaling[largest]
-                fixed = -1 if scaled else largest
-                climbing = last = _by_factors(matrix, owner, fixed, least, gradient, step)
             before, decrement = decrement, 0.0
             for j in range(len(step)):
                 decrement += gradient[j] * step[j] if climbing else 0.0
@@ -137,59 +123,6 @@ def _slopes(
     for j in range(len(gradient)):
         norm += gradient[j] ** 2
     return norm
-
-
-@reordered
-def _product(a: FloatArray, b: FloatArray, n: int) -> float:
-    """Compute the inner product of the first n numbers of a and b."""
-    total = 0.0
-    for k in range(n):
-        total += a[k] * b[k]
-    return total
-
-
-@internal
-def _by_factors(
-    matrix: FloatArray,
-    owner: IntArray,
-    fixed: int,
-    least: float,
-    right: FloatArray,
-    out: FloatArray,
-) -> bool:
-    """Solve B'HB out = right by Cholesky factors; False if B'HB is not positive definite.
-
-    The first rows of `matrix` hold H, the other rows are scratch for the factor.  If fixed >= 0,
-    out[fixed] is 0.  `least` is the smallest pivot, as a fraction of its diagonal element.
-    """
-    n, free = len(owner), len(right)
-    factor = matrix[n:]
-    for a in range(free):
-        for b in range(a + 1):
-            factor[a, b] = 0.0
-    for i in range(n):
-        for j in range(i + 1):
-            a, b = owner[i], owner[j]
-            if a >= 0 and b >= 0:
-                twice = 2.0 if i != j and a == b else 1.0
-                factor[max(a, b), min(a, b)] += twice * matrix[i, j]
-    if fixed >= 0:
-        for j in range(free):
-            factor[max(fixed, j), min(fixed, j)] = 1.0 if j == fixed else 0.0
-    for i in range(free):
-        for j in range(i):
-            factor[i, j] = (factor[i, j] - _product(factor[i], factor[j], j)) / factor[j, j]
-        own = factor[i, i] - _product(factor[i], factor[i], i)
-        if not own > least * factor[i, i]:
-            return False
-        factor[i, i] = math.sqrt(own)
-        own = right[i] if i != fixed else 0.0
-        out[i] = (own - _product(factor[i], out, i)) / factor[i, i]
-    for i in range(free - 1, -1, -1):
-        out[i] /= factor[i, i]
-        for j in range(i):
-            out[j] -= factor[i, j] * out[i]
-    return True
 
 
 @internal

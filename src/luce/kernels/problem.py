@@ -1,12 +1,11 @@
 """The arrays that describe a posterior to a sampling kernel."""
 
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from luce._types import BoolArray, FloatArray, IntArray
-from luce.kernels.jit import compiled
+from luce.kernels.nest_sums import ladders, ring_starts, sums_by
 
 # A gamma variate of shape a falls below 1e-308, the smallest double, with probability about
 # 10^(-308 a): once in 10^15 draws for a = 0.05, almost every second draw for a = 0.001.
@@ -16,8 +15,12 @@ SMALL_SHAPE = 0.05
 # Differences below this fraction of the sum are treated as rounding error.
 _ROUNDING = 1e-13
 
-# Limits of `join_nests`: pairs of nests that are compared, and entries of the membership table.
-_MOST_PAIRS, _MOST_PLACES = 10**6, 10**7
+# Limits of `join_nests`: pairs of nests that are compared, entries of the membership table, nests,
+# and nests of complements.
+_MOST_PAIRS, _MOST_PLACES, _MOST_NESTS, _MOST_TURNED = 10**6, 10**7, 10**6, 10**5
+
+# Number of categories, or share of all members added, up to which complements become direct sets.
+_FEW, _LITTLE = 32, 0.1
 
 # Whether numbers are kept as logarithms: True, or None for plain numbers.  A branch on None is
 # decided at compile time, so that plain arithmetic carries no cost of the logarithmic branch.
@@ -55,8 +58,6 @@ class Problem(NamedTuple):
     wide
         True where probabilities span more than the range of a double, so that all numbers are
         kept as logarithms; else None.
-    fit
-        Quantities that some kernels must know about the posterior beforehand.
     """
 
     members: IntArray
@@ -77,7 +78,6 @@ class Problem(NamedTuple):
     listed_nest: IntArray
     listed_position: IntArray
     wide: Wide
-    fit: Any  # a Curvature, an Envelope, a Hyperprior or None; compiled code cannot test which
 
 
 # members, nest_start, complement, set_start, set_end, exponent
@@ -149,7 +149,6 @@ def make_problem(
         listed_nest=nest_of_member[listed_position],
         listed_position=listed_position,
         wide=None,
-        fit=None,
     )
     return with_shapes(laid_out, shape, total_shape)
 
@@ -219,6 +218,14 @@ class _Nest(NamedTuple):
     exponent: FloatArray
     complement: bool
 
+    @property
+    def listed(self) -> IntArray:
+        """The members that sets list; those beyond the last set are in none."""
+        return self.members[: self.ends[-1] if len(self.ends) else 0]
+
+
+_NOTHING = _Nest(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0), False)
+
 
 def join_nests(
     n: int,
@@ -236,19 +243,24 @@ def join_nests(
     others.  Joined, they cost half.
 
     A nest D of direct sets and a nest E of complements can be joined if they share no member: then
-    D, the categories that neither lists, and E backwards form one nest of direct sets.
+    D, the categories that neither lists, and E backwards form one nest of direct sets.  Where there
+    are few categories, or few are left of many nests of complements, E is turned into direct sets
+    even alone: sums over direct sets alone are the fastest.
 
     Parameters
     ----------
     n
         Number of categories.
     members, nest_start, complement, set_start, set_end, exponent
-        As in a set family; returned unchanged if there are too many pairs of nests to compare.
+        As in a set family; returned unchanged if all sets leave out one category, or if there are
+        too many nests to compare.
     """
+    given = members, nest_start, complement, set_start, set_end, exponent
     direct, turned = np.flatnonzero(~complement), np.flatnonzero(complement)
-    pairs = len(direct) * len(turned)
-    if pairs == 0 or pairs > _MOST_PAIRS or len(complement) * n > _MOST_PLACES:
-        return members, nest_start, complement, set_start, set_end, exponent
+    if not len(turned) or len(turned) > _MOST_TURNED or len(complement) > _MOST_NESTS:
+        return given
+    if (_kinds(nest_start, complement, set_start, set_end) == _LONE).all():
+        return given
     nests = [
         _Nest(
             members[nest_start[k] : nest_start[k + 1]],
@@ -258,19 +270,23 @@ def join_nests(
         )
         for k in range(len(complement))
     ]
-    lists = np.zeros((len(nests), n), np.float32)
-    for k, nest in enumerate(nests):
-        lists[k, nest.members[: nest.ends[-1]]] = 1.0  # members beyond the last set are in none
-    partners = _partners(nests, lists, direct, turned)
+    few = len(direct) * len(turned) <= _MOST_PAIRS and len(complement) * n <= _MOST_PLACES
+    partners = (_partners if few else _opposites)(n, nests, direct, turned)
     used = {k for pair in partners for k in pair}
-    joined = [_join(nests[d], nests[e], lists[d] + lists[e] == 0.0) for d, e in partners]
-    return _laid_out(joined + [nest for k, nest in enumerate(nests) if k not in used])
+    joined = [_join(n, nests[d], nests[e]) for d, e in partners]
+    left = [nest for k, nest in enumerate(nests) if k not in used]
+    if n <= _FEW or n * sum(nest.complement for nest in left) <= _LITTLE * len(members):
+        left = [_join(n, _NOTHING, nest) if nest.complement else nest for nest in left]
+    return _laid_out(joined + left)
 
 
 def _partners(
-    nests: list[_Nest], lists: npt.NDArray[np.float32], direct: IntArray, turned: IntArray
+    n: int, nests: list[_Nest], direct: IntArray, turned: IntArray
 ) -> list[tuple[int, int]]:
     """Pair each nest of complements with the longest free nest that makes joining worthwhile."""
+    lists = np.zeros((len(nests), n), np.float32)
+    for k, nest in enumerate(nests):
+        lists[k, nest.listed] = 1.0
     length = np.array([nest.ends[-1] for nest in nests])
     apart = lists[turned] @ lists[direct].T == 0.0
     free = np.ones(len(direct), np.bool_)
@@ -281,18 +297,41 @@ def _partners(
             continue
         column = candidates[np.argmax(length[direct[candidates]])]
         d = int(direct[column])
-        if length[d] + length[e] > lists.shape[1] - nests[e].ends[0]:  # the joined nest's length
+        if length[d] + length[e] >= n - nests[e].ends[0]:  # the joined nest's length
             free[column] = False
             partners.append((d, e))
     return partners
 
 
-def _join(direct: _Nest, turned: _Nest, neither: BoolArray) -> _Nest:
-    """Join a nest of sets with a nest of complements; `neither` marks the remaining categories."""
-    ends = turned.ends
-    parts = [direct.members[: direct.ends[-1]], np.flatnonzero(neither)]
+def _opposites(
+    n: int, nests: list[_Nest], direct: IntArray, turned: IntArray
+) -> list[tuple[int, int]]:
+    """Pair each nest of complements with a nest of all categories, or all but one, not in its list.
+
+    Among many nests, as those of thousands of full rankings, opposite ones are found by the sum of
+    a random number for each category.
+    """
+    number = np.r_[np.random.default_rng(0).integers(0, 2**62, n), 0]
+    key = [int(number[nest.listed].sum()) % 2**62 for nest in nests]
+    waiting: dict[int, list[int]] = {}
+    for d in direct.tolist():
+        waiting.setdefault(key[d], []).append(d)
+    partners, lacking = [], (int(number[:-1].sum()) - number) % 2**62
+    for e in turned.tolist():
+        for wanted in ((lacking - key[e]) % 2**62).tolist():
+            if found := waiting.get(wanted):
+                partners.append((found.pop(), e))
+                break
+    return partners
+
+
+def _join(n: int, direct: _Nest, turned: _Nest) -> _Nest:
+    """Join a nest of sets, which may be empty, with a nest of complements."""
+    ends, neither = turned.ends, np.ones(n, np.bool_)
+    neither[direct.listed] = neither[turned.listed] = False
+    parts = [direct.listed, np.flatnonzero(neither)]
     parts += [turned.members[a:b] for a, b in zip(ends[-2::-1], ends[:0:-1], strict=True)]
-    later = direct.ends[-1] + np.cumsum([len(part) for part in parts[1:]])
+    later = len(direct.listed) + np.cumsum([len(part) for part in parts[1:]])
     exponent = np.r_[direct.exponent, turned.exponent[::-1]]
     return _Nest(np.concatenate(parts), np.r_[direct.ends, later], exponent, False)
 
@@ -311,33 +350,33 @@ def _laid_out(nests: list[_Nest]) -> SetArrays:
     )
 
 
-@compiled
 def _least_set_shape(problem: Problem) -> float:
     """Compute the least c(S_t) - Σ_{s: S_s ⊆ S_t} (m_s - n_s), s in the nest of t, where m_t > 0.
 
     p(S_t) is about as small as a gamma of that shape: outcomes observed inside S_t carry no
     information about the probability of S_t itself.
     """
-    shape, waits, groups, set_end = problem.shape, problem.waits, problem.groups, problem.set_end
-    total, least = 0.0, np.inf
-    for i in range(len(shape)):
-        total += shape[i]
-    for k in range(len(problem.complement)):
-        first, stop, start = problem.set_start[k], problem.set_start[k + 1], problem.nest_start[k]
-        listed, inside = 0.0, 0.0
-        if problem.complement[k]:
-            for t in range(first, stop):
-                inside += waits[t] - groups[t]
-        for t in range(first, stop):
-            for position in range(start, set_end[t]):
-                listed += shape[problem.members[position]]
-            start = set_end[t]
-            if problem.complement[k]:
-                net, scale = total - listed - inside, total
-                inside -= waits[t] - groups[t]
-            else:
-                inside += waits[t] - groups[t]
-                net, scale = listed - inside, listed
-            if waits[t] > 0.0:
-                least = min(least, net - _ROUNDING * scale)
-    return least
+    listed, smaller = _listed_shapes(problem), problem.waits - problem.groups
+    larger = smaller.copy()
+    for ladder in ladders(problem.set_start):
+        ladder.add_up(listed)
+        ladder.add_up(smaller)
+        ladder.add_down(larger)
+    outside = np.repeat(problem.complement, np.diff(problem.set_start))
+    total = problem.shape.sum()
+    net = np.where(outside, total - listed - larger, listed - smaller)
+    net -= _ROUNDING * np.where(outside, total, listed)
+    return float(net[problem.waits > 0].min(initial=np.inf))
+
+
+def _listed_shapes(problem: Problem) -> FloatArray:
+    """Add c_i, for each set, over the members that no shorter prefix of its nest holds."""
+    pairs, out = problem.pairs, np.empty(len(problem.waits))
+    out[:pairs] = problem.shape[problem.members[: 2 * pairs]].reshape(pairs, 2).sum(axis=1)
+    starts = ring_starts(problem.nest_start, problem.set_start, problem.set_end)[pairs:]
+    number = problem.set_end[pairs:] - starts
+    before = np.cumsum(number) - number
+    position = np.arange(number.sum()) + np.repeat(starts - before, number)
+    sets = np.repeat(np.arange(len(number)), number)
+    out[pairs:] = sums_by(sets, problem.shape[problem.members[position]], len(number))
+    return out

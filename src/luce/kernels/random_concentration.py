@@ -21,7 +21,7 @@ from luce._types import FloatArray, WordArray
 from luce.kernels.grouped_outcomes import SplitSpace, split_groups
 from luce.kernels.half_sweep import draw_probabilities, draw_times
 from luce.kernels.jit import borrowed, compiled, internal, on_stack
-from luce.kernels.problem import Problem
+from luce.kernels.layouts import AnyProblem
 from luce.kernels.random import exponential, gamma_or_log, gamma_spread, log_gamma, uniform
 from luce.kernels.set_sums import as_log, member_sums, set_sums
 
@@ -30,7 +30,7 @@ _LARGEST = 100.0  # largest |log a|; Γ(a) is not a double beyond
 
 
 class Hyperprior(NamedTuple):
-    """The prior of the concentration and the data it needs; the `fit` of a problem.
+    """The prior of the concentration and the data it needs; the `fit` of the kernel.
 
     Attributes
     ----------
@@ -67,15 +67,16 @@ def make_hyperprior(
     return Hyperprior(counts, net, shape, rate, weights, values, times.astype(np.float64), named)
 
 
-def first_extra(problem: Problem) -> FloatArray:
+def first_extra(fit: Hyperprior) -> FloatArray:
     """Start log a at the logarithm of the prior mean."""
-    return np.array([math.log(problem.fit.shape / problem.fit.rate)])
+    return np.array([math.log(fit.shape / fit.rate)])
 
 
 @compiled
 def advance(
     bits: WordArray,
-    problem: Problem,
+    problem: AnyProblem,
+    fit: Hyperprior,
     state: FloatArray,
     tuning: FloatArray,
     adapt: bool,
@@ -85,12 +86,13 @@ def advance(
 ) -> None:
     """Draw p given a by a waiting-time sweep, then a given p; arguments as in `kernels.Advance`.
 
-    The problem is wide, and its `fit` is a `Hyperprior`.  `state` holds log p and, last, log a;
+    The problem is wide, and `fit` is a `Hyperprior`.  `state` holds log p and, last, log a;
     rows of `out` hold log p and, last, a.  `stat` receives the logarithm of the total waiting time;
     `tuning` and `adapt` are unused.
     """
-    problem, own, state = borrowed(problem), on_stack(bits), borrowed(state)
-    hyper, wide, n = problem.fit, problem.wide, len(state) - 1
+    problem, hyper, own = borrowed(problem), borrowed(fit), on_stack(bits)
+    state = borrowed(state)
+    wide, n = problem.wide, len(state) - 1
     log_p = state[:n]
     times, rates, grouped = np.empty(len(problem.waits)), np.empty(n), np.zeros(n)
     shape, spread = np.empty(n), np.empty(n)
@@ -104,7 +106,7 @@ def advance(
             for i in range(n):
                 grouped[i] = 0.0
             split_groups(own, problem, log_p, space, grouped)
-        member_sums(problem, times, False, rates)
+        member_sums(problem, times, rates)
         a = math.exp(state[n])
         total = gamma_or_log(own, whole * a + hyper.net, wide)
         for i in range(n):

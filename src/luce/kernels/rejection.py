@@ -15,13 +15,13 @@ import numpy as np
 from luce._types import FloatArray, WordArray
 from luce.kernels.grouped_outcomes import SplitSpace
 from luce.kernels.jit import borrowed, compiled, on_stack
+from luce.kernels.layouts import AnyProblem
 from luce.kernels.log_powers import Powers, log_power_product
-from luce.kernels.problem import Problem
 from luce.kernels.random import exponential, gamma_of
 
 
 class Envelope(NamedTuple):
-    """A Dirichlet density above the posterior; the `fit` of a problem.
+    """A Dirichlet density above the posterior; the `fit` of the kernel.
 
     Attributes
     ----------
@@ -44,7 +44,8 @@ class Envelope(NamedTuple):
 @compiled
 def advance(
     bits: WordArray,
-    problem: Problem,
+    problem: AnyProblem,
+    fit: Envelope,
     state: FloatArray,
     tuning: FloatArray,
     adapt: bool,
@@ -54,11 +55,11 @@ def advance(
 ) -> None:
     """Draw p ~ Dir(a) until one is accepted, for each row of `out`.
 
-    Arguments as in `luce.kernels.Advance`.  The problem's `fit` is an `Envelope`; `stat` receives
-    the number of proposals of each draw.  `tuning`, `adapt` and `space` are unused.
+    Arguments as in `luce.kernels.Advance`.  `fit` is an `Envelope`; `stat` receives the number of
+    proposals of each draw.  `problem`, `tuning`, `adapt` and `space` are unused.
     """
-    problem, own = borrowed(problem), on_stack(bits)
-    fit, n = problem.fit, len(state)
+    fit, own = borrowed(fit), on_stack(bits)
+    n = len(state)
     shape, spread = fit.shape, fit.spread
     rest = np.empty(n)
     for d in range(len(out)):

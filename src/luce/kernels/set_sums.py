@@ -6,11 +6,13 @@ lost digits and is replaced by a sum of the remaining terms.
 """
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 
 from luce._types import FloatArray
-from luce.kernels.jit import embedded, inlined
+from luce.kernels.jit import compile_by_type, embedded, inlined
+from luce.kernels.layouts import AllButOne, AnyProblem, Nests, Pairs
 from luce.kernels.problem import Problem, Wide
 
 _CANCELLED = 1e-3  # fraction of the minuend below which a difference has lost digits
@@ -121,9 +123,122 @@ def ratio(a: float, b: float, wide: Wide) -> float:
     return math.exp(a - b)
 
 
-@embedded
-def set_sums(problem: Problem, x: FloatArray, out: FloatArray) -> None:
+def set_sums(problem: AnyProblem, x: FloatArray, out: FloatArray) -> None:
     """Compute out_t = Σ_{i ∈ S_t} x_i."""
+    _SET_SUMS.get(type(problem), _over_any_sets)(problem, x, out)
+
+
+def member_sums(problem: AnyProblem, w: FloatArray, out: FloatArray) -> None:
+    """Compute out_i = Σ_{t: i ∈ S_t} w_t."""
+    _MEMBER_SUMS.get(type(problem), _of_any_members)(problem, w, out)
+
+
+def signed_member_sums(problem: AnyProblem, w: FloatArray, out: FloatArray) -> None:
+    """Compute out_i = Σ_{t: i ∈ S_t} w_t for weights of both signs; the problem is not wide."""
+    _SIGNED_SUMS.get(type(problem), _of_any_signed)(problem, w, out)
+
+
+def _over_pairs(problem: Pairs, x: FloatArray, out: FloatArray) -> None:
+    first, second, wide = problem.first, problem.second, problem.wide
+    for t in range(len(out)):
+        out[t] = plus(x[first[t]], x[second[t]], wide)
+
+
+def _of_paired(problem: Pairs, w: FloatArray, out: FloatArray) -> None:
+    first, second, wide = problem.first, problem.second, problem.wide
+    for i in range(len(out)):
+        out[i] = zero(wide)
+    for t in range(len(w)):
+        i, j = first[t], second[t]
+        out[i] = plus(out[i], w[t], wide)
+        out[j] = plus(out[j], w[t], wide)
+
+
+def _over_all_but_one(problem: AllButOne, x: FloatArray, out: FloatArray) -> None:
+    left_out, wide = problem.left_out, problem.wide
+    total = zero(wide)
+    for i in range(len(x)):
+        total = plus(total, x[i], wide)
+    for t in range(len(out)):
+        out[t] = minus(total, x[left_out[t]], wide)
+    if _towers(x, total, wide):
+        for t in range(len(out)):
+            if cancelled(out[t], total, wide):
+                out[t] = zero(wide)
+                for i in range(len(x)):
+                    if i != left_out[t]:
+                        out[t] = plus(out[t], x[i], wide)
+
+
+def _of_all_but_one(problem: AllButOne, w: FloatArray, out: FloatArray) -> None:
+    left_out, wide = problem.left_out, problem.wide
+    total = zero(wide)
+    for i in range(len(out)):
+        out[i] = zero(wide)
+    for t in range(len(w)):
+        i = left_out[t]
+        out[i] = plus(out[i], w[t], wide)
+        total = plus(total, w[t], wide)
+    towers = _towers(out, total, wide)
+    for i in range(len(out)):
+        out[i] = minus(total, out[i], wide)
+        if towers and cancelled(out[i], total, wide):
+            out[i] = zero(wide)
+            for t in range(len(w)):
+                if left_out[t] != i:
+                    out[i] = plus(out[i], w[t], wide)
+
+
+def _over_nests(problem: Nests, x: FloatArray, out: FloatArray) -> None:
+    wide, members, set_end = problem.wide, problem.members, problem.set_end
+    nest_start, set_start = problem.nest_start, problem.set_start
+    for k in range(len(nest_start) - 1):
+        first, last, start = set_start[k], set_start[k + 1] - 1, nest_start[k]
+        running, end = zero(wide), set_end[first]
+        for position in range(start, end):
+            running = plus(running, x[members[position]], wide)
+        out[first] = running
+        if set_end[last] - end == last - first:
+            # As in a ranking, each set has one member more than the set before.
+            shift = end - first - 1
+            for t in range(first + 1, last + 1):
+                running = plus(running, x[members[t + shift]], wide)
+                out[t] = running
+            continue
+        for t in range(first + 1, last + 1):
+            for position in range(set_end[t - 1], set_end[t]):
+                running = plus(running, x[members[position]], wide)
+            out[t] = running
+
+
+def _of_nested(problem: Nests, w: FloatArray, out: FloatArray) -> None:
+    wide, members, set_end = problem.wide, problem.members, problem.set_end
+    nest_start, set_start = problem.nest_start, problem.set_start
+    for i in range(len(out)):
+        out[i] = zero(wide)
+    for k in range(len(nest_start) - 1):
+        first, last, start = set_start[k], set_start[k + 1] - 1, nest_start[k]
+        running, end = zero(wide), set_end[first]
+        if set_end[last] - end == last - first:
+            shift = end - first - 1
+            for t in range(last, first, -1):
+                running = plus(running, w[t], wide)
+                i = members[t + shift]
+                out[i] = plus(out[i], running, wide)
+        else:
+            for t in range(last, first, -1):
+                running = plus(running, w[t], wide)
+                for position in range(set_end[t - 1], set_end[t]):
+                    i = members[position]
+                    out[i] = plus(out[i], running, wide)
+        running = plus(running, w[first], wide)
+        for position in range(start, end):
+            i = members[position]
+            out[i] = plus(out[i], running, wide)
+
+
+def _over_any_sets(problem: Problem, x: FloatArray, out: FloatArray) -> None:
+    """Add up over sets of all kinds."""
     # One long function on purpose: each inner call that passes the problem, even on a branch not
     # taken, counts references to all its arrays, which costs as much as adding six categories.
     wide, members, complement = problem.wide, problem.members, problem.complement
@@ -192,9 +307,33 @@ def set_sums(problem: Problem, x: FloatArray, out: FloatArray) -> None:
                 out[t] = running
 
 
+def _of_any_members(problem: Problem, w: FloatArray, out: FloatArray) -> None:
+    """Add up over the sets of each member, for sets of all kinds."""
+    _sum_by_member(problem, w, False, out)
+
+
+def _of_any_signed(problem: Problem, w: FloatArray, out: FloatArray) -> None:
+    """Add up positive and negative weights apart: only sums of one sign are safe to subtract."""
+    part, negative = np.empty(len(w)), np.empty(len(out))
+    for t in range(len(w)):
+        part[t] = max(-w[t], 0.0)
+    _sum_by_member(problem, part, False, negative)
+    for t in range(len(w)):
+        part[t] = max(w[t], 0.0)
+    _sum_by_member(problem, part, False, out)
+    for i in range(len(out)):
+        out[i] -= negative[i]
+
+
 @embedded
-def member_sums(problem: Problem, w: FloatArray, outside: bool, out: FloatArray) -> None:
-    """Compute out_i = Σ_{t: i ∈ S_t} w_t, or the sum over the t with i ∉ S_t if `outside`."""
+def sums_outside(problem: Problem, w: FloatArray, out: FloatArray) -> None:
+    """Compute out_i = Σ_{t: i ∉ S_t} w_t."""
+    _sum_by_member(problem, w, True, out)
+
+
+@inlined
+def _sum_by_member(problem: Problem, w: FloatArray, outside: bool, out: FloatArray) -> None:
+    """Compute Σ_{t: i ∈ S_t} w_t, or the sum over the t with i ∉ S_t if `outside`."""
     wide = problem.wide
     for i in range(len(out)):
         out[i] = zero(wide)
@@ -281,3 +420,21 @@ def _sum_unlisted(problem: Problem, w: FloatArray, i: int, complement: bool) -> 
                     break
                 total = plus(total, w[t], problem.wide)
     return total
+
+
+# The loops for each form of a problem; those for all kinds of sets where a form is not listed.
+_Sum = Callable[..., None]
+_SET_SUMS: dict[type, _Sum] = {
+    Pairs: _over_pairs,
+    AllButOne: _over_all_but_one,
+    Nests: _over_nests,
+}
+_MEMBER_SUMS: dict[type, _Sum] = {
+    Pairs: _of_paired,
+    AllButOne: _of_all_but_one,
+    Nests: _of_nested,
+}
+_SIGNED_SUMS: dict[type, _Sum] = {Pairs: _of_paired, Nests: _of_nested}
+compile_by_type(set_sums, _SET_SUMS, _over_any_sets)
+compile_by_type(member_sums, _MEMBER_SUMS, _of_any_members)
+compile_by_type(signed_member_sums, _SIGNED_SUMS, _of_any_signed)

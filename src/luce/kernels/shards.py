@@ -55,7 +55,7 @@ def term_rates(
         for i in range(len(p)):
             grouped[i] = 0.0
         split_groups(own, problem, p, space, grouped)
-    member_sums(problem, times, False, rates)
+    member_sums(problem, times, rates)
     for k in range(4):
         bits[k] = own[k]
     return waited

@@ -19,7 +19,7 @@ densities (Metropolis).
 """
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -32,7 +32,7 @@ from luce.kernels.set_sums import cancelled, minus, normalise, plus, set_sums
 
 
 class Shifts(NamedTuple):
-    """Groups of categories to shift, and pairs to exchange; the `fit` of a wide problem.
+    """Groups of categories to shift, and pairs to exchange; the `fit` of a sweep in a wide problem.
 
     Counts and prior are summed apart, since (1e-6 + 1e15) - 1e15 would lose the prior.
 
@@ -67,7 +67,7 @@ class Shifts(NamedTuple):
 @internal
 def shift_groups(
     bits: WordArray,
-    problem: Problem,
+    problem: Any,
     shifts: Shifts | None,
     space: SplitSpace | None,
     wide: Wide,
@@ -80,7 +80,7 @@ def shift_groups(
     bits
         Generator.
     problem, shifts
-        The posterior, wide, and its groups; nothing is done where `shifts` is None.
+        The posterior, a wide `Problem`, and its groups; nothing is done where `shifts` is None.
     space
         Scratch of grouped outcomes, or None.
     wide

@@ -19,16 +19,17 @@ from luce._types import FloatArray, WordArray
 from luce.kernels.grouped_outcomes import SplitSpace, split_groups
 from luce.kernels.half_sweep import draw_probabilities, draw_times
 from luce.kernels.jit import borrowed, compiled, on_stack
-from luce.kernels.problem import Problem
+from luce.kernels.layouts import AnyProblem
 from luce.kernels.random import gamma_spread, scaled_gamma
 from luce.kernels.set_sums import as_log, member_sums, one, set_sums
-from luce.kernels.shifts import shift_groups
+from luce.kernels.shifts import Shifts, shift_groups
 
 
 @compiled
 def advance(
     bits: WordArray,
-    problem: Problem,
+    problem: AnyProblem,
+    fit: Shifts | None,
     state: FloatArray,
     tuning: FloatArray,
     adapt: bool,
@@ -38,7 +39,8 @@ def advance(
 ) -> None:
     """Make waiting-time sweeps; arguments as in `luce.kernels.Advance`.
 
-    `stat` receives log Σ_t u_t, the total waiting time.  `tuning` and `adapt` are unused.
+    `fit` holds the groups to shift in a wide problem, which is then a `Problem`.  `stat` receives
+    log Σ_t u_t, the total waiting time.  `tuning` and `adapt` are unused.
     """
     problem, own = borrowed(problem), on_stack(bits)
     wide, n, total_shape = problem.wide, len(state), problem.total_shape
@@ -47,7 +49,7 @@ def advance(
     shape = problem.shape.copy() if space is not None else problem.shape
     spread = problem.spread.copy() if space is not None else problem.spread
     for d in range(len(out)):
-        shift_groups(own, problem, problem.fit, space, wide, state)
+        shift_groups(own, problem, fit, space, wide, state)
         set_sums(problem, state, times)
         waited = draw_times(own, problem.waits, problem.wait_spread, times, True, wide)
         if space is not None:
@@ -57,7 +59,7 @@ def advance(
             for i in range(n):
                 shape[i] = problem.shape[i] + grouped[i]
                 spread[i] = gamma_spread(shape[i])
-        member_sums(problem, times, False, rates)
+        member_sums(problem, times, rates)
         total = scaled_gamma(own, total_shape, total_spread, one(wide), wide)
         draw_probabilities(own, shape, spread, total, rates, wide, state)
         for i in range(n):

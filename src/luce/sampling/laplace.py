@@ -13,9 +13,10 @@ import numpy as np
 from luce._types import BoolArray, FloatArray, IntArray
 from luce.counts.family import SetFamily
 from luce.errors import ConvergenceWarning, warn_user
+from luce.sampling.log_posterior import LogPosterior, Place, supported
+from luce.sampling.newton import climb
 
 if TYPE_CHECKING:
-    from luce.kernels.hamiltonian import Curvature
     from luce.kernels.problem import Problem
 
 # Rows of the largest dense matrix that is factored, which takes seconds.
@@ -32,6 +33,16 @@ _OFF_CENTRE = 1e-3
 # Number of first steps, from a start guessed from the powers, that never lower f.
 _CAUTIOUS_STEPS = 4
 
+# Curvature given to directions in which grouped outcomes leave none, as a share of the curvature
+# without them; and the same for single elements of the diagonal.
+_LEAST_CURVATURE, _LEAST_DIAGONAL = 1e-3, 1e-2
+
+# Relative rounding error of a difference of sums.
+_ROUNDING = 1e-10
+
+# Products with the curvature from which its extreme eigenvalues are estimated.
+_LANCZOS_STEPS = 20
+
 
 class ClimbLimits(NamedTuple):
     """Limits of a climb.
@@ -47,7 +58,7 @@ class ClimbLimits(NamedTuple):
     """
 
     most_dense: int = MOST_DENSE
-    always_dense: int = 64
+    always_dense: int = 256
     most_looks: int = 400
 
 
@@ -71,19 +82,12 @@ def one_unknown_each(active: BoolArray) -> IntArray:
     return np.where(active, np.cumsum(active) - 1, -1)
 
 
-def supported(problem: Problem) -> BoolArray:
-    """Mark atoms with a positive power, or in a set with grouped outcomes."""
-    active = problem.shape > 0
-    if problem.groups.any():
-        active |= family_of(problem).member_sums(problem.groups) > 0
-    return np.asarray(active)
-
-
 def climb_from(
     problem: Problem,
     owner: IntArray,
     start: FloatArray | None = None,
     limits: ClimbLimits = LIMITS,
+    f: LogPosterior | None = None,
 ) -> tuple[FloatArray, bool]:
     """Climb to a maximum of f with θ_i = η[owner[i]]; return θ and whether it was reached.
 
@@ -98,23 +102,31 @@ def climb_from(
         which needs an unknown of its own for each atom.
     limits
         When to use dense matrices, and when to give up.
+    f
+        The log posterior of the core where it is at hand, as for climbs from several starts.
     """
-    from luce.kernels.newton import climb
-
-    n, first = len(owner), 0
+    first = 0
     if start is None:
         first = _CAUTIOUS_STEPS
         shape = np.maximum(problem.shape, 1e-3 * (problem.shape.max() or 1.0))
         start = np.log(shape * (max(problem.total_shape, 1e-3) / shape.sum()))
     theta = np.where(owner >= 0, start, -np.inf)
-    step = np.empty(owner.max() + 1)
-    dense = n <= limits.most_dense and factors_are_cheaper(problem, n, limits.always_dense)
-    if not dense:
-        theta += _OFF_CENTRE * np.cos(owner)
-    matrix, vectors = (np.empty((n + len(step), n)), None) if dense else (None, np.empty((3, n)))
-    problem = problem._replace(wide=None, fit=None)
-    reached = climb(problem, owner, matrix, vectors, first, limits.most_looks, theta, step)
-    return theta, bool(reached)
+    n = len(owner)
+    if n <= limits.most_dense and factors_are_cheaper(problem, n, limits.always_dense):
+        return climb(f or LogPosterior(problem), owner, theta, first, limits.most_looks)
+    return _climb_by_products(problem, owner, theta, first, limits.most_looks)
+
+
+def _climb_by_products(
+    problem: Problem, owner: IntArray, theta: FloatArray, first: int, looks: int
+) -> tuple[FloatArray, bool]:
+    """Climb with steps by conjugate gradients, for many atoms."""
+    from luce.kernels.newton import climb_by_products
+
+    theta = theta + _OFF_CENTRE * np.cos(owner)
+    step, vectors = np.empty(owner.max() + 1), np.empty((3, len(owner)))
+    narrow = problem._replace(wide=None)
+    return theta, bool(climb_by_products(narrow, owner, vectors, first, looks, theta, step))
 
 
 def factors_are_cheaper(problem: Problem, n: int, always: int = LIMITS.always_dense) -> bool:
@@ -139,36 +151,142 @@ def family_of(problem: Problem) -> SetFamily:
     )
 
 
-def fit_curvature(problem: Problem) -> tuple[Curvature, float]:
-    """Fit the curvature at the mode, and predict how well waiting times would mix.
+class CurvatureFit(NamedTuple):
+    """The curvature at a mode of a core.
 
-    Returns
-    -------
-    tuple
-        The fit, and the effective number of independent draws in one sweep of waiting times.  In a
-        sweep the deviation of a functional a'θ of p shrinks to the missing share of information; to
-        second order the slowest functional is worth e / (2 - e) draws a sweep,
-
-            e = min over a'1 = 0 of a'C^(-1)a / a'H^(-1)a,
-
-        with the curvature H, and C = diag(c) the curvature given the waiting times.
+    Attributes
+    ----------
+    root
+        B, the inverse of the Cholesky factor of the precision H: lower triangular.
+    share
+        Effective number of independent draws in one sweep of waiting times, predicted.
+    mode
+        θ at the mode.
     """
-    from scipy.linalg import cholesky, eigvalsh, solve_triangular
 
-    from luce.kernels.curvature import precision
-    from luce.kernels.hamiltonian import Curvature
-    from luce.kernels.log_powers import make_powers
+    root: FloatArray
+    share: float
+    mode: FloatArray
 
-    theta = log_mode(problem)
-    n = len(theta)
-    h = np.empty((n, n))
-    precision(problem._replace(wide=None), theta, h)
-    root = np.tril(solve_triangular(cholesky(h, lower=True), np.eye(n), lower=True))
-    fit = Curvature(root, np.ascontiguousarray(root.T), make_powers(problem.waits))
+
+def fit_curvature(problem: Problem) -> CurvatureFit:
+    """Fit the curvature at a mode, and predict how well waiting times would mix.
+
+    In a sweep the deviation of a functional a'θ of p shrinks to the missing share of information;
+    to second order the slowest functional is worth e / (2 - e) draws a sweep,
+
+        e = min over a'1 = 0 of a'C^(-1)a / a'H^(-1)a,
+
+    with the curvature H, and C = diag(taken) the curvature given the waiting times and the
+    categories of grouped outcomes: taken_i = c_i + E k_i at the mode, k_i of them being i.
+
+    With grouped outcomes f may have several modes, and a flat one.  The first mode found is taken,
+    and directions in which it is flat are given a part of the curvature that f has without the
+    grouped outcomes (`_LEAST_CURVATURE`).
+    """
+    from scipy.linalg import eigvalsh, solve_triangular
+
+    f = LogPosterior(problem)
+    at = f.at(_mode(problem, f))
+    n = len(at.theta)
+    root = np.tril(solve_triangular(_factor(f, at), np.eye(n), lower=True))
     # A^(-1) for A = C^(-1/2) H C^(-1/2), on the functionals of p: those orthogonal to C^(1/2) 1.
-    half = np.sqrt(problem.shape)
+    half = np.sqrt(at.taken)
     scaled = root * half
     unit = half / np.linalg.norm(half)
     scaled -= np.outer(scaled @ unit, unit)
     most = float(eigvalsh(scaled.T @ scaled, subset_by_index=[n - 1, n - 1])[0])
-    return fit, 1.0 / (2.0 * most - 1.0)
+    return CurvatureFit(root, 1.0 / max(2.0 * most - 1.0, 1.0), at.theta)
+
+
+def _mode(problem: Problem, f: LogPosterior) -> FloatArray:
+    """Find a mode.  With grouped outcomes it may be a ridge, of which any place will do."""
+    if not f.grouped:
+        return log_mode(problem)
+    return climb_from(problem, one_unknown_each(supported(problem)), f=f)[0]
+
+
+def _factor(f: LogPosterior, at: Place) -> FloatArray:
+    """Factor the precision, raised to `_LEAST_CURVATURE` where it is not positive definite.
+
+    With H₀ = LL', the precision without grouped outcomes, the eigenvalues of L^(-1) H L'^(-1) are
+    at most 1; those below the least are replaced by it.
+    """
+    from scipy.linalg import cholesky, eigh, solve_triangular
+
+    precision = f.precision(at)
+    try:
+        return np.asarray(cholesky(precision, lower=True))
+    except np.linalg.LinAlgError:
+        if not f.grouped:
+            raise
+    factor = cholesky(f.complete_precision(at), lower=True)
+    relative = solve_triangular(
+        factor, solve_triangular(factor, precision, lower=True).T, lower=True
+    )
+    values, vectors = eigh(relative)
+    half = (factor @ vectors) * np.sqrt(np.maximum(values, _LEAST_CURVATURE))
+    return np.asarray(cholesky(half @ half.T, lower=True))
+
+
+class DiagonalFit(NamedTuple):
+    """The widths of a posterior in each coordinate of θ, at a mode.
+
+    Attributes
+    ----------
+    mode
+        θ at the mode.
+    precision
+        D: the diagonal of the precision H, positive.
+    least, most
+        Extreme eigenvalues of D^(-1/2) H D^(-1/2) on functionals of p, estimated by Lanczos'
+        method: the largest is right to a few percent; the least may be smaller than estimated.
+    share
+        Effective number of independent draws in one sweep of waiting times, predicted.
+    """
+
+    mode: FloatArray
+    precision: FloatArray
+    least: float
+    most: float
+    share: float
+
+
+def fit_diagonal(problem: Problem) -> DiagonalFit:
+    """Fit the diagonal of the curvature at a mode, for very many atoms."""
+    f = LogPosterior(problem)
+    at = f.at(_mode(problem, f))
+    # Without grouped outcomes H_ii >= s λ_i; rounding error may hide what is above it.
+    bound = _LEAST_DIAGONAL * at.taken if f.grouped else f.scale * at.x + _ROUNDING * at.taken
+    diagonal = np.maximum(f.precision_diagonal(at), bound)
+    least, most = _extreme_eigenvalues(problem, at.theta, diagonal)
+    kept = _extreme_eigenvalues(problem, at.theta, at.taken)[0]
+    return DiagonalFit(at.theta, diagonal, least, most, 1.0 / max(2.0 / kept - 1.0, 1.0))
+
+
+def _extreme_eigenvalues(
+    problem: Problem, theta: FloatArray, diagonal: FloatArray
+) -> tuple[float, float]:
+    """Estimate the extreme eigenvalues of D^(-1/2) H D^(-1/2), orthogonal to D^(1/2) 1."""
+    from luce.kernels.curvature import times_precision
+
+    n, narrow = len(theta), problem._replace(wide=None)
+    half, image = np.sqrt(diagonal), np.empty(len(theta))
+    start = np.random.default_rng(0).standard_normal(n)
+    vectors = [half / np.linalg.norm(half)]
+    bends: list[float] = []
+    lengths: list[float] = []
+    for _ in range(min(_LANCZOS_STEPS, n - 1)):
+        for known in vectors * 2:  # twice, since the first pass leaves rounding error
+            start -= (known @ start) * known
+        length = float(np.linalg.norm(start))
+        if not length > _ROUNDING * np.sqrt(n):
+            break
+        vectors.append(start / length)
+        times_precision(narrow, theta, vectors[-1] / half, image)
+        start = image / half
+        lengths.append(length)
+        bends.append(float(vectors[-1] @ start))
+    inner = np.array(lengths[1:])
+    found = np.linalg.eigvalsh(np.diag(bends) + np.diag(inner, 1) + np.diag(inner, -1))
+    return float(found[0]), float(found[-1])

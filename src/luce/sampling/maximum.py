@@ -15,7 +15,8 @@ from luce._types import FloatArray, IntArray
 from luce.counts.family import SetFamily
 from luce.errors import NoMaximumError
 from luce.model.structure import Core
-from luce.sampling.laplace import LIMITS, ClimbLimits, climb_from, one_unknown_each, supported
+from luce.sampling.laplace import LIMITS, ClimbLimits, climb_from, one_unknown_each
+from luce.sampling.log_posterior import LogPosterior, supported
 
 if TYPE_CHECKING:
     from luce.kernels.problem import Problem
@@ -120,19 +121,19 @@ def _best_of_several(
     problem: Problem, family: SetFamily, single: bool, may_be_unbounded: bool, limits: ClimbLimits
 ) -> tuple[FloatArray, int]:
     """Climb from several starts; return the shares at the highest end, and the number of ends."""
-    rng, n = np.random.default_rng(0), len(problem.shape)
+    rng, n, f = np.random.default_rng(0), len(problem.shape), LogPosterior(problem)
     ends: list[_End] = []
     # More starts where the density may be unbounded, since it may have finite maxima besides.
     for k in range(1 + (4 * _MORE_STARTS if may_be_unbounded else _MORE_STARTS)):
         start = None if k == 0 else np.log(rng.dirichlet(np.ones(n))) + np.log(n)
-        theta, reached = _climb_to_boundary(problem, start, limits)
+        theta, reached = _climb_to_boundary(problem, f, start, limits)
         if reached:
-            ends.append(_End(_height(problem, theta), theta))
+            ends.append(_End(f.at(theta).value, theta))
         if may_be_unbounded and _grows(family, problem.shape, theta):
             raise NoMaximumError(_UNBOUNDED)
     _require(bool(ends))
     ends.sort(key=lambda end: -end.height)
-    _require_end(problem, family, ends[0])
+    _require_end(f, family, ends[0])
     distinct: list[_End] = []
     for end in ends:
         if all(np.abs(_shares(end.theta) - _shares(o.theta)).max() > _SAME for o in distinct):
@@ -144,38 +145,31 @@ def _best_of_several(
 
 
 def _climb_to_boundary(
-    problem: Problem, start: FloatArray | None, limits: ClimbLimits
+    problem: Problem, f: LogPosterior, start: FloatArray | None, limits: ClimbLimits
 ) -> tuple[FloatArray, bool]:
     """Climb, then put atoms at 0 where the density is no lower without them."""
     active = supported(problem)
-    theta, reached = climb_from(problem, one_unknown_each(active), start, limits)
+    theta, reached = climb_from(problem, one_unknown_each(active), start, limits, f)
     doubtful = active & (problem.shape == 0) & (theta - theta.max() < np.log(_NEGLIGIBLE))
     if doubtful.any():
         owner = one_unknown_each(active & ~doubtful)
-        inside, arrived = climb_from(problem, owner, theta, limits)
-        if arrived and _height(problem, inside) >= _height(problem, theta) - 1e-9:
+        inside, arrived = climb_from(problem, owner, theta, limits, f)
+        if arrived and f.at(inside).value >= f.at(theta).value - 1e-9:
             return inside, True
     return theta, reached
-
-
-def _height(problem: Problem, theta: FloatArray) -> float:
-    """Return the log density at θ."""
-    from luce.kernels.curvature import slope
-
-    return float(slope(problem._replace(wide=None), theta, np.empty(len(theta))))
 
 
 def _is_as_high(height: float, best: _End) -> bool:
     return height >= best.height - _LEVEL * (1 + abs(best.height))
 
 
-def _require_end(problem: Problem, family: SetFamily, best: _End) -> None:
+def _require_end(f: LogPosterior, family: SetFamily, best: _End) -> None:
     """Raise `NoEnd` where the density is no lower with some groups much further apart."""
-    groups = winning_groups(family, problem.shape, problem.total_shape, best.theta)
+    groups = winning_groups(family, f.shape, f.total_shape, best.theta)
     for number in range(1, sum(bool((best.theta[group] > -np.inf).any()) for group in groups)):
         further = best.theta.copy()
         further[np.concatenate(groups[number:])] -= _FAR
-        if _is_as_high(_height(problem, further), best):
+        if _is_as_high(f.at(further).value, best):
             raise NoEnd(groups)
 
 

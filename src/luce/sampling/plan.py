@@ -23,7 +23,8 @@ from luce.model.model import Model
 from luce.model.parameters import Parameter
 from luce.model.shapes import ModuleShapes
 from luce.sampling.chains import Chain, Output, Snapshot
-from luce.sampling.methods import Choice, Method, choose, prepare, prepare_core
+from luce.sampling.choice import Choice, choose
+from luce.sampling.methods import Method, prepare, prepare_core
 from luce.sampling.settings import Settings
 from luce.sampling.sweeps import SweepChain, Sweeping, new_sweep_chain
 
@@ -158,7 +159,10 @@ class SweepPlan(Plan):
     @property
     def warmup(self) -> int:
         """Sweeps that each chain discards; none where draws are independent."""
-        return 0 if self.method.independent else self.settings.sweeps_to_discard
+        if self.method.independent:
+            return 0
+        near = self.method.starts_near_the_mode and self._starts is None
+        return self.settings.sweeps_to_discard(near)
 
     @property
     def chunk(self) -> int:

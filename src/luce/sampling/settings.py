@@ -123,12 +123,14 @@ class Settings:
                 "each category that are wanted, at least 1."
             )
 
-    @property
-    def sweeps_to_discard(self) -> int:
-        """Warm-up sweeps of a chain that needs some: half the draws, from 100 to 1000."""
+    def sweeps_to_discard(self, near: bool) -> int:
+        """Count warm-up sweeps of a chain: half the draws, from 100 to 1000, or to 200 if `near`.
+
+        `near` tells whether it starts near the mode, so that only its steps need to be tuned.
+        """
         if self.warmup is not None:
             return self.warmup
-        return min(max(self.draws // 2, 100), 1000)
+        return min(max(self.draws // 2, 100), 200 if near else 1000)
 
     def n_threads(self) -> int:
         """Count the chains that run at the same time."""

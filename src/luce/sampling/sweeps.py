@@ -15,6 +15,7 @@ from luce.sampling.chains import FixedLengthChain, Rows, Snapshot
 from luce.sampling.methods import Method, Part
 
 if TYPE_CHECKING:
+    from luce.kernels.dirichlet_tree import SplitPlan
     from luce.kernels.grouped_outcomes import SplitSpace
     from luce.model.shapes import ModuleShapes
 
@@ -123,6 +124,9 @@ class SweepChain(FixedLengthChain):
         for q, part in enumerate(method.parts):
             if wide and not part.problem.wide:
                 pieces[q] = np.log(pieces[q])
+        if not wide and not logs.size and _only_a_core(method.splits):
+            p[:, method.splits.target] = pieces[0]
+            return
         shares = pieces[0] if len(pieces) == 1 else np.hstack([np.empty((size, 0)), *pieces])
         draw_splits(self.splitter, method.splits, shares, wide, p, logs)
 
@@ -132,8 +136,15 @@ class SweepChain(FixedLengthChain):
             self._buffers[q] = np.empty((size, len(self.states[q])))
         out, state, tuning = self._buffers[q][:size], self.states[q], self.tunings[q]
         advance, bits, space = part.kernel.advance, self.generators[q], self.spaces[q]
-        advance(bits, part.problem, state, tuning, adapt, out, stat, space)
+        advance(bits, part.arrays, part.fit, state, tuning, adapt, out, stat, space)
         return out
+
+
+def _only_a_core(splits: SplitPlan) -> bool:
+    """Tell whether one core shares out everything, among categories alone."""
+    from luce.kernels.dirichlet_tree import CORE
+
+    return len(splits.module) == 1 and splits.kind[0] == CORE and bool((splits.target >= 0).all())
 
 
 def new_sweep_chain(
@@ -193,5 +204,5 @@ def _first_tuning(part: Part, proposal: float | None) -> FloatArray:
     if proposal is not None:
         first = np.log(proposal)
     elif part.kernel.first_tuning is not None:
-        first = part.kernel.first_tuning(part.problem)
+        first = part.kernel.first_tuning(part.problem, part.fit)
     return np.asarray([first, 0.0, first, 0.0])

@@ -131,7 +131,7 @@ class TransitionsPlan(Plan):
     @property
     def warmup(self) -> int:
         """Sweeps that each chain discards."""
-        return self.settings.sweeps_to_discard
+        return self.settings.sweeps_to_discard(near=False)
 
     @property
     def chunk(self) -> int:

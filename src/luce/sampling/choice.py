@@ -1,0 +1,194 @@
+"""Choice of the method that draws a model: made from the model alone, never by the clock.
+
+A choice is names and reasons, small enough to be stored with a run.  Among the samplers that fit a
+core, that of the cheapest effective draw is chosen: predicted worth of a draw over predicted cost.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+from luce.errors import MethodError
+from luce.model.model import Model
+from luce.model.shapes import ModuleShapes
+from luce.sampling import envelope
+from luce.sampling.fits import Fits
+from luce.sampling.settings import Settings
+
+if TYPE_CHECKING:
+    from luce.kernels.hamiltonian import Metric
+    from luce.kernels.problem import Problem
+
+# Nanoseconds of the parts of a draw, measured on one machine; only their ratios count.  A stored
+# member in a sum over sets and back; a division for a set; a random gamma or exponential; an atom
+# in a step (exponential, normal variate, products); an element of a dense matrix times a vector.
+_MEMBER, _DIVISION, _GAMMA, _ATOM, _PRODUCT = 0.45, 1.5, 3.5, 12.0, 0.12
+
+# Independent draws that a Hamiltonian move replaces, measured on many problems: in a dense metric,
+# where a step longer than this is accepted, and in a diagonal one.
+_DENSE_WORTH, _LONG_STEP, _DIAGONAL_WORTH = 0.8, 2.4, 0.45
+
+# Worth from which the estimate of an independence draw's worth, from a small pilot, is trusted.
+_LEAST_WORTH = 0.6
+
+# Atoms up to which a dense metric is taken without comparing costs.
+_ALWAYS_DENSE = 100
+
+# Factor by which another method must look better than waiting times, which need no fit to be right.
+_MARGIN = 1.3
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The method of each part of a posterior, by name, with the reason.
+
+    Parameters
+    ----------
+    methods, reasons
+        One for each core, or one for the raw categories; none where everything is exact.
+    reduced
+        Are only the cores simulated, and the rest split exactly?
+    """
+
+    methods: tuple[str, ...]
+    reasons: tuple[str, ...]
+    reduced: bool = True
+
+    @property
+    def name(self) -> str:
+        """Names of the methods used, "exact" where there is nothing to simulate."""
+        return ", ".join(dict.fromkeys(self.methods)) or "exact"
+
+    @property
+    def reason(self) -> str:
+        """Reasons, each distinct one once."""
+        if not self.methods:
+            return "the sets nest, so the posterior is a tree of Dirichlet splits"
+        return "; ".join(dict.fromkeys(self.reasons))
+
+
+def choose(model: Model, settings: Settings) -> Choice:
+    """Choose how to draw a model, or refuse a method that does not fit it."""
+    name = settings.method
+    if model.hyperprior is not None:
+        return choose_with_concentration(name)
+    if not settings.reduce:
+        if name == "exact":
+            raise MethodError("method='exact' is the reduction; it cannot run with reduce=False.")
+        name = "waiting-times" if name == "auto" else name
+        return Choice((name,), ("asked for on the raw categories",), reduced=False)
+    if model.structure.is_exact:
+        return Choice((), ())
+    if name == "exact":
+        raise MethodError(
+            f"method='exact' needs sets that nest, but: {model.structure!r} "
+            "Leave method='auto' to simulate the cores and keep the rest exact."
+        )
+    cores = range(len(model.structure.cores))
+    if name != "auto":
+        return Choice((name,) * len(cores), ("asked for",) * len(cores))
+    chosen = [choose_for_core(model.shapes, q) for q in cores]
+    return Choice(tuple(name for name, _ in chosen), tuple(reason for _, reason in chosen))
+
+
+def fits_of(shapes: ModuleShapes, q: int) -> Fits:
+    """Return the fits of core q, which are kept with the shapes."""
+    key = f"fits {q}"
+    if key not in shapes.memo:
+        shapes.memo[key] = Fits(shapes.core_problem(q))
+    found: Fits = shapes.memo[key]
+    return found
+
+
+class _Rate(NamedTuple):
+    """A method, its effective draws a nanosecond, and the reason to choose it."""
+
+    method: str
+    rate: float
+    reason: str
+
+
+def choose_for_core(shapes: ModuleShapes, q: int) -> tuple[str, str]:
+    """Choose rejection where it accepts enough, else the method of the cheapest effective draw."""
+    fits = fits_of(shapes, q)
+    enveloped = fits.envelope
+    if enveloped is not None and enveloped[1] >= envelope.LEAST_ACCEPTED:
+        return "rejection", (
+            f"a Dirichlet lies close above the posterior: {enveloped[1]:.0%} of its draws are kept"
+        )
+    if fits.problem.wide:
+        reason = "probabilities may be tiny, and waiting times need no curvature"
+        return "waiting-times", reason
+    share = _share_of_a_sweep(fits)
+    if share is None:
+        return "waiting-times", "its curvature is beyond doubles, and waiting times need none"
+    sweeps = share / _sweep_cost(fits.problem)
+    well = f"well connected: a waiting-time sweep is worth about {share:.2g} draws"
+    best = max(_others(fits, share), key=lambda other: other.rate)
+    if best.rate > _MARGIN * sweeps:
+        return best.method, best.reason
+    return "waiting-times", well
+
+
+def _share_of_a_sweep(fits: Fits) -> float | None:
+    """Predict the worth of a waiting-time sweep."""
+    fit = fits.curvature or fits.diagonal
+    return None if fit is None else fit.share
+
+
+def _others(fits: Fits, share: float) -> list[_Rate]:
+    """Rate the methods that use a curvature."""
+    metric, worth = best_metric(fits)
+    weak = f"weakly connected: a waiting-time sweep would be worth {share:.2g} draws"
+    found = [_Rate("hamiltonian", worth / _move_cost(fits.problem, metric), weak)]
+    if fits.proposal is not None and fits.proposal[1] >= _LEAST_WORTH:
+        worth = fits.proposal[1]
+        near = f"nearly normal in log ratios: a proposal around the mode is worth {worth:.2g} draws"
+        found.append(_Rate("independence", worth / _proposal_cost(fits.problem), near))
+    return found
+
+
+def best_metric(fits: Fits) -> tuple[Metric, float]:
+    """Choose the metric of the cheaper effective draw, with its worth; there must be one."""
+    found = []
+    if fits.dense_metric is not None:
+        worth = _DENSE_WORTH * min(1.0, fits.dense_metric.step / _LONG_STEP)
+        found.append((fits.dense_metric, worth))
+    if (fits.dense_metric is None or len(fits.problem.shape) > _ALWAYS_DENSE) and (
+        fits.diagonal_metric is not None
+    ):
+        found.append((fits.diagonal_metric, _DIAGONAL_WORTH))
+    return max(found, key=lambda each: each[1] / _move_cost(fits.problem, each[0]))
+
+
+def _sweep_cost(problem: Problem) -> float:
+    """Estimate the cost of a waiting-time sweep."""
+    n, n_sets, listed = len(problem.shape), len(problem.waits), len(problem.members)
+    return _MEMBER * listed + _GAMMA * (n_sets + 2 * n)
+
+
+def _move_cost(problem: Problem, metric: Metric) -> float:
+    """Estimate the cost of a Hamiltonian move: two slopes a step, and two products each."""
+    n, n_sets, listed = len(problem.shape), len(problem.waits), len(problem.members)
+    products = 0.0 if metric.root is None else _PRODUCT * n * n
+    slope = _MEMBER * listed + _DIVISION * n_sets + _ATOM * n + products
+    steps = max(1.0, metric.length / metric.step)
+    return 2 * steps * slope + 2 * _ATOM * n
+
+
+def _proposal_cost(problem: Problem) -> float:
+    """Estimate the cost of an independence draw: half of a slope, and half of a product."""
+    n, n_sets, listed = len(problem.shape), len(problem.waits), len(problem.members)
+    return 0.5 * (_MEMBER * listed + _DIVISION * n_sets + _PRODUCT * n * n) + 2 * _ATOM * n
+
+
+def choose_with_concentration(name: str) -> Choice:
+    """Choose how to draw a model whose concentration is drawn too."""
+    if name not in ("auto", "waiting-times"):
+        raise MethodError(
+            f"method={name!r} needs a concentration that is a number; with a gamma prior on it, "
+            "probabilities are drawn by waiting times. Leave method='auto'."
+        )
+    reason = "the concentration is drawn too, which changes every shape"
+    return Choice(("waiting-times",), (reason,), reduced=False)

@@ -1,0 +1,169 @@
+"""Fits of a core that samplers need: envelope, metric and proposal, with what a draw is worth.
+
+Each is fitted when it is first asked for.  Worth is the number of independent draws that a draw
+replaces, predicted from the fit.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from luce._types import FloatArray
+from luce.sampling import envelope, laplace
+from luce.sampling.log_posterior import LogPosterior
+
+if TYPE_CHECKING:
+    from luce.kernels.hamiltonian import Metric
+    from luce.kernels.independence import Proposal
+    from luce.kernels.log_powers import Powers
+    from luce.kernels.problem import Problem
+    from luce.kernels.rejection import Envelope
+
+# Length of a Hamiltonian move in a dense metric, and its random relative change.  A quarter turn of
+# a quadratic density is π/2; a longer move makes the error of the mean smaller.
+_LENGTH, _JITTER = 1.8, 0.1
+
+# The same in a diagonal metric, where directions differ in width: length times the root of the
+# least curvature, at most so long; and more random, so that no direction comes back to its start.
+_TURN, _LONGEST, _DIAGONAL_JITTER = 2.4, 6.0, 0.3
+
+# A step h of n atoms is accepted often enough up to about this number times n^(-1/4), in units of
+# the most curved direction; and is at most this multiple of the length.
+_STEP, _LARGEST_STEP = 6.0, 1.5
+
+# Draws from which the worth of a proposal is estimated, and the proposal's degrees of freedom as a
+# multiple of the number of atoms: tails just heavy enough.
+_PILOT, _DEGREES = 60, 4.0
+
+
+class Start(NamedTuple):
+    """A distribution of starting points: centre and a root of the covariance of log p."""
+
+    centre: FloatArray
+    root: FloatArray
+
+    def draw(self, rng: np.random.Generator) -> FloatArray:
+        """Draw log p, up to a constant."""
+        z = rng.standard_normal(len(self.centre))
+        return self.centre + (self.root * z if self.root.ndim == 1 else z @ self.root)
+
+
+class Fits:
+    """Fits of one core, each made when it is first asked for."""
+
+    def __init__(self, problem: Problem) -> None:
+        self.problem = problem
+        self.grouped = bool((problem.groups > 0).any())
+
+    @cached_property
+    def envelope(self) -> tuple[Envelope, float] | None:
+        """Dirichlet above the posterior, and the share of its draws that is kept; None if none."""
+        return envelope.fit_envelope(self.problem)
+
+    @cached_property
+    def curvature(self) -> laplace.CurvatureFit | None:
+        """Dense curvature at a mode; None where it is beyond doubles or there are many atoms."""
+        if self.problem.wide or len(self.problem.shape) > laplace.MOST_DENSE:
+            return None
+        try:
+            return laplace.fit_curvature(self.problem)
+        except np.linalg.LinAlgError:
+            return None
+
+    @cached_property
+    def diagonal(self) -> laplace.DiagonalFit | None:
+        """Diagonal of the curvature at a mode; None where numbers are kept as logarithms."""
+        return None if self.problem.wide else laplace.fit_diagonal(self.problem)
+
+    @cached_property
+    def dense_metric(self) -> Metric | None:
+        """Metric of Hamiltonian moves in all directions."""
+        from luce.kernels.hamiltonian import Metric
+
+        if self.curvature is None:
+            return None
+        root = self.curvature.root
+        step = _step(len(root), 1.0, _LENGTH)
+        back = np.ascontiguousarray(root.T)
+        return Metric(root, back, None, *self._exponents, _LENGTH, _JITTER, step)
+
+    @cached_property
+    def diagonal_metric(self) -> Metric | None:
+        """Metric of Hamiltonian moves in units of each atom's own width."""
+        from luce.kernels.hamiltonian import Metric
+
+        if self.diagonal is None:
+            return None
+        fit = self.diagonal
+        scale = 1.0 / np.sqrt(fit.precision)
+        length = float(np.clip(_TURN / np.sqrt(max(fit.least, 1e-9)), _LENGTH, _LONGEST))
+        step = _step(len(scale), fit.most, length)
+        return Metric(None, None, scale, *self._exponents, length, _DIAGONAL_JITTER, step)
+
+    @property
+    def _exponents(self) -> tuple[FloatArray, Powers]:
+        from luce.kernels.log_powers import make_powers
+
+        exponent = self.problem.waits - self.problem.groups
+        return exponent, make_powers(exponent)
+
+    @cached_property
+    def proposal(self) -> tuple[Proposal, float] | None:
+        """Student t around the mode, and the worth of a draw proposed by it.
+
+        None with grouped outcomes: there may be other modes, which it would never propose.
+        """
+        if self.curvature is None or self.grouped:
+            return None
+        try:
+            return _fit_proposal(self.problem, self.curvature)
+        except np.linalg.LinAlgError:
+            return None
+
+
+def _step(n: int, most: float, length: float) -> float:
+    """Guess the largest step that is accepted often enough."""
+    return float(min(_STEP / n**0.25 / np.sqrt(most), _LARGEST_STEP * length))
+
+
+def _fit_proposal(problem: Problem, fit: laplace.CurvatureFit) -> tuple[Proposal, float]:
+    """Place a Student t at the mode, and estimate from a pilot what its draws are worth."""
+    from luce.kernels.independence import Proposal
+
+    n, mode = len(fit.mode), fit.mode
+    contrast = fit.root[:, :-1] - fit.root[:, -1:]
+    root = np.asarray(np.linalg.cholesky(contrast.T @ contrast), np.float64)
+    degrees = _DEGREES * n
+    centre = np.append(mode[:-1] - mode[-1], 0.0)
+    powers = Fits(problem)._exponents[1]
+    return Proposal(centre, root, degrees, powers), _worth(problem, centre, root, degrees)
+
+
+def _worth(problem: Problem, centre: FloatArray, root: FloatArray, degrees: float) -> float:
+    """Estimate the worth of an independence draw from a pilot of fixed seed.
+
+    A state of weight w is left with probability a(w) = E min(1, w' / w); for functionals
+    unrelated to w the mean of (2 - a) / a over the posterior is the number of draws that replace an
+    independent one.
+    """
+    f, rng, n = LogPosterior(problem), np.random.default_rng(0), len(centre)
+    z = rng.standard_normal((_PILOT, n - 1))
+    stretch = degrees / rng.chisquare(degrees, _PILOT)
+    phi = np.tile(centre, (_PILOT, 1))
+    phi[:, :-1] += np.sqrt(stretch)[:, None] * (z @ root.T)
+    logs = np.array([_log_density(f, row) for row in phi])
+    square = stretch * (z**2).sum(axis=1)
+    logs += 0.5 * (degrees + n - 1) * np.log1p(square / degrees)
+    weight = np.exp(logs - logs.max())
+    left = np.minimum(1.0, weight[None, :] / weight[:, None]).mean(axis=1)
+    return float(weight.sum() / (weight * (2.0 - left) / left).sum())
+
+
+def _log_density(f: LogPosterior, phi: FloatArray) -> float:
+    """Evaluate the log density of log ratios, the total of λ integrated out."""
+    at = f.at(phi)
+    total = at.x.sum()
+    return float(at.value + f.scale * total - f.total_shape * np.log(total))
