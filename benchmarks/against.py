@@ -95,8 +95,6 @@ def main() -> None:
     with ExitStack() as stack:
         sources = [stack.enter_context(checkout(given)) for given in (options.old, options.new)]
         for problem in options.problems:
-            for source in sources:  # compile
-                rates(source, problem, argparse.Namespace(**vars(options) | {"draws": 20}))
             rounds = [
                 tuple(rates(source, problem, options) for source in sources)
                 for _ in range(options.rounds)
