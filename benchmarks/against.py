@@ -88,7 +88,7 @@ def main() -> None:
     parser.add_argument("--draws", type=int)
     parser.add_argument("--method", default="auto")
     parser.add_argument("--fresh", action="store_true", help="as in rate.py")
-    options = parser.parse_args()
+    options = parser.parse_intermixed_args()
     half = ["method", "draws", "ESS", "ESS/s", "of the limit"]
     head = ["problem", *(f"old {x}" for x in half), *(f"new {x}" for x in half), "new / old"]
     print("| " + " | ".join(head) + " |\n|" + " --- |" * len(head), flush=True)

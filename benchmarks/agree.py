@@ -45,7 +45,7 @@ def run_path(folder: Path, problem: str, sampler: str) -> Path:
 
 def truth(problem: problems.Problem) -> Moments | None:
     """Moments by importance sampling from Dirichlet(alpha + c), or None where that is hopeless."""
-    if problem.n > 20 or len(problem.m) > 20:
+    if problem.n > 20 or len(problem.m) > 20 or problem.hyperprior:
         return None
     rng = np.random.default_rng(99)
     shape, matrix = problem.shape, problem.dense()
