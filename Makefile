@@ -52,9 +52,12 @@ audit: $(VENV)/.package  ## licences, origins and known vulnerabilities of what 
 
 check: lint test docs audit  ## what CI runs
 
+# the earlier commit that `make benchmark` measures too
+SINCE ?= edee016
 benchmark: $(VENV)/.tools  ## measure speed, against the peers that are installed in .venv
 	$(BIN)/python benchmarks/cold.py
 	$(BIN)/python benchmarks/run.py
+	$(BIN)/python benchmarks/against.py $(SINCE) .
 	$(BIN)/python benchmarks/scaling.py
 	$(BIN)/python benchmarks/structure.py
 	$(BIN)/python benchmarks/mode.py

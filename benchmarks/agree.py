@@ -6,6 +6,7 @@ reads what `run.py` left in DIR.  The truth is, where a Dirichlet comes near eno
 sampling with independent draws, which shares no code with any sampler; elsewhere it is luce.
 """
 
+import re
 import sys
 from pathlib import Path
 from typing import NamedTuple
@@ -37,9 +38,14 @@ class Agreement(NamedTuple):
     verdict: str
 
 
+def run_path(folder: Path, problem: str, sampler: str) -> Path:
+    """Where files about one sampler on one problem are, but for the suffix."""
+    return folder / re.sub(r"[^\w]+", "-", f"{problem} {sampler}")
+
+
 def truth(problem: problems.Problem) -> Moments | None:
     """Moments by importance sampling from Dirichlet(alpha + c), or None where that is hopeless."""
-    if problem.n > 20 or len(problem.m) > 20:
+    if problem.n > 20 or len(problem.m) > 20 or problem.hyperprior:
         return None
     rng = np.random.default_rng(99)
     shape, matrix = problem.shape, problem.dense()
@@ -106,7 +112,7 @@ def agreements(
 ) -> tuple[str, Moments | None, dict[str, Agreement]]:
     """Where truth comes from, what it is, and how every sampler that drew compares."""
     moments = {
-        name: dict(np.load(folder / f"{problem}-{name.replace(':', '-')}.npz"))
+        name: dict(np.load(run_path(folder, problem, name).with_suffix(".npz")))
         for name, run in runs.items()
         if "ess" in run
     }

@@ -1,11 +1,12 @@
-"""Time to the maximum-likelihood estimate, against choix; and to the mode of very many pairs.
+"""Time to the maximum-likelihood estimate, against others; and to the mode of very many pairs.
 
-    python benchmarks/mode.py [--problems P3,P4,P7] [--seconds 10] [--cap 120] [--pairs 1000000]
+    python benchmarks/mode.py [--problems P3,P4,P7,arena] [--seconds 10] [--cap 120]
 
 Everybody starts from data in a form of their own: choix from lists of outcomes or a table of wins,
 luce from `ConditionalCounts`.  luce's first call on new counts finds their structure too; later
 calls know it.  A third row starts from choix's list, which luce then has to read.  choix runs with
-its own tolerances and no penalty.  What takes longer than the cap is ended, and reported so.
+its own tolerances and no penalty, and so does SciPy's L-BFGS, on log strengths, with sums by NumPy.
+What takes longer than the cap is ended, and reported so.
 
 Compared are the medians of as many runs as fit into the seconds, three at least.  The least is
 printed too: what else the machine does can only add to a time.  "apart" is the largest difference
@@ -115,6 +116,25 @@ class Peer(NamedTuple):
     read: Callable[[], luce.ConditionalCounts]
 
 
+def l_bfgs(problem: Problem) -> np.ndarray:
+    """Maximise the likelihood over log strengths by SciPy."""
+    from scipy.optimize import minimize
+
+    parts = problem.rectangles()
+
+    def loss(theta: np.ndarray) -> tuple[float, np.ndarray]:
+        weight = np.exp(theta)
+        value, gradient = -(problem.c @ theta), -problem.c
+        for m, rows in parts:
+            sums = weight[rows].sum(axis=1)
+            each = np.repeat(m / sums, rows.shape[1])
+            value += m @ np.log(sums)
+            gradient = gradient + weight * np.bincount(rows.ravel(), each, problem.n)
+        return value, gradient
+
+    return minimize(loss, np.zeros(problem.n), jac=True, method="L-BFGS-B").x
+
+
 def peer_of(name: str, problem: Problem) -> Peer:
     """Data in choix's own form; choix is imported only when a method is called."""
     n = problem.n
@@ -127,16 +147,17 @@ def peer_of(name: str, problem: Problem) -> Peer:
 
         return run
 
-    if name == "P3":
+    if name in ("P3", "arena"):
         pairs = wins_of(problem)
         table = np.zeros((n, n))
         np.add.at(table, tuple(np.transpose(pairs)), 1.0)
         methods = {
             "ilsr_pairwise": method("ilsr_pairwise", n, pairs),
             "ilsr_pairwise_dense": method("ilsr_pairwise_dense", table),
-            "mm_pairwise": method("mm_pairwise", n, pairs),
-            "opt_pairwise": method("opt_pairwise", n, pairs, alpha=0.0),
         }
+        if name == "P3":
+            methods["mm_pairwise"] = method("mm_pairwise", n, pairs)
+            methods["opt_pairwise"] = method("opt_pairwise", n, pairs, alpha=0.0)
         return Peer(methods, lambda: luce.from_pairs(pairs, categories=range(n)))
     if name == "P4":
         assert problem.rankings is not None
@@ -189,9 +210,9 @@ def compare(name: str, seconds: float, cap: float) -> None:
     else:
         for called, run in peer.methods.items():
             rows[f"choix {called}"] = measure(lambda work: work(), lambda f=run: f, seconds, cap)
-    theirs = [row.median for label, row in rows.items() if row and label.startswith("choix")]
-    fastest = min(theirs, default=float("nan"))
-    print(f"\n| {name} | ms, median | least | runs | apart | of choix's fastest |")
+    rows["SciPy, L-BFGS"] = measure(l_bfgs, lambda: problem, seconds, cap)
+    fastest = min(row.median for label, row in rows.items() if row and not label.startswith("luce"))
+    print(f"\n| {name} | ms, median | least | runs | apart | of the fastest other |")
     print("| --- | ---: | ---: | ---: | ---: | ---: |")
     differences = {}
     for label, row in rows.items():
@@ -200,10 +221,9 @@ def compare(name: str, seconds: float, cap: float) -> None:
             continue
         apart = np.abs(centred_logs(row.found) - centred_logs(reference.found)).max()
         differences[label] = apart
-        ratio = f"{row.median / fastest:.3g}" if theirs else ""
         print(
             f"| {label} | {in_ms(row.median)} | {in_ms(row.least)} | {row.runs:,} "
-            f"| {apart:.1g} | {ratio} |"
+            f"| {apart:.1g} | {row.median / fastest:.3g} |"
         )
     peers = [apart for label, apart in differences.items() if label.startswith("choix")]
     if peers and not min(peers) < AGREED:
@@ -253,7 +273,9 @@ def main(given: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--problems", default="P3,P4,P7", help="some of these, commas between")
+    parser.add_argument(
+        "--problems", default="P3,P4,P7,arena", help="some of these, commas between"
+    )
     parser.add_argument("--seconds", type=float, default=10.0, help="of each row")
     parser.add_argument("--cap", type=float, default=120.0, help="seconds of one run")
     parser.add_argument("--items", type=int, default=20_000)

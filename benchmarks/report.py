@@ -33,10 +33,10 @@ def read_runs(folder: Path) -> Runs:
     def rank(name: str) -> tuple[int, str]:
         return (order.index(name) if name in order else 0, name)
 
+    kinds = list(problems.MAKERS)
     return {
         p: {s: found[p][s] for s in sorted(found[p], key=rank)}
-        for p in problems.MAKERS
-        if p in found
+        for p in sorted(found, key=lambda name: kinds.index(name.partition(":")[0]))
     }
 
 
@@ -107,7 +107,7 @@ def log_lines(runs: dict[str, dict], true: agree.Moments, folder: Path) -> list[
     for name, run in runs.items():
         if "worst_log" in run:
             found, i = (
-                np.load(folder / f"{run['problem']}-{name.replace(':', '-')}.npz"),
+                np.load(agree.run_path(folder, run["problem"], name).with_suffix(".npz")),
                 run["worst_log"],
             )
             mean, se, effective = (found[key][i] for key in ("log_mean", "log_mean_se", "log_ess"))

@@ -1,24 +1,29 @@
 """luce and its peers on all problems: effective draws a second, against the limit.
 
     python benchmarks/run.py [--problems P1,P3] [--samplers luce,numpyro] [--seconds 30] [--out DIR]
+                             [--peers PYTHON]
 
 Every sampler runs on every problem in a process of its own, on one core and one thread, and is
 ended when it takes too long.  The limit, independent Dirichlet draws by NumPy, is measured in the
 same process just before and just after.  Samplers that are not installed are reported so.  A first
 process fills the caches of compilers, so that setup is measured with warm ones.  "luce:METHOD"
-forces a method.  Writes DIR/results.md, results.json, results.png and results.svg.
+forces a method; a problem may have changes, as "teams:players=100".  Of luce the whole call counts,
+of the others sampling alone.  --peers names another Python in which they are installed.
+Writes DIR/results.md, results.json, results.png and results.svg.
 """
 
 import argparse
 import json
 import math
 import os
+import re
 import signal
 import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
 
+from agree import run_path
 from problems import MAKERS
 from report import write_report
 from samplers import SAMPLERS, find
@@ -44,7 +49,8 @@ _ENVIRONMENT = {
 def work(sampler: str, problem: str, step: str, out: Path, options: argparse.Namespace) -> dict:
     """Run one worker and read what it found, or say why there is nothing."""
     out.with_suffix(".json").unlink(missing_ok=True)
-    command = [sys.executable, str(HERE / "worker.py"), sampler, problem, step]
+    python = options.peers if find(sampler).peer else sys.executable
+    command = [python, str(HERE / "worker.py"), sampler, problem, step]
     command += [str(options.seconds), str(options.core), str(out)]
     paths = [str(HERE.parent / "src"), os.environ.get("PYTHONPATH", "")]
     environment = os.environ | _ENVIRONMENT | {"PYTHONPATH": os.pathsep.join(filter(None, paths))}
@@ -84,7 +90,7 @@ def measure_from_nothing(
 
 def measure_pair(sampler: str, problem: str, folder: Path, options: argparse.Namespace) -> dict:
     """All steps of one sampler on one problem."""
-    out = folder / f"{problem}-{sampler.replace(':', '-')}"
+    out = run_path(folder, problem, sampler)
     out.with_suffix(".npz").unlink(missing_ok=True)
     first = work(sampler, problem, "prepare", out, options)
     result = first
@@ -106,12 +112,12 @@ def measure_pair(sampler: str, problem: str, folder: Path, options: argparse.Nam
 
 
 def names(allowed: list[str]) -> Callable[[str], list[str]]:
-    """Read names with commas between them."""
+    """Read names with commas between them; a name may have changes, with commas of their own."""
 
     def read(given: str) -> list[str]:
-        chosen = given.split(",")
+        chosen = re.split(r",(?!\w+=)", given)
         for name in chosen:
-            if name not in allowed and not (name.startswith("luce:") and "luce" in allowed):
+            if name.partition(":")[0] not in allowed:
                 raise argparse.ArgumentTypeError(f"{name}; choose from {', '.join(allowed)}")
         return chosen
 
@@ -126,6 +132,7 @@ def main() -> None:
     parser.add_argument("--samplers", type=names(list(SAMPLERS)), default=list(SAMPLERS))
     parser.add_argument("--seconds", type=float, default=30.0, help="of sampling, each")
     parser.add_argument("--cap", type=float, default=300.0, help="seconds for all the rest")
+    parser.add_argument("--peers", default=sys.executable, help="a Python that has the peers")
     parser.add_argument("--core", type=int, default=max(os.sched_getaffinity(0)))
     parser.add_argument("--out", type=Path, default=Path("luce-benchmark"))
     options = parser.parse_args()

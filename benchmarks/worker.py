@@ -28,7 +28,8 @@ def draw(chain: samplers.Chain, problem: problems.Problem, seconds: float, out: 
     drawn = chain.draw(seconds)
     after = measure.limit_rate(problem)
     kept = drawn.log_p.shape[0] * drawn.log_p.shape[1]
-    effective = float(np.min(measure.ess(np.exp(drawn.log_p))))
+    every = measure.ess(drawn.log_p)
+    effective = float(every[: len(problem.monitored)].min())
     np.savez(out.with_suffix(".npz"), **measure.moments(drawn.log_p))
     return {
         "draws": drawn.draws,
@@ -37,6 +38,7 @@ def draw(chain: samplers.Chain, problem: problems.Problem, seconds: float, out: 
         "ess": effective,
         "ess_per_draw": effective / kept,
         "ess_per_second": effective / kept * drawn.draws / drawn.seconds,
+        "concentration_ess": every[len(problem.monitored) :].tolist(),
         "rhat": measure.rhat(drawn.log_p),
         "limit_before": before,
         "limit_after": after,
@@ -71,8 +73,8 @@ def work(name: str, problem: problems.Problem, step: str, seconds: float, out: P
     began = time.perf_counter()
     try:
         chain = module.prepare(problem, 1, entry.variant)
-    except samplers.TooLarge as error:
-        return {"failed": f"too large: {error}"}
+    except samplers.NotPossible as error:
+        return {"failed": f"not possible: {error}"}
     result["setup_seconds"] = time.perf_counter() - began
     return result | (draw(chain, problem, seconds, out) if step == "draw" else {})
 

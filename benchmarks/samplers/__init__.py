@@ -9,7 +9,7 @@ A file imports its package at the top, so where that is not installed only this 
 from typing import NamedTuple, Protocol
 
 import numpy as np
-from problems import Problem
+from problem import Problem
 
 # Draws beyond so many numbers are made and timed, but not kept: effective sizes take time, too.
 _MOST_KEPT = 5_000_000
@@ -21,12 +21,12 @@ class Drawn(NamedTuple):
     Attributes
     ----------
     log_p
-        Log probabilities of the monitored categories, shape (chain, draw, category): the draws
-        that were kept.
+        Log probabilities of the monitored categories, shape (chain, draw, category), and last,
+        where it is drawn, the log concentration: the draws that were kept.
     draws
         How many were made, kept or not.
     seconds
-        How long these took, without compilation and warm-up.
+        CPU time that these took, without compilation and, but for luce, without warm-up.
     note
         What the sampler says about itself.
     """
@@ -44,8 +44,8 @@ class Chain(Protocol):
         """Draw for about so many seconds."""
 
 
-class TooLarge(Exception):
-    """The sampler cannot hold this problem."""
+class NotPossible(Exception):
+    """The sampler cannot take this problem."""
 
 
 class Sampler(NamedTuple):
@@ -78,6 +78,12 @@ def find(name: str) -> Sampler:
     return SAMPLERS[name]
 
 
+def require_fixed(problem: Problem) -> None:
+    """Refuse problems whose concentration is drawn."""
+    if problem.hyperprior is not None:
+        raise NotPossible("the concentration is not drawn")
+
+
 def most_kept(problem: Problem) -> int:
     """Draws to keep of this problem."""
     return _MOST_KEPT // len(problem.monitored)
@@ -85,12 +91,12 @@ def most_kept(problem: Problem) -> int:
 
 def warmup_steps(problem: Problem) -> int:
     """Warm-up for NUTS: the usual thousand, fewer where a step takes long."""
-    return 1000 if len(problem.idx) + problem.n < 50_000 else 300
+    return 1000 if problem.work < 300_000 else 300
 
 
 def chunk_size(problem: Problem) -> int:
     """Draws between two looks at the clock, for samplers that are compiled for a fixed number."""
-    return int(np.clip(2e7 / (len(problem.idx) + problem.n), 20, 10_000))
+    return int(np.clip(2e7 / problem.work, 20, 10_000))
 
 
 def as_log(p: np.ndarray) -> np.ndarray:

@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from blackjax.adaptation.base import get_filter_adapt_info_fn
-from problems import Problem
+from problem import Problem
 
 from samplers import Drawn, chunk_size, most_kept, warmup_steps
 from samplers.jax_density import COORDINATES
@@ -21,9 +21,9 @@ class BlackjaxNuts:
     """A chain whose step is compiled for a fixed number of draws."""
 
     def __init__(self, problem: Problem, seed: int, variant: str) -> None:
-        log_density, to_log_p, size = COORDINATES[variant](problem)
+        log_density, to_kept, size = COORDINATES[variant](problem)
         self.problem = problem
-        self.to_log_p = jax.jit(jax.vmap(to_log_p))
+        self.to_kept = jax.jit(jax.vmap(to_kept))
         self.key, key = jax.random.split(jax.random.key(seed))
         adaptation = blackjax.window_adaptation(
             blackjax.nuts, log_density, adaptation_info_fn=get_filter_adapt_info_fn()
@@ -43,14 +43,14 @@ class BlackjaxNuts:
         self.many = many.lower(self.state, self.key).compile()
 
     def draw(self, seconds: float) -> Drawn:
-        """Run chunks until the time is over; turning them into log p is not counted."""
+        """Run chunks until the time is over; turning them into what is kept is not counted."""
         kept, made, spent = [], 0, 0.0
         while made == 0 or spent < seconds:
             self.key, key = jax.random.split(self.key)
-            began = time.perf_counter()
+            began = time.process_time()
             self.state, positions = jax.block_until_ready(self.many(self.state, key))
-            spent += time.perf_counter() - began
+            spent += time.process_time() - began
             made += len(positions)
             if made - len(positions) < most_kept(self.problem):
-                kept.append(np.asarray(self.to_log_p(positions))[:, self.problem.monitored])
+                kept.append(np.asarray(self.to_kept(positions)))
         return Drawn(np.concatenate(kept)[None], made, spent)

@@ -5,15 +5,18 @@ geometric number of others fell outside; they fall on the categories there in pr
 """
 
 import numpy as np
-from problems import Problem
+from problem import Problem
 
-from samplers import TooLarge
+from samplers import NotPossible, require_fixed
 from samplers.numpy_loop import NumpyLoop
 
 
 def prepare(problem: Problem, seed: int, variant: str) -> NumpyLoop:
+    require_fixed(problem)
+    if (problem.m < 0).any():
+        raise NotPossible("outcomes are sets")
     if not problem.excluded and problem.n * len(problem.m) > 20_000_000:
-        raise TooLarge("what is outside of each set does not fit")
+        raise NotPossible("what is outside of each set does not fit")
     rng = np.random.default_rng(seed)
     everything = np.arange(problem.n)
     outside = [

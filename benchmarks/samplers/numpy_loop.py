@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable
 
 import numpy as np
-from problems import Problem
+from problem import Problem
 
 from samplers import Drawn, as_log, most_kept
 
@@ -16,17 +16,17 @@ class NumpyLoop:
 
     def __init__(self, problem: Problem, step: Callable[[], np.ndarray]) -> None:
         self.problem, self.step = problem, step
-        began = time.perf_counter()
+        began = time.process_time()
         for _ in range(_WARMUP_STEPS):
             step()
-            if time.perf_counter() - began > _WARMUP_SECONDS:
+            if time.process_time() - began > _WARMUP_SECONDS:
                 break
 
     def draw(self, seconds: float) -> Drawn:
         """Make steps until the time is over."""
         kept, most, made = [], most_kept(self.problem), 0
-        began = time.perf_counter()
-        while (spent := time.perf_counter() - began) < seconds or made < 4:
+        began = time.process_time()
+        while (spent := time.process_time() - began) < seconds or made < 4:
             p = self.step()
             made += 1
             if made <= most:

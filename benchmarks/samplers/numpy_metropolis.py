@@ -4,9 +4,10 @@ At shapes below 1 a proposal may be 0 in floating point; it is refused.
 """
 
 import numpy as np
-from problems import Problem
+from problem import Problem
 from scipy.special import gammaln
 
+from samplers import require_fixed
 from samplers.numpy_loop import NumpyLoop
 
 _ACCEPT = 0.24
@@ -17,6 +18,7 @@ def log_dirichlet(log_p: np.ndarray, shape: np.ndarray) -> float:
 
 
 def prepare(problem: Problem, seed: int, variant: str) -> NumpyLoop:
+    require_fixed(problem)
     rng = np.random.default_rng(seed)
     p = rng.dirichlet(np.maximum(problem.shape, 1.0))
     log_p, value = np.log(p), problem.log_density(p)

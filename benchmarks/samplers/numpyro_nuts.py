@@ -8,10 +8,10 @@ import numpy as np
 import numpyro
 from numpyro.distributions import Dirichlet
 from numpyro.infer import MCMC, NUTS
-from problems import Problem
+from problem import Problem
 
-from samplers import Drawn, as_log, chunk_size, most_kept, warmup_steps
-from samplers.jax_density import log_gamma, set_sums
+from samplers import Drawn, as_log, chunk_size, most_kept, require_fixed, warmup_steps
+from samplers.jax_density import log_gamma, log_sets
 
 
 def prepare(problem: Problem, seed: int, variant: str) -> "NumpyroNuts":
@@ -19,12 +19,12 @@ def prepare(problem: Problem, seed: int, variant: str) -> "NumpyroNuts":
 
 
 def dirichlet_model(problem: Problem):
-    sums, alpha = set_sums(problem), jnp.asarray(problem.alpha)
-    c, m = jnp.asarray(problem.c), jnp.asarray(problem.m)
+    require_fixed(problem)
+    given, alpha, c = log_sets(problem), jnp.asarray(problem.alpha), jnp.asarray(problem.c)
 
     def model():
         p = numpyro.sample("p", Dirichlet(alpha))
-        numpyro.factor("likelihood", c @ jnp.log(p) - m @ jnp.log(sums(p)))
+        numpyro.factor("likelihood", c @ jnp.log(p) - given(p))
 
     return model
 
@@ -33,13 +33,13 @@ class NumpyroNuts:
     """A chain that runs in chunks of a fixed number, so that it is compiled once."""
 
     def __init__(self, problem: Problem, seed: int, variant: str) -> None:
-        self.problem, self.to_log_p = problem, None
+        self.problem, self.to_kept = problem, lambda p: as_log(np.asarray(p)[:, problem.monitored])
         start = None
         if variant == "stick":
             kernel = NUTS(dirichlet_model(problem))
         else:
-            log_density, to_log_p, size = log_gamma(problem)
-            self.to_log_p = jax.jit(jax.vmap(to_log_p))
+            log_density, to_kept, size = log_gamma(problem)
+            self.to_kept = jax.jit(jax.vmap(to_kept))
             kernel = NUTS(potential_fn=lambda theta: -log_density(theta))
             start = jnp.zeros(size)
         self.mcmc = MCMC(
@@ -62,11 +62,10 @@ class NumpyroNuts:
         """Run chunks until the time is over; turning them into log p is not counted."""
         kept, made, spent = [], 0, 0.0
         while made == 0 or spent < seconds:
-            began = time.perf_counter()
+            began = time.process_time()
             samples = self.chunk()
-            spent += time.perf_counter() - began
+            spent += time.process_time() - began
             made += len(samples)
             if made - len(samples) < most_kept(self.problem):
-                log_p = self.to_log_p(samples) if self.to_log_p else as_log(np.asarray(samples))
-                kept.append(np.asarray(log_p)[:, self.problem.monitored])
+                kept.append(np.asarray(self.to_kept(samples)))
         return Drawn(np.concatenate(kept)[None], made, spent)

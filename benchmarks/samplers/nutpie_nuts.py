@@ -2,7 +2,7 @@
 
 import numpy as np
 import nutpie
-from problems import Problem
+from problem import Problem
 
 from samplers import as_log, warmup_steps
 from samplers.one_call import OneCall

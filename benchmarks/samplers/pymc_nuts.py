@@ -5,25 +5,27 @@ import logging
 import numpy as np
 import pymc as pm
 import pytensor.tensor as pt
-from problems import Problem
+from problem import Problem
 
-from samplers import as_log, warmup_steps
+from samplers import as_log, require_fixed, warmup_steps
 from samplers.one_call import OneCall
 
 logging.getLogger("pymc").setLevel(logging.ERROR)
 
 
 def make_model(problem: Problem) -> pm.Model:
+    require_fixed(problem)
     matrix = problem.dense()
     with pm.Model() as model:
         p = pm.Dirichlet("p", a=problem.alpha)
         if matrix is not None:
-            sums = pt.dot(matrix, p)
+            parts = [(problem.m, pt.dot(matrix, p))]
         else:
-            sums = p[problem.rectangle()].sum(axis=1)
-            if problem.excluded:
-                sums = 1 - sums
-        pm.Potential("likelihood", pt.dot(problem.c, pt.log(p)) - pt.dot(problem.m, pt.log(sums)))
+            parts = [(m, p[rows].sum(axis=1)) for m, rows in problem.rectangles()]
+        if problem.excluded:
+            parts = [(m, 1 - sums) for m, sums in parts]
+        given = sum(pt.dot(m, pt.log(sums)) for m, sums in parts)
+        pm.Potential("likelihood", pt.dot(problem.c, pt.log(p)) - given)
     return model
 
 

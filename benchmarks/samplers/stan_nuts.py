@@ -1,17 +1,19 @@
 """Stan's NUTS through pystan."""
 
+import time
+
 import numpy as np
 import stan
-from problems import Problem
+from problem import Problem
 
-from samplers import as_log, warmup_steps
+from samplers import as_log, require_fixed, warmup_steps
 from samplers.one_call import OneCall
 
 DENSE = """
 data {
   int<lower=1> n, sets;
   vector<lower=0>[n] alpha, c;
-  vector<lower=0>[sets] m;
+  vector[sets] m;
   matrix[sets, n] member;
 }
 parameters { simplex[n] p; }
@@ -25,7 +27,7 @@ SPARSE = """
 data {
   int<lower=1> n, sets, members;
   vector<lower=0>[n] alpha, c;
-  vector<lower=0>[sets] m;
+  vector[sets] m;
   array[members] int idx;
   array[sets + 1] int ptr;
   int<lower=0, upper=1> excluded;
@@ -41,6 +43,7 @@ model {
 
 
 def prepare(problem: Problem, seed: int, variant: str) -> OneCall:
+    require_fixed(problem)
     data = {
         "n": problem.n, "sets": len(problem.m),
         "alpha": problem.alpha.tolist(), "c": problem.c.tolist(), "m": problem.m.tolist(),
@@ -57,4 +60,4 @@ def prepare(problem: Problem, seed: int, variant: str) -> OneCall:
         fit = model.sample(num_chains=1, num_samples=draws, num_warmup=warmup_steps(problem))
         return as_log(fit["p"].T[:, problem.monitored])
 
-    return OneCall(problem, call)
+    return OneCall(problem, call, time.perf_counter)  # it samples in other processes

@@ -17,6 +17,8 @@ import measure  # noqa: E402
 import mode  # noqa: E402
 import problems  # noqa: E402
 
+import luce  # noqa: E402
+
 NAMES = list(problems.MAKERS)
 
 
@@ -34,16 +36,36 @@ def test_the_data_is_that_of_the_yardstick(name):
     np.testing.assert_array_equal(ours.monitored, theirs.monitored())
 
 
-@pytest.mark.parametrize("name", NAMES)
+SLOW_TO_READ = {"P7", "unequal", "rankings5000"}
+SMALL = ["league:teams=4,seasons=2", "teams:players=9,size=2,number=50", "gamma:n=5,number=30"]
+SMALL += ["rankings5000:n=4,number=30", "sparse:n=9,number=20", "arena:n=6,number=99"]
+SMALL += ["unequal:n=30,number=90,exponent=1", "transitions:states=7,number=99,closed=0.3"]
+
+
+@pytest.mark.parametrize(
+    "name",
+    SMALL + [pytest.param(n, marks=[pytest.mark.slow] * (n in SLOW_TO_READ)) for n in NAMES],
+)
 def test_luce_is_given_the_same_density(name):
     problem = problems.load(name)
     posterior = problem.posterior()
+    if problem.hyperprior:
+        assert posterior.prior.hyperprior == luce.Gamma(*problem.hyperprior)
+        posterior = luce.Posterior(posterior.counts, problem.alpha)
     points = np.random.default_rng(1).dirichlet(np.full(problem.n, 2.0), 3)
     ours = posterior.log_density(points)
     plain = np.asarray([problem.log_density(p) for p in points])
     # The prior's constant is in one and not in the other.
     scale = np.abs(plain).max()
     np.testing.assert_allclose(np.diff(ours), np.diff(plain), rtol=1e-9, atol=1e-11 * scale)
+
+
+def test_another_seed_makes_other_data_and_the_same_seed_the_same():
+    first, second, again = (
+        problems.load.__wrapped__(f"league:teams=4,seed={seed}") for seed in (1, 2, 1)
+    )
+    assert (first.c != second.c).any()
+    np.testing.assert_array_equal(first.c, again.c)
 
 
 def test_every_outcome_is_given_some_set():
@@ -79,7 +101,7 @@ def test_the_papers_sampler_in_numpy_agrees_with_independent_draws():
     from samplers import numpy_hidden_counts
 
     # One set, all but category 0: p_0 is Beta(1, 2), and the rest is split as if all were seen.
-    problem = problems.from_tallies("one set", np.ones(3), [np.asarray([1, 2])], [{1: 3, 2: 1}])
+    problem = problems.from_tallies(np.ones(3), [np.asarray([1, 2])], [{1: 3, 2: 1}])
     drawn = numpy_hidden_counts.prepare(problem, 1, "").draw(0.5)
     rest, share = np.random.default_rng(5).beta([2, 4], [1, 2], (1, 4000, 2)).T
     exact = np.stack([1 - rest, rest * share, rest * (1 - share)]).transpose(2, 1, 0)
@@ -113,7 +135,8 @@ def test_the_choices_are_those_of_the_problem():
     chosen = np.asarray([one for one, _ in choices])
     offered = np.sort(np.asarray([(one, *others) for one, others in choices]), axis=1)
     np.testing.assert_array_equal(np.bincount(chosen, minlength=problem.n), problem.c)
-    np.testing.assert_array_equal(offered, problem.rectangle())
+    [(_, rows)] = problem.rectangles()
+    np.testing.assert_array_equal(offered, rows)
 
 
 def test_of_new_counts_nothing_is_known():
