@@ -117,7 +117,7 @@ CONTROLS: dict[str, tuple[str, str, Callable[[], Any]]] = {
         "nested sets", "auto", lambda: changed_splits(twice_the_prior)),
     "rejection that keeps everything": (
         "three pairs", "rejection",
-        lambda: dirichlet_instead("rejection", lambda _problem, fit: fit.shape)),
+        lambda: dirichlet_instead("rejection", lambda _problem, fit: fit.shape[0])),
     "waiting times, a quarter of the counts": (
         "three pairs", "waiting-times",
         lambda: changed_problem("waiting-times", quarter_of_the_counts)),

@@ -238,7 +238,7 @@ def _acceptance(c: FloatArray, m: FloatArray, limit: FloatArray, parts: list[Par
             left = m - part.power * (np.arange(len(m)) == part.stick)
             logs = log_ratio(c - part.shape, left, p) - part.log_bound
             kept += chance[j] * float((np.exp(logs) * inside).mean())
-    return kept
+    return float(kept)
 
 
 def _draws(rng: np.random.Generator, part: Part, number: int) -> FloatArray:
