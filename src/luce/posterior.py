@@ -148,7 +148,8 @@ class Posterior:
             sets nest), "rejection" (perfect draws, where each set leaves out one atom),
             "hamiltonian" (for weakly connected cores), "waiting-times", "hidden-counts" (the
             paper's) or "metropolis" (the paper's baseline).  Where the sets nest nothing is left
-            to simulate, and every method but one with ``reduce=False`` is exact.
+            to simulate, and every method but one with ``reduce=False`` is exact.  Where the
+            concentration is drawn too, "hamiltonian" and "waiting-times" alone can be used.
         reduce
             Simulate only the irreducible cores and split exactly around them; False runs the
             method on the raw categories.

@@ -167,7 +167,7 @@ def test_chains_may_start_at_points_of_their_own() -> None:
         ({"keep": []}, "keep is empty"),
         ({"draws": 10**12}, "this machine has"),
         ({"method": "hamiltonian", "concentration": 1e-4}, "hamiltonian"),
-        ({"method": "metropolis", "concentration": Gamma(2.0, 1.0)}, "waiting times"),
+        ({"method": "metropolis", "concentration": Gamma(2.0, 1.0)}, "can be used"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_drawn_is_said(how: dict[str, Any], words: str) -> None:
