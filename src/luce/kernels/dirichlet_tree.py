@@ -16,7 +16,9 @@ import numpy as np
 from luce._types import FloatArray, IntArray, WordArray
 from luce.kernels.jit import borrowed, compiled, embedded, on_stack
 from luce.kernels.plain import on_lists, reals, uncompiled
+from luce.kernels.problem import Wide
 from luce.kernels.random import gamma_of, log_gamma
+from luce.kernels.set_sums import as_log
 
 # Kinds of step: a Dirichlet split, the same in logarithms, and a split by the draws of a core.
 SPLIT, SPLIT_TINY, CORE = range(3)
@@ -44,7 +46,6 @@ class SplitPlan(NamedTuple):
     n_modules: int
 
 
-@compiled
 def draw_splits(
     bits: WordArray,
     plan: SplitPlan,
@@ -70,11 +71,28 @@ def draw_splits(
     log_out
         Receives their logarithms, unless it is empty.
     """
+    tiny: Wide = True if (plan.kind == SPLIT_TINY).any() else None
+    logs = log_out if len(log_out) else None
+    _draw_splits(bits, plan, core_draws, core_logs or None, tiny, out, logs)
+
+
+@compiled
+def _draw_splits(
+    bits: WordArray,
+    plan: SplitPlan,
+    core_draws: FloatArray,
+    core_logs: Wide,
+    tiny: Wide,
+    out: FloatArray,
+    log_out: FloatArray | None,
+) -> None:
+    """Draw as `draw_splits`; code for logarithms is compiled only where there are any."""
     plan, own = borrowed(plan), on_stack(bits)
     module, kind, start, target, shape = plan.module, plan.kind, plan.start, plan.target, plan.shape
-    mass, log_mass = np.ones(plan.n_modules), np.zeros(plan.n_modules)
+    mass, log_mass = np.empty(plan.n_modules), np.empty(plan.n_modules)
     shares, log_shares = np.empty(len(shape)), np.empty(len(shape))
-    logs = len(log_out) > 0
+    for m in range(plan.n_modules):
+        mass[m], log_mass[m] = 1.0, 0.0
     for d in range(len(out)):
         cell = 0
         for step in range(len(module)):
@@ -87,28 +105,29 @@ def draw_splits(
                 if b - a == 1:  # a single category has probability exactly 1
                     shares[a] = total = 1.0
                 scale /= total
-                if logs:
+                if log_out is not None:
                     log_total = math.log(total)
                     for i in range(a, b):
                         log_shares[i] = math.log(shares[i]) - log_total
             elif kind[step] == SPLIT_TINY:
-                log_total = _draw_logs(own, shape, a, b, log_shares)
-                for i in range(a, b):
-                    log_shares[i] -= log_total
-                    shares[i] = math.exp(log_shares[i])
+                if tiny is not None:
+                    log_total = _draw_logs(own, shape, a, b, log_shares)
+                    for i in range(a, b):
+                        log_shares[i] -= log_total
+                        shares[i] = math.exp(log_shares[i])
             else:
                 for i in range(a, b):
                     share = core_draws[d, cell]
+                    shares[i] = share if core_logs is None else math.exp(share)
+                    if log_out is not None:
+                        log_shares[i] = as_log(share, core_logs)
                     cell += 1
-                    shares[i] = math.exp(share) if core_logs else share
-                    if logs:
-                        log_shares[i] = share if core_logs else math.log(share)
             for i in range(a, b):
                 if target[i] >= 0:
                     out[d, target[i]] = shares[i] * scale
                 else:
                     mass[-1 - target[i]] = shares[i] * scale
-            if logs:
+            if log_out is not None:
                 for i in range(a, b):
                     log_m = log_mass[module[step]] + log_shares[i]
                     if target[i] >= 0:

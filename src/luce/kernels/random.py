@@ -88,20 +88,22 @@ def uniform(bits: WordArray) -> float:
 @embedded
 def normal(bits: WordArray) -> float:
     """Draw Z ~ Normal(0, 1)."""
+    layers = _NORMAL  # named once: each mention of a constant array is compiled anew
     while True:
         word = next_word(bits)
-        i = np.int64(word & np.uint64(255))
-        x = np.int64(word >> np.uint64(11)) * _TO_UNIT * _NORMAL[i]
+        i = word & np.uint64(255)
+        x = np.int64(word >> np.uint64(11)) * _TO_UNIT * layers[i]
         # Sign by arithmetic: a branch on a random bit is mispredicted every second time.
         sign = float(np.int64((word >> np.uint64(7)) & np.uint64(2)) - 1)
-        if x < _NORMAL[i + 1]:  # 99 % of the time
+        right = layers[i + np.uint64(1)]
+        if x < right:  # 99 % of the time
             return float(sign * x)
         if i == 0:
             while True:
                 beyond = -math.log(uniform(bits)) / _NORMAL_TAIL
                 if -2.0 * math.log(uniform(bits)) > beyond * beyond:
                     return sign * (_NORMAL_TAIL + beyond)
-        low, high = math.exp(-0.5 * _NORMAL[i] ** 2), math.exp(-0.5 * _NORMAL[i + 1] ** 2)
+        low, high = math.exp(-0.5 * layers[i] ** 2), math.exp(-0.5 * right**2)
         if low + uniform(bits) * (high - low) < math.exp(-0.5 * x * x):
             return float(sign * x)
 
@@ -109,17 +111,18 @@ def normal(bits: WordArray) -> float:
 @embedded
 def exponential(bits: WordArray) -> float:
     """Draw E ~ Exponential(1)."""
-    beyond = 0.0
+    layers, beyond = _EXPONENTIAL, 0.0
     while True:
         word = next_word(bits)
-        i = np.int64(word & np.uint64(255))
-        x = (np.int64(word >> np.uint64(11)) + 0.5) * _TO_UNIT * _EXPONENTIAL[i]
-        if x < _EXPONENTIAL[i + 1]:
+        i = word & np.uint64(255)
+        x = (np.int64(word >> np.uint64(11)) + 0.5) * _TO_UNIT * layers[i]
+        right = layers[i + np.uint64(1)]
+        if x < right:
             return float(beyond + x)
         if i == 0:
             beyond += _EXPONENTIAL_TAIL  # the tail is the same density, shifted
             continue
-        low, high = math.exp(-_EXPONENTIAL[i]), math.exp(-_EXPONENTIAL[i + 1])
+        low, high = math.exp(-layers[i]), math.exp(-right)
         if low + uniform(bits) * (high - low) < math.exp(-x):
             return float(beyond + x)
 

@@ -14,7 +14,6 @@ with shifts of these groups (`kernels.shifts`); where some items dominate their 
 moves of these items (`kernels.single_items`).
 """
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -51,11 +50,14 @@ def advance(
     problem, own = borrowed(problem), on_stack(bits)
     wide, n, total_shape = problem.wide, len(state), problem.total_shape
     total_spread = gamma_spread(total_shape)
-    times, rates, grouped = np.empty(len(problem.waits)), np.empty(n), np.zeros(n)
+    times, rates, grouped = np.empty(len(problem.waits)), np.empty(n), np.empty(n)
     shape = problem.shape.copy() if space is not None else problem.shape
     spread = problem.spread.copy() if space is not None else problem.spread
     for d in range(len(out)):
-        waited = _move_and_draw(fit, own, problem, space, state, times, rates)
+        if fit is None:
+            waited = draw_rates(problem, own, state, times, rates)
+        else:
+            waited = _move_and_draw(fit, own, problem, space, state, times, rates)
         if space is not None:
             for i in range(n):
                 grouped[i] = 0.0
@@ -73,34 +75,28 @@ def advance(
 
 
 def _move_and_draw(
-    fit: Shifts | SingleItems | None,
+    fit: Shifts | SingleItems,
     bits: WordArray,
-    problem: AnyProblem,
+    problem: Any,
     space: SplitSpace | None,
     p: FloatArray,
     times: FloatArray,
     rates: FloatArray,
 ) -> float:
     """Move p as the fit demands, then draw waiting times; returns their sum."""
-    chosen: Callable[..., float] = _MOVES.get(type(fit), _draw_alone)
+    chosen = _move_items_first if isinstance(fit, SingleItems) else _shift_first
     return chosen(fit, bits, problem, space, p, times, rates)
 
 
-def _draw_alone(
-    fit: None, bits: WordArray, problem: Any, space: Any, p: Any, times: Any, rates: Any
-) -> float:
-    return draw_rates(problem, bits, p, times, rates)
-
-
 def _shift_first(
-    fit: Shifts, bits: WordArray, problem: Any, space: Any, p: Any, times: Any, rates: Any
+    fit: Any, bits: WordArray, problem: Any, space: Any, p: Any, times: Any, rates: Any
 ) -> float:
     shift_groups(bits, problem, fit, space, problem.wide, p)
     return draw_rates(problem, bits, p, times, rates)
 
 
 def _move_items_first(
-    fit: SingleItems, bits: WordArray, problem: Any, space: Any, p: Any, times: Any, rates: Any
+    fit: Any, bits: WordArray, problem: Any, space: Any, p: Any, times: Any, rates: Any
 ) -> float:
     """Draw from the sums over sets that the moves have kept up to date."""
     set_sums(problem, p, times)
@@ -110,5 +106,4 @@ def _move_items_first(
     return waited
 
 
-_MOVES: dict[type, Callable[..., float]] = {Shifts: _shift_first, SingleItems: _move_items_first}
-compile_by_type(_move_and_draw, _MOVES, _draw_alone)
+compile_by_type(_move_and_draw, {SingleItems: _move_items_first}, _shift_first)
