@@ -174,6 +174,22 @@ def test_draws_that_are_not_numbers_are_warned_about() -> None:
         check_draws(x)
 
 
+@pytest.mark.parametrize("n", [3, 300])
+def test_only_logarithms_may_be_infinite(n: int) -> None:
+    """Where all entries are ranked, and where they are screened first."""
+    x = np.random.default_rng(SEED).standard_normal((4, 500, n))
+    x[1, 7, 2] = -np.inf
+    with pytest.warns(luce.ConvergenceWarning, match="not finite"):
+        check_draws(x)
+    arrays = {"posterior/x": np.exp(x), "posterior/log_x": x}
+    plan = GivenDraws(arrays)
+    found = judge_draws(plan, 4, [Quantity("x", [range(n)], logs=True)])
+    assert found.kind == "good"
+    x[1, 7, 2] = np.inf  # the control: a probability is never larger than 1
+    found = judge_draws(GivenDraws(arrays), 4, [Quantity("x", [range(n)], logs=True)])
+    assert "not finite" in str(found.problem)
+
+
 # -- all entries -----------------------------------------------------------------------------------
 
 

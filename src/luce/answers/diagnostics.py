@@ -93,7 +93,7 @@ def _quantities(run: DataTree) -> list[Quantity]:
         found.append(
             Quantity(
                 name=name,
-                labels=[posterior[dim].to_numpy() for dim in rest],
+                labels=[posterior[dim].values for dim in rest],
                 competitor=competitor,
                 logs=f"log_{name}" in posterior,
                 simplex=support == "simplex" and "kept_categories" not in run.attrs,
@@ -116,8 +116,8 @@ class _RunDraws:
     def read(self, path: str, chain: int, rows: slice, entries: slice | IntArray) -> FloatArray:
         """Read some entries of some draws of a chain, shape (draw, entry)."""
         group, name = path.split("/")
-        variable = self._run[group][name].transpose("chain", "draw", ...)
-        values = variable[chain, rows].to_numpy()
+        variable = self._run[group][name].variable.transpose("chain", "draw", ...)
+        values = variable[chain, rows].values  # to_numpy would import Dask
         return np.asarray(values.reshape(len(values), -1)[:, entries])
 
 

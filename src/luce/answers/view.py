@@ -342,7 +342,7 @@ def _read_parameters(variables: dict[str, DataArray]) -> DrawsView | None:
     for name, variable in variables.items():
         rest = [dim for dim in variable.dims if dim not in _SAMPLE]
         flat = variable.transpose(*_SAMPLE, *rest)
-        columns.append(flat.to_numpy().reshape(*flat.shape[:2], -1))
+        columns.append(flat.values.reshape(*flat.shape[:2], -1))
         for place in np.ndindex(flat.shape[2:]):
             labels = [str(flat[dim].values[i]) for dim, i in zip(rest, place, strict=True)]
             names.append(f"{name}[{', '.join(labels)}]" if labels else name)
@@ -357,7 +357,7 @@ def _read_array(draws: DataArray | ArrayLike) -> DrawsView:
     import xarray as xr
 
     named = isinstance(draws, xr.DataArray)
-    variable = draws if isinstance(draws, xr.DataArray) else xr.DataArray(_numbers(draws))
+    variable = draws if isinstance(draws, xr.DataArray) else _unnamed(_numbers(draws))
     if variable.dtype.kind not in "fiu":
         raise DataError(
             f"these are not draws: a {type(draws).__name__} was given that holds no numbers, or "
@@ -372,7 +372,7 @@ def _read_array(draws: DataArray | ArrayLike) -> DrawsView:
         )
     if named:
         variable = variable.transpose(*_SAMPLE, ...)
-    values = np.asarray(variable.to_numpy(), np.float64)
+    values = np.asarray(variable.values, np.float64)  # to_numpy would import Dask
     if values.size == 0:
         raise DataError(
             f"no draws: shape {values.shape} was given; at least one chain, one draw and one "
@@ -384,10 +384,18 @@ def _read_array(draws: DataArray | ArrayLike) -> DrawsView:
             "all must be numbers. Leave out the chains or draws with nan or inf."
         )
     index = {
-        name: variable[dim].to_numpy() if dim in variable.coords else np.arange(size)
+        name: variable[dim].values if dim in variable.coords else np.arange(size)
         for name, dim, size in zip((*_SAMPLE, "category"), variable.dims, values.shape, strict=True)
     }
     return DrawsView(values, None, index, effects=effects_in(variable.attrs))
+
+
+def _unnamed(x: npt.NDArray[Any]) -> DataArray:
+    """Make a DataArray of a bare array, without importing Dask to see whether it is Dask's."""
+    import xarray as xr
+
+    dims = [f"dim_{k}" for k in range(x.ndim)]
+    return xr.DataArray(xr.Variable(dims, x, fastpath=True))
 
 
 def _numbers(given: ArrayLike) -> npt.NDArray[Any]:

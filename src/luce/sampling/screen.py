@@ -113,7 +113,8 @@ def screen(sink: DrawsToCheck, chains: int, quantity: Quantity, every: int) -> S
     """
     if quantity.size <= _RANKED:
         return _look_at_all(sink, chains, quantity, every)
-    return _Screen(sink, chains, quantity, every).run()
+    with np.errstate(invalid="ignore"):  # draws that are not finite give nan
+        return _Screen(sink, chains, quantity, every).run()
 
 
 def _look_at_all(sink: DrawsToCheck, chains: int, quantity: Quantity, every: int) -> Screened:
