@@ -225,12 +225,6 @@ def _nest_up(family: SetFamily, order: IntArray, base: IntArray, fresh: BoolArra
     )
 
 
-def _ranges(starts: IntArray, lengths: IntArray) -> IntArray:
-    """Join ranges of whole numbers, given by where each starts and how long it is."""
-    ends = np.cumsum(lengths)
-    return np.arange(ends[-1]) + np.repeat(starts - ends + lengths, lengths)
-
-
 def _store_by_smaller_side(family: SetFamily) -> SetFamily:
     """Store each set by its smaller side, moving it into a nest of the other kind where needed.
 
