@@ -6,8 +6,8 @@ from lib.nests import Nest, bits, expand, generator, problem_of
 
 from luce.kernels import waiting_times
 from luce.kernels.problem import Problem
-from luce.sampling.convergence import effective_sizes
 from luce.sampling.laplace import log_mode
+from luce.sampling.mixing import effective_sizes
 from luce.sampling.single_items import choose_items
 
 N = 12
@@ -29,8 +29,10 @@ def choices(spread: float) -> tuple[list[Nest], Problem]:
 def test_items_far_ahead_are_chosen_with_all_their_sets() -> None:
     nests, problem = choices(4.0)
     theta = log_mode(problem)
-    items, table = choose_items(problem, theta), expand(nests, N)
-    assert items is not None
+    chosen, table = choose_items(problem, theta), expand(nests, N)
+    assert chosen is not None
+    items, gain = chosen
+    assert gain > 1.3
     assert items.item[0] == 0  # the slowest comes first
     assert len(items.item) < N // 2
     p = np.exp(theta) / np.exp(theta).sum()
@@ -59,8 +61,9 @@ def test_other_problems_have_no_such_moves() -> None:
 @pytest.mark.compiled
 def test_chosen_items_are_no_longer_the_slowest() -> None:
     _, problem = choices(4.0)
-    items, slow = choose_items(problem, log_mode(problem)), []
-    for fit in (None, items):
+    chosen, slow = choose_items(problem, log_mode(problem)), []
+    assert chosen is not None
+    for fit in (None, chosen[0]):
         state, out, stat = np.full(N, 1 / N), np.empty((6000, N)), np.empty(6000)
         waiting_times.advance(bits(81), problem, fit, state, np.zeros(4), False, out, stat, None)
         slow.append(effective_sizes(np.log(out[None, 500:])))

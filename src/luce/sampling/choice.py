@@ -35,6 +35,9 @@ _DENSE_WORTH, _LONG_STEP, _DIAGONAL_WORTH, _GROUPED_WORTH = 0.8, 2.6, 0.8, 0.4
 # Worth from which the estimate of an independence draw's worth, from a small pilot, is trusted.
 _LEAST_WORTH = 0.6
 
+# Largest gain by moves of single items that is counted on: groups of items may then be slower.
+_MOST_GAIN = 3.0
+
 # Atoms up to which a dense metric is taken without comparing costs.
 _ALWAYS_DENSE = 100
 
@@ -126,6 +129,10 @@ def choose_for_core(shapes: ModuleShapes, q: int) -> tuple[str, str]:
         return "waiting-times", "its curvature is beyond doubles, and waiting times need none"
     sweeps = share / _sweep_cost(fits.problem)
     well = f"well connected: a waiting-time sweep is worth about {share:.2g} draws"
+    if fits.dominant_items is not None:
+        items, gain = fits.dominant_items
+        sweeps *= min(gain, _MOST_GAIN)
+        well = f"{len(items.item):,} items that dominate their sets are moved one by one"
     best = max(_others(fits, share), key=lambda other: other.rate)
     if best.rate > sweeps:
         return best.method, best.reason

@@ -14,6 +14,7 @@ import numpy as np
 from luce._types import FloatArray
 from luce.sampling import envelope, laplace
 from luce.sampling.log_posterior import LogPosterior
+from luce.sampling.single_items import choose_items
 
 if TYPE_CHECKING:
     from luce.kernels.hamiltonian import Metric
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from luce.kernels.log_powers import Powers
     from luce.kernels.problem import Problem
     from luce.kernels.rejection import Envelope
+    from luce.kernels.single_items import SingleItems
 
 # Length of a Hamiltonian move in a dense metric, and its random relative change.  A quarter turn of
 # a quadratic density is π/2; a longer move makes the error of the mean smaller.
@@ -34,6 +36,9 @@ _TURN, _LONGEST, _DIAGONAL_JITTER = 2.6, 6.0, 0.3
 # the most curved direction, in a dense and a diagonal metric; and is at most this multiple of the
 # length.
 _DENSE_STEP, _STEP, _LARGEST_STEP = 6.0, 7.0, 1.5
+
+# Stored members from which items that dominate their sets are looked for.
+_MUCH_DATA = 20_000
 
 # Draws from which the worth of a proposal is estimated, and the proposal's degrees of freedom as a
 # multiple of the number of atoms: tails just heavy enough.
@@ -110,6 +115,17 @@ class Fits:
 
         exponent = self.problem.waits - self.problem.groups
         return exponent, make_powers(exponent)
+
+    @cached_property
+    def dominant_items(self) -> tuple[SingleItems, float] | None:
+        """Items to move by themselves before each sweep, and the predicted gain; None if none.
+
+        None for little data too, where sweeps are short.
+        """
+        if self.problem.wide or len(self.problem.members) < _MUCH_DATA:
+            return None
+        fit = self.curvature or self.diagonal
+        return None if fit is None else choose_items(self.problem, fit.mode)
 
     @cached_property
     def proposal(self) -> tuple[Proposal, float] | None:

@@ -181,6 +181,8 @@ def _part(
         return Part(KERNELS[name], problem, prior, enveloped[0])
     if name in ("hamiltonian", "independence"):
         return _part_with_curvature(name, fits, prior, what)
+    if name == "waiting-times" and fits.dominant_items is not None:
+        return Part(KERNELS[name], problem, prior, fits.dominant_items[0])
     if name in ("waiting-times", "hidden-counts") and problem.wide:
         return Part(KERNELS[name], problem, prior, find_shifts(problem, prior))
     if name == "metropolis" and problem.shape.min() < _LEAST_PLAIN_METROPOLIS:

@@ -34,8 +34,10 @@ _LEAST_GAIN = 1.3
 _MOST = 0.5
 
 
-def choose_items(problem: Problem, theta: FloatArray) -> SingleItems | None:
-    """Choose the items to move; None where it does not pay, or the problem has no such moves.
+def choose_items(problem: Problem, theta: FloatArray) -> tuple[SingleItems, float] | None:
+    """Choose the items to move, and predict the gain in effective draws a second.
+
+    None where it does not pay, or the problem has no such moves.
 
     Parameters
     ----------
@@ -58,7 +60,7 @@ def choose_items(problem: Problem, theta: FloatArray) -> SingleItems | None:
     number = int(np.argmax(rate)) if most else 0
     if number == 0 or rate[number] < _LEAST_GAIN * rate[0]:
         return None
-    return _gather(problem, p, order[:number], first, stop)
+    return _gather(problem, p, order[:number], first, stop), float(rate[number] / rate[0])
 
 
 def _worth_of_sweeps(
