@@ -20,6 +20,9 @@ from luce.kernels.problem import Wide
 from luce.kernels.random import gamma_of, log_gamma
 from luce.kernels.set_sums import as_log
 
+# Smallest probability whose logarithm is taken directly.
+_LEAST = 1e-290
+
 # Kinds of step: a Dirichlet split, the same in logarithms, and a split by the draws of a core.
 SPLIT, SPLIT_TINY, CORE = range(3)
 
@@ -72,8 +75,17 @@ def draw_splits(
         Receives their logarithms, unless it is empty.
     """
     tiny: Wide = True if (plan.kind == SPLIT_TINY).any() else None
-    logs = log_out if len(log_out) else None
-    _draw_splits(bits, plan, core_draws, core_logs or None, tiny, out, logs)
+    wide: Wide = True if core_logs else None
+    if not (tiny or wide):
+        before = bits.copy()
+        _draw_splits(bits, plan, core_draws, None, None, out, None)
+        if not len(log_out):
+            return
+        if out.min() > _LEAST:
+            np.log(out, out=log_out)  # many at once: a sixth of the time
+            return
+        bits[:] = before  # a product of shares is no double: draw the same again, with logarithms
+    _draw_splits(bits, plan, core_draws, wide, tiny, out, log_out if len(log_out) else None)
 
 
 @compiled
