@@ -20,6 +20,7 @@ METHODS = (
     "exact",
     "rejection",
     "hamiltonian",
+    "independence",
     "waiting-times",
     "hidden-counts",
     "metropolis",
