@@ -139,14 +139,15 @@ class Posterior:
         chains
             Independent chains.
         warmup
-            Sweeps to discard first; half the draws, at least 100 and at most 1000, unless given.
-            Exact draws need none.
+            Sweeps to discard first; half the draws, at least 100 and at most 1000, or at most 200
+            where chains start near the mode, unless given.  Independent draws need none.
         seed
             The same seed gives the same draws, for any number of threads.
         method
             "auto" chooses for each core, see `structure`.  Or one for all: "exact" (where the
             sets nest), "rejection" (perfect draws, where each set leaves out one atom),
-            "hamiltonian" (for weakly connected cores), "waiting-times", "hidden-counts" (the
+            "hamiltonian" (for weakly connected cores), "independence" (proposals around the mode,
+            for much data on few categories), "waiting-times" (for any data), "hidden-counts" (the
             paper's) or "metropolis" (the paper's baseline).  Where the sets nest nothing is left
             to simulate, and every method but one with ``reduce=False`` is exact.  Where the
             concentration is drawn too, "hamiltonian" and "waiting-times" alone can be used.
@@ -155,7 +156,8 @@ class Posterior:
             method on the raw categories.
         initial
             "prior" starts every chain at a draw of the prior, its parameters raised to 0.05 where
-            they are smaller; or starting probabilities, shape (n_categories,) or
+            they are smaller; "independence", and "hamiltonian" with more than 100 atoms, start at
+            draws near the mode instead.  Or starting probabilities, shape (n_categories,) or
             (chains, n_categories).
         threads
             Chains run at the same time; as many as there are processors unless given.

@@ -44,11 +44,15 @@ REJECTION = {True: (*RAW_REJECTION, "paper-sparse", *TREES), False: RAW_REJECTIO
 # Sweeps for each draw of methods that move slowly where sets are small or shapes below 1.
 THIN = {"metropolis": 40, "hidden-counts": 40}
 
-# Dirichlet proposals stay near one corner, or near one value, for many thousand sweeps.
+# Dirichlet proposals stay near one corner, or near one value, for many thousand sweeps; proposals
+# around the mode are refused for long where the posterior is far from normal.
 TOO_SLOW = {
     ("paper-sparse", "metropolis", True), ("paper-sparse", "metropolis", False),
     ("million", "metropolis", True), ("million", "metropolis", False),
     ("one-ranking", "metropolis", False),
+    ("paper-sparse", "independence", False), ("one-ranking", "independence", False),
+    ("races", "independence", True), ("races", "independence", False),
+    ("sixty", "independence", True), ("sixty", "independence", False),
 }  # fmt: skip
 
 OFTEN = {
@@ -59,6 +63,9 @@ OFTEN = {
     *((name, "auto", False) for name in ("gamma", "process", "million", "weights")),
     ("transitions", "rejection", True),
     ("two-leagues", "hamiltonian", False),
+    ("teams", "hamiltonian", True),
+    ("gamma", "hamiltonian", True),
+    ("two-leagues", "independence", True),
     ("teams", "waiting-times", False),
     ("large-concentrations", "hidden-counts", True),
     ("three", "metropolis", True),
@@ -69,14 +76,14 @@ def fits(name: str, method: str, reduce: bool) -> bool:
     """Does the method fit the problem?"""
     one = reference_set()[name]
     if "gamma" in one["prior"]:
-        return method in ("auto", "waiting-times")
+        return method in ("auto", "hamiltonian", "waiting-times")
     if method == "exact":
         return name in TREES and reduce
     if method == "rejection":
         return name in REJECTION[reduce]
     # The full set is certain to hold the outcome: as a group it says nothing.
     groups = any(1 < len(outcome) < one["categories"] for outcome, _, _ in one["terms"])
-    return not (method == "hamiltonian" and groups and not (name in TREES and reduce))
+    return not (method == "independence" and groups and not (name in TREES and reduce))
 
 
 def every_case() -> Iterator[tuple[str, str, bool]]:
