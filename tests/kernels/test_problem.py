@@ -87,25 +87,92 @@ def spelled_out(n: int, *arrays: np.ndarray) -> list[tuple[tuple[int, ...], floa
     return sorted(out)
 
 
-@pytest.mark.parametrize("seed", range(30))
-def test_joined_nests_hold_the_same_sets(seed: int) -> None:
-    rng, n = generator(seed), 12
-    nests = random_nests(rng, n, 3)
-    order = [int(i) for i in rng.permutation(n)]  # a ranking of ten, stored by smaller sides
-    nests.append(Nest(tuple(order[:6]), (2, 3, 4, 5, 6), (-1.0, -2.0, -1.0, -3.0, -1.5)))
-    nests.append(Nest(tuple(order[:5:-1]), (2, 3, 4, 5), (-1.0, -2.5, -1.0, -1.0), True))
-    given = arrays_of(nests)
-    joined = join_nests(n, *given)
+def ranking(order: list[int]) -> list[Nest]:
+    """A ranking of all but the last two, each of its sets stored by its smaller side."""
+    n = len(order)
+    half = n // 2
+    exponents = tuple(-1.0 - i % 4 for i in range(n))
+    return [
+        Nest(tuple(order[:half]), tuple(range(2, half + 1)), exponents[2 : half + 1]),
+        Nest(tuple(order[: half - 1 : -1]), tuple(range(2, half)), exponents[2:half], True),
+    ]
+
+
+def assert_same_sets(n: int, joined: tuple[np.ndarray, ...], given: tuple[np.ndarray, ...]) -> None:
+    """Same sets and exponents, and no nest lists anybody twice."""
     assert spelled_out(n, *joined) == spelled_out(n, *given)
-    assert len(joined[2]) < len(given[2])  # at least the ranking is one nest again
-    assert len(joined[0]) < len(given[0])
-    for k in range(len(joined[2])):  # a nest lists nobody twice
+    for k in range(len(joined[2])):
         listed = joined[0][joined[1][k] : joined[1][k + 1]]
         assert len(set(listed.tolist())) == len(listed)
+
+
+@pytest.mark.parametrize("n", [12, 32, 33, 40])
+@pytest.mark.parametrize("seed", range(15))
+def test_joined_nests_hold_the_same_sets(seed: int, n: int) -> None:
+    rng = generator(seed)
+    nests = random_nests(rng, n, 3) + ranking(rng.permutation(n).tolist())
+    given = arrays_of(nests)
+    joined = join_nests(n, *given)
+    assert_same_sets(n, joined, given)
+    assert len(joined[2]) < len(given[2])  # at least the ranking is one nest again
+    if n <= 32:  # sums over direct sets alone are the fastest
+        assert not joined[2].any()
+    else:
+        assert len(joined[0]) <= 1.1 * len(given[0])
+
+
+def test_sets_that_each_leave_out_one_are_given_back() -> None:
+    for n in (6, 40):
+        given = arrays_of([Nest((i,), (1,), (-2.0,), True) for i in range(n)])
+        for one, other in zip(join_nests(n, *given), given, strict=True):
+            np.testing.assert_array_equal(one, other)
+        with_a_pair = arrays_of([Nest((0, 1), (2,), (-1.0,)), Nest((2,), (1,), (-2.0,), True)])
+        joined = join_nests(n, *with_a_pair)
+        assert_same_sets(n, joined, with_a_pair)
+        assert joined[2].any() == (n > 32)  # the control: turned among few categories
+
+
+def test_few_complements_among_many_nests_become_direct_sets() -> None:
+    """Where they add at most a tenth to the stored members."""
+    n, rng = 40, generator(90)
+    pairs = [Nest(tuple(rng.permutation(n)[:2].tolist()), (2,), (-1.0,)) for _ in range(450)]
+    lone = [Nest(tuple(rng.permutation(n)[:15].tolist()), (15,), (-1.0,), True) for _ in range(2)]
+    for kept, turned in ((pairs, False), (pairs[:100], True)):
+        given = arrays_of(kept + lone)
+        joined = join_nests(n, *given)
+        assert_same_sets(n, joined, given)
+        assert joined[2].any() == turned
+        assert len(joined[0]) <= 1.1 * len(given[0])
 
 
 def test_nests_that_do_not_fit_stay_apart() -> None:
     nests = [Nest((0, 1), (2,), (-1.0,)), Nest((1, 2), (2,), (-1.0,), True)]
     given = arrays_of(nests)
-    for one, other in zip(join_nests(6, *given), given, strict=True):
+    for one, other in zip(join_nests(40, *given), given, strict=True):
         np.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.parametrize("missing", [0, 1, 2])
+def test_opposite_nests_are_found_among_many(missing: int) -> None:
+    """Rankings of all, or all but one: more pairs of nests than are compared one by one.
+
+    The nests are shuffled, and two more have no opposite.
+    """
+    n, number, rng = 34, 1100, generator(91)
+    whole = []
+    for _ in range(number):
+        direct, turned = ranking(rng.permutation(n).tolist())
+        ends = (2, 9, n // 2 - missing)
+        whole += [direct, turned._replace(ends=ends, exponents=(-1.0, -2.0, -3.0))]
+    nests = [whole[k] for k in rng.permutation(len(whole))]
+    nests.append(Nest(tuple(range(5)), (5,), (-1.0,)))
+    nests.append(Nest(tuple(range(9)), (3, 9), (-1.0, -2.0), True))
+    given = arrays_of(nests)
+    joined = join_nests(n, *given)
+    assert_same_sets(n, joined, given)
+    if missing == 2:  # the control: nests that are not opposite stay apart
+        assert joined[2].sum() == number + 1
+    else:
+        assert len(joined[2]) == number + 2  # each ranking is one nest again
+        assert not joined[2].any()  # the last, alone, is turned
+        assert len(joined[0]) <= len(given[0])

@@ -104,7 +104,8 @@ def path(n: int) -> ConditionalCounts:
     [
         (duels(), 1.0, "rejection", "kept"),
         (path(12), 1.0, "hamiltonian", "weakly connected"),
-        (duels().observe_group("ab", 30), 1.0, "waiting-times", "suit all"),
+        (duels().observe_group("ab", 30), 1.0, "hamiltonian", "weakly connected"),
+        (path(12), 0.001, "waiting-times", "tiny"),
     ],
 )
 def test_the_method_fits_the_posterior(
@@ -115,11 +116,21 @@ def test_the_method_fits_the_posterior(
     assert words in run.attrs["reason"]
 
 
-def test_every_pair_once_is_well_connected() -> None:
+def test_every_pair_once_is_nearly_normal() -> None:
     counts = ConditionalCounts(7)
     for i in range(7):
         for j in range(i):
             counts = counts.observe({i: 30, j: 20 + j}, within=[i, j])
+    run = Posterior(counts, 3.0).sample(5, warmup=5, **QUIET)
+    assert run.attrs["method"] == "independence"
+    assert "nearly normal" in run.attrs["reason"]
+
+
+def test_sets_that_leave_out_few_are_well_connected() -> None:
+    counts = ConditionalCounts(7)
+    for i in range(7):
+        wins = {(i + 3) % 7: 5, (i + 4) % 7: 4}
+        counts = counts.observe(wins, without=[i, (i + 1) % 7])
     run = Posterior(counts, 3.0).sample(5, warmup=5, **QUIET)
     assert run.attrs["method"] == "waiting-times"
     assert "well connected" in run.attrs["reason"]
@@ -282,8 +293,8 @@ def test_what_are_no_draws_is_said(draws: Any, words: str) -> None:
 
 def test_a_method_needs_what_it_is_for() -> None:
     grouped = duels().observe_group("ab", 30)
-    with pytest.raises(MethodError, match="grouped"):
-        Posterior(grouped).sample(5, method="hamiltonian", progress=False)
+    with pytest.raises(MethodError, match="no grouped outcomes"):
+        Posterior(grouped).sample(5, method="independence", progress=False)
     with pytest.raises(MethodError, match="rejection"):
         Posterior(path(5)).sample(5, method="rejection", progress=False)
     large = (

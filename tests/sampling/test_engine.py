@@ -40,9 +40,10 @@ from luce.kernels.problem import Problem, gamma_spreads
 from luce.kernels.random import new_bits
 from luce.paper.examples import paper_posterior
 from luce.sampling import laplace
-from luce.sampling.convergence import effective_sizes
 from luce.sampling.envelope import MOST_ATOMS, fit_envelope
+from luce.sampling.fits import Fits
 from luce.sampling.log_posterior import LogPosterior
+from luce.sampling.mixing import chains_of, effective_sizes
 from luce.sampling.ratio_bound import bound_ratio
 
 pytestmark = pytest.mark.compiled
@@ -119,7 +120,7 @@ def two_kinds() -> Posterior:
     for j, k in enumerate((9, 7, 11, 12, 8)):
         counts = counts.observe({j: k}, without=[(j - 1) % 5])
     for i in range(6, 13):
-        counts = counts.observe({i: 11, i + 1: 9}, within=[i, i + 1])
+        counts = counts.observe({i: 1, i + 1: 1}, within=[i, i + 1])
     return Posterior(counts, np.linspace(0.8, 2.0, 14))
 
 
@@ -366,9 +367,10 @@ def shares(name: str) -> tuple[float, float, float]:
                 split_space(problem),
             )  # fmt: skip
     logs = np.log(logs)
-    slowest = effective_sizes((logs @ inside @ directions[:, -1])[..., None])[0]
-    predicted = laplace.fit_curvature(problem)[1]
-    return predicted, float(slowest) / 32_000, float(effective_sizes(logs).min()) / 32_000
+    slowest = effective_sizes(chains_of((logs @ inside @ directions[:, -1])[None]))[0]
+    categories = effective_sizes(chains_of(np.moveaxis(logs, 2, 0)))
+    predicted = laplace.fit_curvature(problem).share
+    return predicted, float(slowest) / 32_000, float(categories.min()) / 32_000
 
 
 @pytest.mark.parametrize("name", MIXING)
@@ -471,7 +473,9 @@ class Fitted(NamedTuple):
 
 
 def with_metric(problem: Problem) -> Fitted:
-    return Fitted(problem, laplace.fit_curvature(problem)[0])
+    metric = Fits(problem).dense_metric
+    assert metric is not None
+    return Fitted(problem, metric)
 
 
 @cache
@@ -605,7 +609,7 @@ def test_the_step_of_too_long_a_path_is_accepted_too_rarely() -> None:
     fitted = with_metric(core_problem(ring(300)))
     state, _, own = tuned(fitted, 200, 711)
     stat = np.empty(300)
-    longest = np.append(np.full(3, hamiltonian.first_tuning(*fitted)), 0.0)
+    longest = np.append(np.full(3, np.log(hamiltonian.LONGEST * fitted.metric.length)), 0.0)
     hamiltonian.advance(own, *fitted, state, longest, False, np.empty((300, 300)), stat, None)
     assert stat[np.arange(300) % _SWEEP_EVERY != 0].mean() < 0.65
 
@@ -637,10 +641,12 @@ def test_chains_return_from_afar(name: str) -> None:
 
 CHOICES: dict[str, tuple[Callable[[], Posterior], list[str]]] = {
     "paper": (lambda: paper_posterior(10), ["rejection"]),
-    "path": (lambda: path(50), ["hamiltonian"]),
+    "path": (lambda: path(50, 4), ["hamiltonian"]),
+    "much played": (lambda: path(20), ["independence"]),
     "races": (lambda: races(83, 36, 42), ["waiting-times"]),
     "exclusions": (lambda: exclusions(9), ["waiting-times"]),
-    "groups": (teams, ["waiting-times"]),
+    "groups": (teams, ["hamiltonian"]),
+    "tiny": (lambda: wheel(6, 1e-3), ["waiting-times"]),
     "two kinds": (two_kinds, ["rejection", "hamiltonian"]),
 }
 
@@ -697,8 +703,8 @@ def test_cores_of_two_kinds() -> None:
 
 @pytest.mark.parametrize(
     ("make", "method"),
-    [(star, "rejection"), (star, "hamiltonian"), (lambda: path(50), "auto"), (two_kinds, "auto")],
-    ids=["rejection", "hamiltonian", "path", "two kinds"],
+    [(star, "rejection"), (star, "hamiltonian"), (lambda: path(20), "auto"), (two_kinds, "auto")],
+    ids=["rejection", "hamiltonian", "independence", "two kinds"],
 )
 def test_threads_change_nothing(make: Callable[[], Posterior], method: str) -> None:
     post = make()
@@ -741,7 +747,7 @@ def test_a_star_is_one_among_other_categories_too() -> None:
         (lambda: path(5), "rejection", "each leave out one of at most 32 atoms"),
         (teams, "rejection", "each leave out one of at most 32 atoms"),
         (lambda: wheel(MOST_ATOMS + 1), "rejection", "at most 32 atoms"),
-        (teams, "hamiltonian", "no grouped outcomes"),
+        (teams, "independence", "no grouped outcomes"),
     ],
 )
 @pytest.mark.parametrize("reduce", [True, False], ids=["core 1", "raw"])
@@ -753,11 +759,12 @@ def test_methods_that_cannot_be_had(
     assert ("core 1" if reduce else "the raw categories") in str(caught.value)
 
 
-def test_hamiltonian_moves_need_doubles() -> None:
+@pytest.mark.parametrize("method", ["hamiltonian", "independence"])
+def test_methods_with_a_curvature_need_doubles(method: str) -> None:
     post = wheel(6, 1e-3)
     assert core_problem(post).wide
-    with pytest.raises(MethodError):
-        post.sample(10, method="hamiltonian", progress=False)
+    with pytest.raises(MethodError, match="range of doubles"):
+        post.sample(10, method=method, progress=False)
 
 
 def test_rejection_without_data() -> None:

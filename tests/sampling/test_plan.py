@@ -14,7 +14,6 @@ from lib.transition_runs import transitions_plan
 
 from luce import ConditionalCounts, Posterior
 from luce.errors import MethodError
-from luce.sampling import methods
 from luce.sampling.choice import Choice
 from luce.sampling.memory import draw_in_memory
 from luce.sampling.plan import CorePlan, Plan, PosteriorPlan
@@ -23,7 +22,7 @@ from luce.sampling.settings import Settings
 SHORT: dict[str, Any] = {"draws": 9, "chains": 2, "warmup": 3, "seed": 5}
 
 
-def ring(n: int = 200) -> Posterior:
+def ring(n: int = 80) -> Posterior:
     """Pairs of neighbours, near and far: a core of n, whose curvature takes n² numbers."""
     counts = ConditionalCounts(n)
     for i in range(n):
@@ -85,7 +84,7 @@ def test_nobody_chooses_again(monkeypatch: pytest.MonkeyPatch) -> None:
     def again(*_: Any) -> None:
         pytest.fail("chosen again")
 
-    monkeypatch.setattr(methods, "choose", again)
+    monkeypatch.setattr("luce.sampling.choice.choose", again)
     monkeypatch.setattr("luce.sampling.plan.choose", again)
     for same in (
         pickle.loads(pickle.dumps(odd)),

@@ -162,7 +162,7 @@ def test_chains_start_where_they_are_told() -> None:
 
 def test_what_a_method_cannot_do_is_said() -> None:
     for counts, method, words in [
-        (GROUPED, "hamiltonian", "grouped"),
+        (GROUPED, "independence", "no grouped outcomes"),
         (duels(), "exact", "nest"),
         (GROUPED, "rejection", "rejection"),
         (duels(), "magic", "magic"),

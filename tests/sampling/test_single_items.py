@@ -7,7 +7,7 @@ from lib.nests import Nest, bits, expand, generator, problem_of
 from luce.kernels import waiting_times
 from luce.kernels.problem import Problem
 from luce.sampling.laplace import log_mode
-from luce.sampling.mixing import effective_sizes
+from luce.sampling.mixing import chains_of, effective_sizes
 from luce.sampling.single_items import choose_items
 
 N = 12
@@ -66,6 +66,6 @@ def test_chosen_items_are_no_longer_the_slowest() -> None:
     for fit in (None, chosen[0]):
         state, out, stat = np.full(N, 1 / N), np.empty((6000, N)), np.empty(6000)
         waiting_times.advance(bits(81), problem, fit, state, np.zeros(4), False, out, stat, None)
-        slow.append(effective_sizes(np.log(out[None, 500:])))
+        slow.append(effective_sizes(chains_of(np.log(out[500:]).T[:, None])))
     assert np.argmin(slow[0]) == 0
     assert slow[1][0] > 2 * slow[0][0]

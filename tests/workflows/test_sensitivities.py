@@ -23,7 +23,7 @@ def test_the_same_data_under_several_priors() -> None:
     means = found["mean"].sel(category="a").to_numpy()
     np.testing.assert_allclose(means, [4 / 5, 12 / 21], atol=0.06)
     alone = luce.summary(Posterior(counts, 9.0).sample(200, **FEW))
-    assert found["mean"].sel(category="a", concentration=9) == alone["mean"][0]
+    assert float(means[1]) == pytest.approx(alone["mean"][0], rel=1e-14)
     assert found["p_best"].sum("category").values == pytest.approx([1, 1])
     for bad in ([], [1.0, 1.0]):
         with pytest.raises(DataError, match="one or more different numbers"):
