@@ -75,7 +75,7 @@ def test_pieces_left_out_are_predicted_as_well_as_is_said() -> None:
 def test_arviz_reads_the_log_likelihood_of_a_run() -> None:
     """Its own `loo` and `compare` work on runs, and say what luce.loo says."""
     given, models, own = pieces(), {}, {}
-    for name, concentration in (("flat", 1.0), ("strong", 40.0)):
+    for name, concentration in (("weak", 3.0), ("strong", 40.0)):
         posterior = Posterior(sum(given), concentration)
         run = posterior.sample(size(1000, 100), chains=2, seed=SEED, progress=False)
         before = run.copy()
@@ -88,7 +88,7 @@ def test_arviz_reads_the_log_likelihood_of_a_run() -> None:
         np.testing.assert_allclose(found.elpd_i, own[name].elpd_i, rtol=1e-12)
     bare = luce.loo(run["posterior"]["probabilities"], given)
     assert float(bare.elpd) == pytest.approx(float(own["strong"].elpd), rel=1e-12)
-    assert float(own["flat"].elpd) != pytest.approx(float(own["strong"].elpd), abs=0.1)
+    assert float(own["weak"].elpd) != pytest.approx(float(own["strong"].elpd), abs=0.1)
     ours, theirs = arviz_stats.compare(own), arviz_stats.compare(models)
     assert ours.index.tolist() == theirs.index.tolist()
     np.testing.assert_allclose(ours["elpd"], theirs["elpd"], rtol=1e-12)

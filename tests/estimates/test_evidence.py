@@ -40,6 +40,7 @@ from luce.estimates.evidence import (
 from luce.kernels.problem import Problem
 from luce.model.shapes import raw_problem
 from luce.sampling.convergence import ess_of_mean
+from luce.sampling.maximum import core_mode
 
 BOTH = ("bridge", "chib")
 DRAWS = draws(compiled=1000, plain=60)
@@ -49,6 +50,22 @@ pytestmark = pytest.mark.filterwarnings("ignore::luce.ConvergenceWarning")
 
 def errors_off(estimate: Estimate, truth: float) -> float:
     return abs(float(estimate) - truth) / estimate.standard_error
+
+
+@pytest.mark.compiled
+def test_a_bridge_is_not_drawn_by_independent_proposals() -> None:
+    """Their chains are slow in just the ratio that a bridge averages."""
+    counts = ConditionalCounts(6)
+    for i in range(5):
+        counts = counts.observe({i: 3 + i % 3, i + 1: 1}, within=[i, i + 1])
+    posterior = Posterior(counts)
+    run = posterior.sample(1000, seed=1000 * SEED + 1, progress=False)
+    assert run.attrs["method"] == "independence"
+    problem, core = posterior.model.shapes.core_problem(0), posterior.model.structure.cores[0]
+    logs, rng = np.log(run.posterior["probabilities"].to_numpy()), np.random.default_rng(SEED)
+    other = bridge_estimate(problem, core_mode(problem, core), logs, rng)
+    found = posterior.log_evidence(1000, seed=1000 * SEED + 2, progress=False, method="bridge")
+    assert other.standard_error > 1.3 * found.standard_error
 
 
 def test_integrals_over_one_lambda_are_quadrature() -> None:

@@ -11,11 +11,11 @@ from luce.cluster.sharded import ShardedPlan, cut_into_pieces
 from luce.sampling.settings import Settings
 
 # Draws of a chain, and blocks of terms.
-LENGTH, BLOCKS = 60, 4
+LENGTH, BLOCKS = 240, 4
 
 
 def sharded_plan(pieces: list[Any], whole: ConditionalCounts | None) -> ShardedPlan:
-    """A sharded run in blocks of one draw each."""
+    """A sharded run in blocks of eight draws each, the fewest that chains make at once."""
     settings = Settings(
         draws=LENGTH,
         chains=2,
@@ -27,7 +27,7 @@ def sharded_plan(pieces: list[Any], whole: ConditionalCounts | None) -> ShardedP
         reduce=False,
         log_probabilities=False,
         chunk_steps=5,
-        block_chunks=2,
+        block_chunks=1,
     )
     return ShardedPlan.of_pieces(pieces, whole, 1.0, settings, None)
 

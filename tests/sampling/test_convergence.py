@@ -21,6 +21,7 @@ from luce.sampling.convergence import (
     ENOUGH_ESS,
     ess_of_mean,
     judge_draws,
+    relative_mcse,
     rhat_and_ess,
     worst_ess,
 )
@@ -137,6 +138,15 @@ def test_short_chains_are_warned_about() -> None:
         check_draws(autoregressive(0.9, seed=11, draws=200))
     x = autoregressive(0.9, seed=11, draws=200)
     assert caught[0].message.ess == worst_rhat_and_ess(x)[1]  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("draws", range(4, 10))
+def test_a_handful_of_draws_that_follow_each_other_count_for_less(draws: int) -> None:
+    """Halves of such chains are too short for pairs of correlations; neighbours tell."""
+    slow, fast = (autoregressive(r, seed=15, chains=200, draws=draws) for r in (0.99, 0.0))
+    assert worst_ess(slow) < 0.5 * slow.size
+    assert worst_ess(fast) > 0.6 * fast.size  # the control
+    assert relative_mcse(slow)[0] > 1.2 * relative_mcse(fast)[0]
 
 
 def test_a_single_chain_can_be_judged() -> None:

@@ -38,6 +38,7 @@ from luce.estimates.weights import LARGEST_K, basis, log_mean
 from luce.model.exact import log_evidence_around
 from luce.model.model import Model
 from luce.model.shapes import ModuleShapes, shapes_of
+from luce.sampling.choice import choose_for_core
 from luce.sampling.convergence import ess_of_mean
 from luce.sampling.laplace import MOST_DENSE
 from luce.sampling.log_posterior import LogPosterior
@@ -150,7 +151,7 @@ def _of_core(
     for_draws, for_bridge, for_chib = seed.spawn(3)
     scale = _scale_for_student(model.shapes, q)
     shapes = model.shapes if scale == 1.0 else _scaled(model, scale)
-    logs, problem = draw_core(shapes, q, settings.reseeded(for_draws)), shapes.core_problem(q)
+    logs, problem = _draws(shapes, q, settings.reseeded(for_draws)), shapes.core_problem(q)
     mode = core_mode(problem, shapes.structure.cores[q])
     found = {}
     if "bridge" in names:
@@ -161,6 +162,18 @@ def _of_core(
         return found
     carried = _log_ratio_of_scales(model, q, scale, settings.reseeded(for_draws.spawn(1)[0]))
     return {name: _total(0.0, [estimate, *carried]) for name, estimate in found.items()}
+
+
+def _draws(shapes: ModuleShapes, q: int, settings: Settings) -> FloatArray:
+    """Draw log shares of core q, shape (chain, draw, cell), by another method than independence.
+
+    A chain of independent proposals stays longest where the posterior is highest above a Student t,
+    and the means of a bridge are those of just this ratio.
+    """
+    name, _ = choose_for_core(shapes, q)
+    return draw_core(
+        shapes, q, replace(settings, method="hamiltonian" if name == "independence" else name)
+    )
 
 
 def _scale_for_student(shapes: ModuleShapes, q: int) -> float:
@@ -187,7 +200,7 @@ def _log_ratio_of_scales(model: Model, q: int, scale: float, settings: Settings)
     rungs = _RUNG ** np.arange(round(np.log(scale) / np.log(_RUNG)) + 1)
     seeds = settings.seed_sequence().spawn(len(rungs))
     tilts = [
-        draw_core(_scaled(model, t), q, settings.reseeded(seed)) @ prior
+        _draws(_scaled(model, t), q, settings.reseeded(seed)) @ prior
         for t, seed in zip(rungs.tolist(), seeds, strict=True)
     ]
     half = settings.draws // 2

@@ -45,8 +45,8 @@ _LOOKED_AT, _LEAST_LOOKED_AT = 20, 500
 # Numbers that are ranked at once, few enough for a core's own cache.
 _SLAB = 1 << 16
 
-# Halves of chains of fewer draws have no pairs of correlations to sum.
-_SHORT = 10
+# Halves of chains with fewer draws have no pairs of correlations to sum.
+_SHORT = 5
 
 Kind = Literal["good", "mixed", "bad"]
 HEADLINES: dict[Kind, str] = {
@@ -333,7 +333,7 @@ def _rhat_and_ess(x: FloatArray) -> tuple[FloatArray, FloatArray]:
     ranked = mixing.ranking(mixing.flat(x))
     scores = mixing.normal_scores(ranked, x.shape)
     rhat = mixing.larger_rhat(scores, mixing.folded_scores(ranked, x.shape))
-    return rhat, _at_most_all(mixing.effective_sizes(scores), x)
+    return rhat, _sizes(scores)
 
 
 def _slabs(x: FloatArray) -> Iterable[FloatArray]:
@@ -343,13 +343,15 @@ def _slabs(x: FloatArray) -> Iterable[FloatArray]:
         yield np.ascontiguousarray(np.moveaxis(x[:, :, k : k + width], 2, 0))
 
 
-def _at_most_all(sizes: FloatArray, x: FloatArray) -> FloatArray:
-    """Bound effective sample sizes of very short chains, whose correlations are unknown."""
-    return np.minimum(sizes, x[0].size) if x.shape[2] < _SHORT else sizes
+def _sizes(halves: mixing.Chains) -> FloatArray:
+    """Compute effective sample sizes, of very short chains by their first correlation."""
+    short = halves.deviations.shape[2] < _SHORT
+    return (mixing.sizes_by_neighbours if short else mixing.effective_sizes)(halves)
 
 
 def _sizes_of_means(x: FloatArray) -> FloatArray:
-    return np.concatenate([_at_most_all(mixing.sizes_of_means(own), own) for own in _slabs(x)])
+    halves = (mixing.halves(mixing.in_units(own)[0]) for own in _slabs(x))
+    return np.concatenate([_sizes(mixing.chains_of(own)) for own in halves])
 
 
 def relative_mcse(x: FloatArray) -> FloatArray:

@@ -257,6 +257,21 @@ def effective_sizes(x: Chains) -> FloatArray:
     return np.where(varies, sizes, float(m * n))
 
 
+def sizes_by_neighbours(x: Chains) -> FloatArray:
+    """Compute effective sample sizes from the correlation of neighbouring draws alone.
+
+    For chains of fewer than 5 draws, whose other correlations are unknown.
+    """
+    rows, m, n = x.deviations.shape
+    if n < 2:
+        return np.full(rows, float(m * n))
+    apart = x.means.var(axis=1, ddof=1) if m > 1 else np.zeros(rows)
+    same, next_ = _more_covariances(np.empty((0, rows)), x.deviations, 2)
+    total = same + apart
+    lacking = np.divide(same * n / (n - 1) - next_, total, out=np.ones(rows), where=total > 0)
+    return np.asarray(m * n / np.maximum(1 + 2 * (1 - lacking), 1.0))
+
+
 def _lags(n: int) -> list[int]:
     """List numbers of lags to look at, one after the other, in chains of n draws."""
     if n < 5:
