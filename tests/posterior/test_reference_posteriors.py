@@ -51,6 +51,9 @@ TOO_SLOW = {
     ("million", "metropolis", True), ("million", "metropolis", False),
     ("one-ranking", "metropolis", False),
     ("paper-sparse", "independence", False), ("one-ranking", "independence", False),
+    ("paper-10", "independence", False), ("paper-20", "independence", False),
+    ("two-leagues", "independence", False), ("assortments", "independence", False),
+    ("cores-inside", "independence", False),
     ("races", "independence", True), ("races", "independence", False),
     ("sixty", "independence", True), ("sixty", "independence", False),
 }  # fmt: skip

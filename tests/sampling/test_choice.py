@@ -7,7 +7,7 @@ import pytest
 from lib.planned import plan_of, sample_planned
 
 import luce
-from luce import ConditionalCounts, Posterior
+from luce import ConditionalCounts, ConvergenceWarning, Posterior
 from luce.counts.family import SetFamily
 from luce.sampling.choice import best_metric, fits_of
 from luce.sampling.methods import prepare
@@ -130,6 +130,20 @@ def test_a_choice_is_carried_out_by_name() -> None:
     plan = plan_of(posterior)
     again = prepare(posterior.model, plan.choice)
     assert type(again.parts[0].fit) is type(plan.method.parts[0].fit)
+
+
+def skewed() -> Posterior:
+    """Rankings of a dozen out of eighty, one for each: far from normal in log ratios."""
+    rng, counts = np.random.default_rng(4), ConditionalCounts(80)
+    for _ in range(20):
+        counts = counts.observe_ranking(rng.choice(80, 12, replace=False).tolist())
+    return Posterior(counts, 0.5)
+
+
+def test_independence_is_warned_of_where_its_draws_are_worth_little() -> None:
+    with pytest.warns(ConvergenceWarning, match="hardly suits core 1: a draw is predicted"):
+        plan_of(skewed(), method="independence")
+    plan_of(pairs(12, 20_000), method="independence")  # the control: nothing is said
 
 
 @pytest.mark.compiled

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from luce._types import FloatArray
-from luce.errors import MethodError
+from luce.errors import ConvergenceWarning, MethodError, warn_user
 from luce.model.model import Model
 from luce.model.shapes import ModuleShapes, raw_problem
 from luce.sampling import envelope
@@ -43,6 +43,9 @@ _LEAST_PLAIN_METROPOLIS = 0.1
 
 # Smallest share of accepted draws at which rejection is carried out when it is asked for by name.
 _LEAST_FORCED = 0.001
+
+# Worth of an independence draw, predicted from a pilot, below which its use by name is warned of.
+_LEAST_WORTH = 0.2
 
 # Atoms up to which methods that know the mode start from draws of the prior nevertheless.
 _FEW = 100
@@ -208,7 +211,16 @@ def _part_with_curvature(name: str, fits: Fits, prior: FloatArray, what: str) ->
             f"method='independence' does not fit {what}: it needs at most {MOST_DENSE:,} atoms and "
             "no grouped outcomes, which may have several modes. Leave method='auto'."
         )
-    return Part(KERNELS[name], problem, prior, fits.proposal[0], _near(fits))
+    proposal, worth = fits.proposal
+    if worth < _LEAST_WORTH:
+        warn_user(
+            ConvergenceWarning(
+                f"method='independence' hardly suits {what}: a draw is predicted to be worth "
+                f"{worth:.2g} independent ones, and draws may never reach where the posterior lies "
+                "furthest above its proposals. Leave method='auto'."
+            )
+        )
+    return Part(KERNELS[name], problem, prior, proposal, _near(fits))
 
 
 def _start(fits: Fits) -> Start | None:
