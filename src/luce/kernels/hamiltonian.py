@@ -35,10 +35,10 @@ from luce.kernels.waiting_times import advance as sweep
 FIRST_KICK = 0.21178  # b, the weight of the first and last changes of velocity
 
 # Target acceptance; adaptation step s changes log h by up to gain / (1 + s)^decay.
-ACCEPTANCE, GAIN, DECAY = 0.75, 1.0, 0.6
+_ACCEPTANCE, _GAIN, _DECAY = 0.75, 1.0, 0.6
 
 # Most steps of a move, and the longest step as a multiple of the length.
-MOST_STEPS, LONGEST = 64, 1.5
+_MOST_STEPS, LONGEST = 64, 1.5
 
 SWEEP_EVERY = 25  # draws from one waiting-time sweep to the next, without adaptation
 
@@ -174,15 +174,21 @@ def advance(
                     state[i] = math.exp(log_p[i])
             stat[d] = 1.0 if accepted else 0.0
             if adapt:
-                tuning[0] += GAIN / (1.0 + tuning[1]) ** DECAY * (probability - ACCEPTANCE)
-                low, high = math.log(length / MOST_STEPS), math.log(LONGEST * length)
-                tuning[0] = min(max(tuning[0], low), high)
-                tuning[1] += 1.0
-                tuning[2] += (tuning[0] - tuning[2]) * 2.0 / (tuning[1] + 1.0)
+                adapt_step(tuning, probability, length)
         for i in range(n):
             out[d, i] = state[i]
     for k in range(4):
         bits[k] = own[k]
+
+
+@internal
+def adapt_step(tuning: FloatArray, probability: float, length: float) -> None:
+    """Adapt log h towards the wanted acceptance, and the average that is used afterwards."""
+    tuning[0] += _GAIN / (1.0 + tuning[1]) ** _DECAY * (probability - _ACCEPTANCE)
+    low, high = math.log(length / _MOST_STEPS), math.log(LONGEST * length)
+    tuning[0] = min(max(tuning[0], low), high)
+    tuning[1] += 1.0
+    tuning[2] += (tuning[0] - tuning[2]) * 2.0 / (tuning[1] + 1.0)
 
 
 @internal

@@ -28,14 +28,10 @@ from luce.kernels import random_concentration
 from luce.kernels.digamma import digamma
 from luce.kernels.grouped_outcomes import SplitSpace
 from luce.kernels.hamiltonian import (
-    ACCEPTANCE,
-    DECAY,
     FIRST_KICK,
-    GAIN,
-    LONGEST,
-    MOST_STEPS,
     SWEEP_EVERY,
     Metric,
+    adapt_step,
     drift,
     kick,
     set_pull,
@@ -176,11 +172,7 @@ def advance(
                 state[n] = theta[n]
             stat[d] = 1.0 if accepted else 0.0
             if adapt:
-                tuning[0] += GAIN / (1.0 + tuning[1]) ** DECAY * (probability - ACCEPTANCE)
-                low, high = math.log(length / MOST_STEPS), math.log(LONGEST * length)
-                tuning[0] = min(max(tuning[0], low), high)
-                tuning[1] += 1.0
-                tuning[2] += (tuning[0] - tuning[2]) * 2.0 / (tuning[1] + 1.0)
+                adapt_step(tuning, probability, length)
         for i in range(n):
             out[d, i] = state[i]
         out[d, n] = math.exp(state[n])

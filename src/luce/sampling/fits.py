@@ -136,7 +136,7 @@ class Fits:
         if self.curvature is None or self.grouped:
             return None
         try:
-            return _fit_proposal(self.problem, self.curvature)
+            return _fit_proposal(self.problem, self.curvature, self._exponents[1])
         except np.linalg.LinAlgError:
             return None
 
@@ -146,7 +146,9 @@ def _step(accepted: float, length: float) -> float:
     return float(min(accepted, _LARGEST_STEP * length))
 
 
-def _fit_proposal(problem: Problem, fit: laplace.CurvatureFit) -> tuple[Proposal, float]:
+def _fit_proposal(
+    problem: Problem, fit: laplace.CurvatureFit, powers: Powers
+) -> tuple[Proposal, float]:
     """Place a Student t at the mode, and estimate from a pilot what its draws are worth."""
     from luce.kernels.independence import Proposal
 
@@ -155,7 +157,6 @@ def _fit_proposal(problem: Problem, fit: laplace.CurvatureFit) -> tuple[Proposal
     root = np.asarray(np.linalg.cholesky(contrast.T @ contrast), np.float64)
     degrees = _DEGREES * n
     centre = np.append(mode[:-1] - mode[-1], 0.0)
-    powers = Fits(problem)._exponents[1]
     return Proposal(centre, root, degrees, powers), _worth(problem, centre, root, degrees)
 
 

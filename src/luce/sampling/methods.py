@@ -208,8 +208,9 @@ def _part_with_curvature(name: str, fits: Fits, prior: FloatArray, what: str) ->
         return Part(KERNELS[name], problem, prior, metric, _start(fits))
     if fits.proposal is None:
         raise MethodError(
-            f"method='independence' does not fit {what}: it needs at most {MOST_DENSE:,} atoms and "
-            "no grouped outcomes, which may have several modes. Leave method='auto'."
+            f"method='independence' does not fit {what}: it needs at most {MOST_DENSE:,} atoms, "
+            "a curvature within the range of doubles, and no grouped outcomes, which may have "
+            "several modes. Leave method='auto'."
         )
     proposal, worth = fits.proposal
     if worth < _LEAST_WORTH:
