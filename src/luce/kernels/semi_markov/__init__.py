@@ -1,0 +1,1 @@
+"""Compiled parts of the hidden semi-Markov model: messages, segments, durations, emissions."""

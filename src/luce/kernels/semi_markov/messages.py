@@ -1,0 +1,363 @@
+"""Backward messages of a hidden semi-Markov model by scaled convolution.
+
+    B*_s(j) = Σ_d p_j(d) e^{ℓ_s(j) + ... + ℓ_{s+d-1}(j)} B_{s+d}(j)      a segment of j begins at row s
+    B_s(i)  = Σ_j A_ij B*_s(j)                                          one of i ended with row s - 1
+
+Messages are kept relative to a scale of their row, B_s = e^{N_s} b_s.  With
+
+    x_s(j) = Σ_{u>s} (step_u - ℓ_{u-1}(j)) - ℓ_{last}(j),     step_s = N_s - N_{s+1}
+
+and w_s(j) = b_{s+1}(j) e^{x_s(j) + ℓ_s(j)}, a message is e^{-x_s(j)} Σ_d p_j(d) w_{s+d-1}(j): a plain
+convolution, and one exponential for each row and state.  x and w of a state are moved by a common
+offset whenever w would leave the range of doubles.  An entry whose sum has underflowed is computed again by
+logarithms, and so is an entry of B_s; `luce.kernels.semi_markov.codes` stores such entries.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from luce._types import BoolArray, FloatArray, IntArray
+from luce.kernels.jit import borrowed, compiled, internal, reordered
+from luce.kernels.semi_markov.codes import code_of, log_of
+
+# Largest |x| whose exponential is taken, and largest |log| in a window.
+_WIDEST = 300.0
+
+# New entries of a window that need no scaling: e^-300 and e^300 but for a margin.
+_LEAST_NEW, _LARGEST_NEW = 1e-130, 1e130
+
+# Sums below this may have lost terms to underflow; terms that were lost are below 1e-300.
+_LEAST_SUM = 1e-280
+
+# Messages that are stored as they are.
+_LEAST_NUMBER, _LARGEST_NUMBER = 1e-260, 1e100
+
+# Products of rows with messages below this are computed again by logarithms.
+_LEAST_PRODUCT = 1e-230
+
+# Rows that are added in front of a window before it is moved back, at least.
+_ROOM = 64
+
+
+class Durations(NamedTuple):
+    """Laws of the durations of all states, for lengths 1 to M.
+
+    Attributes
+    ----------
+    p, log_p
+        Shape (states, M): P(D = d), not normalised over 1 to M.
+    survival, log_survival
+        Shape (states, M): P(D > d) where the last segment of a sequence may go on after its last
+        row; 0 where it ends with it.
+    """
+
+    p: FloatArray
+    log_p: FloatArray
+    survival: FloatArray
+    log_survival: FloatArray
+
+
+class Messages(NamedTuple):
+    """Buffers of messages, for each row of the series.
+
+    Attributes
+    ----------
+    begin
+        Shape (rows, states): codes of B* of a segment that begins at this row, relative to
+        exp(N + lift), N the scale of `after` of the same row.
+    after
+        Shape (rows, states): codes of B after a segment that ends with this row; the scale of the
+        last row of a sequence is 0.
+    step
+        Shape (rows,): scale of the row before, less that of this row.
+    lift
+        Shape (rows,): see `begin`.
+    """
+
+    begin: FloatArray
+    after: FloatArray
+    step: FloatArray
+    lift: FloatArray
+
+
+@compiled
+def subtract_peaks(log_likelihood: FloatArray) -> float:
+    """Subtract the largest entry from each row, and return the sum of these."""
+    total, lost = 0.0, 0.0
+    for t in range(len(log_likelihood)):
+        peak = -np.inf
+        for j in range(log_likelihood.shape[1]):
+            peak = max(peak, log_likelihood[t, j])
+        if not math.isinf(peak):
+            for j in range(log_likelihood.shape[1]):
+                log_likelihood[t, j] -= peak
+        # Neumaier's sum: rounding does not grow with the length of the series.
+        new = total + peak
+        lost += (total - new) + peak if abs(total) >= abs(peak) else (peak - new) + total
+        total = new
+    return total + lost if math.isfinite(total) else total
+
+
+@compiled
+def convolve(
+    log_likelihood: FloatArray,
+    borders: IntArray,
+    may_end: BoolArray,
+    rows: FloatArray,
+    durations: Durations,
+    out: Messages,
+) -> None:
+    """Fill the messages of all sequences.
+
+    Parameters
+    ----------
+    log_likelihood
+        ℓ, shape (rows, states), the largest entry of each row being 0.
+    borders
+        First row of each sequence, and the number of rows.
+    may_end
+        Shape (rows,): rows with which a segment may end; no entries where all rows are such.
+    rows
+        A, shape (states, states).
+    durations
+        Laws of the durations.
+    out
+        Receives the messages.
+    """
+    log_likelihood, durations, out = borrowed(log_likelihood), borrowed(durations), borrowed(out)
+    n_states, longest = durations.p.shape
+    width = longest + max(longest, _ROOM) + 5  # not a power of 2, which would crowd the cache
+    window = np.empty((n_states, width))
+    columns = np.ascontiguousarray(rows.T)
+    log_rows = np.log(rows)
+    x, sums, powers = np.empty(n_states), np.empty(n_states), np.empty(n_states)
+    for k in range(len(borders) - 1):
+        first, last = borders[k], borders[k + 1] - 1
+        window[:] = 0.0
+        head = width - longest
+        for j in range(n_states):
+            window[j, head] = 1.0
+            x[j] = -log_likelihood[last, j]
+            out.after[last, j] = 1.0
+        for s in range(last, first - 1, -1):
+            starts = s == first or len(may_end) == 0 or may_end[s - 1]
+            out.lift[s], out.step[s] = 0.0, 0.0
+            if starts:
+                _convolve_row(s, last, head, log_likelihood, durations, window, x, powers, sums, out)
+            if s == first:
+                break
+            if starts:
+                out.step[s] = multiply_rows(columns, log_rows, out, s, sums)
+            else:
+                out.after[s - 1] = 0.0
+            if head == 0:
+                head = width - longest
+                for j in range(n_states):
+                    for m in range(longest):
+                        window[j, head + m] = window[j, m]
+            head -= 1
+            for j in range(n_states):
+                new = sums[j] * powers[j] if starts else 0.0
+                if starts and not (_LEAST_NEW < new < _LARGEST_NEW and out.lift[s] == 0.0):
+                    now = x[j] + out.step[s]
+                    new = _rescale(window, j, head, longest, x, log_of(out.after[s - 1, j]) + now)
+                window[j, head] = new
+                x[j] += out.step[s] - log_likelihood[s - 1, j]
+
+
+@internal
+def _convolve_row(
+    s: int,
+    last: int,
+    head: int,
+    log_likelihood: FloatArray,
+    durations: Durations,
+    window: FloatArray,
+    x: FloatArray,
+    powers: FloatArray,
+    sums: FloatArray,
+    out: Messages,
+) -> None:
+    """Fill B* of one row, and e^x of each state in `powers`, 0 where x is out of range."""
+    n_states, longest = durations.p.shape
+    left = last + 1 - s
+    outside = False
+    for j in range(n_states):
+        total = _dot(durations.p, window, j, head)
+        if left <= longest:
+            total += durations.survival[j, left - 1] * window[j, head + left - 1]
+        power = math.exp(x[j]) if abs(x[j]) <= _WIDEST else 0.0
+        powers[j] = power
+        number = total / power if power > 0.0 else 0.0
+        if total >= _LEAST_SUM and _LEAST_NUMBER <= number < _LARGEST_NUMBER:
+            out.begin[s, j] = number
+            continue
+        if total >= _LEAST_SUM:
+            sums[j] = math.log(total) - x[j]
+        else:
+            sums[j] = _log_message(s, last, j, log_likelihood, durations, out)
+        out.begin[s, j] = np.nan  # until the whole row is known
+        outside = True
+    if outside:
+        out.lift[s] = _store_logarithms(out.begin[s], sums)
+
+
+@reordered
+def _dot(p: FloatArray, window: FloatArray, j: int, head: int) -> float:
+    """Sum the products of probabilities and window of a state."""
+    total = 0.0
+    for k in range(p.shape[1]):
+        total += p[j, k] * window[j, head + k]
+    return total
+
+
+@internal
+def _store_logarithms(begin: FloatArray, logarithms: FloatArray) -> float:
+    """Replace entries that are nan by codes of their logarithms, and return the lift of the row."""
+    largest = -np.inf
+    for j in range(len(begin)):
+        if not np.isnan(begin[j]):
+            logarithms[j] = math.log(begin[j])
+        largest = max(largest, logarithms[j])
+    # A row is lifted only where its numbers leave the range that is stored as it is.
+    inside = math.log(_LEAST_NUMBER) < largest < math.log(_LARGEST_NUMBER)
+    lift = 0.0 if inside or largest == -np.inf else largest
+    for j in range(len(begin)):
+        begin[j] = code_of(logarithms[j] - lift)
+    return lift
+
+
+@internal
+def _rescale(
+    window: FloatArray, j: int, head: int, longest: int, x: FloatArray, log_new: float
+) -> float:
+    """Scale the window of a state, and its x, so that a new entry fits; return the new entry."""
+    top = 0.0
+    for k in range(head + 1, head + longest):
+        top = max(top, window[j, k])
+    peak = max(math.log(top) if top > 0.0 else -np.inf, log_new)
+    shift = 0.0
+    if peak > _WIDEST:
+        shift = -peak - _WIDEST  # entries of states that fit badly grow further
+    elif -np.inf < peak < -_WIDEST:
+        shift = -peak
+    if shift != 0.0:
+        factor = np.exp(shift)
+        for k in range(head + 1, head + longest):
+            window[j, k] *= factor
+        x[j] += shift
+    return float(np.exp(log_new + shift))
+
+
+@internal
+def _log_message(
+    s: int,
+    last: int,
+    j: int,
+    log_likelihood: FloatArray,
+    durations: Durations,
+    out: Messages,
+) -> float:
+    """Compute log B*_s(j) by logarithms, relative to the scale of `after` of row s."""
+    longest = durations.p.shape[1]
+    top, total, inside = -np.inf, 0.0, 0.0
+    for d in range(1, min(longest, last + 1 - s) + 1):
+        row = s + d - 1
+        inside += log_likelihood[row, j] - (out.step[row] if d > 1 else 0.0)
+        log_p = durations.log_p[j, d - 1]
+        if row == last:
+            log_p = log_sum(log_p, durations.log_survival[j, d - 1])
+        term = log_p + inside + log_of(out.after[row, j])
+        if term > top:
+            total = total * math.exp(top - term) + 1.0 if total > 0.0 else 1.0
+            top = term
+        elif term > -np.inf:
+            total += math.exp(term - top)
+    return top + math.log(total) if total > 0.0 else -np.inf
+
+
+@internal
+def multiply_rows(
+    columns: FloatArray, log_rows: FloatArray, out: Messages, s: int, sums: FloatArray
+) -> float:
+    """Fill B of the row before s from B* of row s; return the new step.
+
+    `sums` receives A B*, not scaled; 0 where it may have underflowed.  Such an entry is computed by
+    logarithms, with the maximum over log A_ij + log B*_s(j): that over B* alone may be of j = i.
+    """
+    n_states = len(columns)
+    sums[:] = 0.0
+    for j in range(n_states):
+        code = out.begin[s, j]
+        if code > 0.0:
+            for i in range(n_states):
+                sums[i] += columns[j, i] * code
+    top, least = 0.0, np.inf
+    for i in range(n_states):
+        top, least = max(top, sums[i]), min(least, sums[i])
+    if least < _LEAST_PRODUCT:
+        return _multiply_logs(log_rows, out, s, sums)
+    inverse = 1.0 / top
+    for i in range(n_states):
+        out.after[s - 1, i] = sums[i] * inverse
+    return math.log(top) + out.lift[s]
+
+
+@internal
+def _multiply_logs(log_rows: FloatArray, out: Messages, s: int, sums: FloatArray) -> float:
+    """Fill B of the row before s, small entries by logarithms; return the new step."""
+    n_states, top = len(log_rows), -np.inf
+    after = out.after[s - 1]
+    for i in range(n_states):
+        if sums[i] >= _LEAST_PRODUCT:
+            after[i] = math.log(sums[i])
+        else:
+            sums[i] = 0.0
+            after[i] = log_product(log_rows[i], out.begin[s])
+        top = max(top, after[i])
+    if top == -np.inf:
+        after[:] = 0.0
+        return 0.0
+    for i in range(n_states):
+        after[i] = code_of(after[i] - top)
+    return top + out.lift[s]
+
+
+@internal
+def log_product(log_row: FloatArray, codes: FloatArray) -> float:
+    """Compute log Σ_j exp(log_row_j) × number_j."""
+    top = -np.inf
+    for j in range(len(codes)):
+        top = max(top, log_row[j] + log_of(codes[j]))
+    if top == -np.inf:
+        return top
+    total = 0.0
+    for j in range(len(codes)):
+        total += math.exp(log_row[j] + log_of(codes[j]) - top)
+    return top + math.log(total)
+
+
+@internal
+def log_sum(a: float, b: float) -> float:
+    """Compute log(exp a + exp b)."""
+    top, least = max(a, b), min(a, b)
+    return top + math.log1p(math.exp(least - top)) if top > -np.inf else top
+
+
+@compiled
+def log_evidence(borders: IntArray, initial: FloatArray, messages: Messages) -> float:
+    """Compute Σ log Σ_j π0(j) B*(j) over the sequences, from filled messages."""
+    total, lost = 0.0, 0.0
+    log_initial = np.log(initial)
+    for k in range(len(borders) - 1):
+        first, last = borders[k], borders[k + 1] - 1
+        for s in range(first, last + 1):
+            term = messages.step[s] if s > first else 0.0
+            if s == first:
+                term = messages.lift[s] + log_product(log_initial, messages.begin[s])
+            new = total + term
+            lost += (total - new) + term if abs(total) >= abs(term) else (term - new) + total
+            total = new
+    return total + lost if math.isfinite(total) else total
