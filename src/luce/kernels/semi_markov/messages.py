@@ -37,6 +37,9 @@ _LEAST_NUMBER, _LARGEST_NUMBER = 1e-260, 1e100
 # Products of rows with messages below this are computed again by logarithms.
 _LEAST_PRODUCT = 1e-230
 
+# Rows whose sums are taken at once.
+_AT_ONCE = 4
+
 # Rows that are added in front of a window before it is moved back, at least.
 _ROOM = 64
 
@@ -130,6 +133,9 @@ def convolve(
     n_states, longest = durations.p.shape
     width = longest + max(longest, _ROOM) + 5  # not a power of 2, which would crowd the cache
     window = np.empty((n_states, width))
+    p = np.zeros((n_states, longest + _AT_ONCE))
+    p[:, :longest] = durations.p
+    parts = np.empty((n_states, _AT_ONCE))
     columns = np.ascontiguousarray(rows.T)
     log_rows = np.log(rows)
     x, sums, powers = np.empty(n_states), np.empty(n_states), np.empty(n_states)
@@ -145,7 +151,12 @@ def convolve(
             starts = s == first or len(may_end) == 0 or may_end[s - 1]
             out.lift[s], out.step[s] = 0.0, 0.0
             if starts:
-                _convolve_row(s, last, head, log_likelihood, durations, window, x, powers, sums, out)
+                # Of rows that follow each other, sums over what is known are taken together.
+                place = (last - s) % _AT_ONCE if len(may_end) == 0 else 0
+                if place == 0:
+                    _sum_known(p, window, head, longest, parts)
+                _complete_sums(p, window, head, place, parts, sums)
+                _message(s, last, head, log_likelihood, durations, window, x, powers, sums, out)
             if s == first:
                 break
             if starts:
@@ -162,13 +173,50 @@ def convolve(
                 new = sums[j] * powers[j] if starts else 0.0
                 if starts and not (_LEAST_NEW < new < _LARGEST_NEW and out.lift[s] == 0.0):
                     now = x[j] + out.step[s]
-                    new = _rescale(window, j, head, longest, x, log_of(out.after[s - 1, j]) + now)
+                    log_new = log_of(out.after[s - 1, j]) + now
+                    new = _rescale(window, parts, j, head, longest, x, log_new)
                 window[j, head] = new
                 x[j] += out.step[s] - log_likelihood[s - 1, j]
 
 
 @internal
-def _convolve_row(
+def _sum_known(
+    p: FloatArray, window: FloatArray, head: int, longest: int, parts: FloatArray
+) -> None:
+    """Sum the terms of this row and the ones before it that belong to known messages."""
+    for j in range(len(p)):
+        parts[j, 0], parts[j, 1], parts[j, 2], parts[j, 3] = _four_sums(p, window, j, head, longest)
+
+
+@reordered
+def _four_sums(
+    p: FloatArray, window: FloatArray, j: int, head: int, longest: int
+) -> tuple[float, float, float, float]:
+    """Sum products of the window of a state with its probabilities, and with these moved on."""
+    a, b, c, d = 0.0, 0.0, 0.0, 0.0
+    for k in range(longest):
+        w = window[j, head + k]
+        a += p[j, k] * w
+        b += p[j, k + 1] * w
+        c += p[j, k + 2] * w
+        d += p[j, k + 3] * w
+    return a, b, c, d
+
+
+@internal
+def _complete_sums(
+    p: FloatArray, window: FloatArray, head: int, place: int, parts: FloatArray, sums: FloatArray
+) -> None:
+    """Add the terms of the messages that became known after the first row of the group."""
+    for j in range(len(p)):
+        total = parts[j, place]
+        for k in range(place):
+            total += p[j, k] * window[j, head + k]
+        sums[j] = total
+
+
+@internal
+def _message(
     s: int,
     last: int,
     head: int,
@@ -180,12 +228,12 @@ def _convolve_row(
     sums: FloatArray,
     out: Messages,
 ) -> None:
-    """Fill B* of one row, and e^x of each state in `powers`, 0 where x is out of range."""
+    """Fill B* of one row from its sums, and e^x of each state, 0 where x is out of range."""
     n_states, longest = durations.p.shape
     left = last + 1 - s
     outside = False
     for j in range(n_states):
-        total = _dot(durations.p, window, j, head)
+        total = sums[j]
         if left <= longest:
             total += durations.survival[j, left - 1] * window[j, head + left - 1]
         power = math.exp(x[j]) if abs(x[j]) <= _WIDEST else 0.0
@@ -202,15 +250,6 @@ def _convolve_row(
         outside = True
     if outside:
         out.lift[s] = _store_logarithms(out.begin[s], sums)
-
-
-@reordered
-def _dot(p: FloatArray, window: FloatArray, j: int, head: int) -> float:
-    """Sum the products of probabilities and window of a state."""
-    total = 0.0
-    for k in range(p.shape[1]):
-        total += p[j, k] * window[j, head + k]
-    return total
 
 
 @internal
@@ -231,7 +270,13 @@ def _store_logarithms(begin: FloatArray, logarithms: FloatArray) -> float:
 
 @internal
 def _rescale(
-    window: FloatArray, j: int, head: int, longest: int, x: FloatArray, log_new: float
+    window: FloatArray,
+    parts: FloatArray,
+    j: int,
+    head: int,
+    longest: int,
+    x: FloatArray,
+    log_new: float,
 ) -> float:
     """Scale the window of a state, and its x, so that a new entry fits; return the new entry."""
     top = 0.0
@@ -247,6 +292,8 @@ def _rescale(
         factor = np.exp(shift)
         for k in range(head + 1, head + longest):
             window[j, k] *= factor
+        for k in range(_AT_ONCE):
+            parts[j, k] *= factor
         x[j] += shift
     return float(np.exp(log_new + shift))
 
