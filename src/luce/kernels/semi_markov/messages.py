@@ -1,16 +1,17 @@
 """Backward messages of a hidden semi-Markov model by scaled convolution.
 
-    B*_s(j) = Σ_d p_j(d) e^{ℓ_s(j) + ... + ℓ_{s+d-1}(j)} B_{s+d}(j)      a segment of j begins at row s
-    B_s(i)  = Σ_j A_ij B*_s(j)                                          one of i ended with row s - 1
+    B*_s(j) = Σ_d p_j(d) e^{ℓ_s(j) + ... + ℓ_{s+d-1}(j)} B_{s+d}(j)     of a segment that begins at s
+    B_s(i)  = Σ_j A_ij B*_s(j)                                         of one that ended before s
 
 Messages are kept relative to a scale of their row, B_s = e^{N_s} b_s.  With
 
     x_s(j) = Σ_{u>s} (step_u - ℓ_{u-1}(j)) - ℓ_{last}(j),     step_s = N_s - N_{s+1}
 
-and w_s(j) = b_{s+1}(j) e^{x_s(j) + ℓ_s(j)}, a message is e^{-x_s(j)} Σ_d p_j(d) w_{s+d-1}(j): a plain
-convolution, and one exponential for each row and state.  x and w of a state are moved by a common
-offset whenever w would leave the range of doubles.  An entry whose sum has underflowed is computed again by
-logarithms, and so is an entry of B_s; `luce.kernels.semi_markov.codes` stores such entries.
+and w_s(j) = b_{s+1}(j) e^{x_s(j) + ℓ_s(j)}, a message is e^{-x_s(j)} Σ_d p_j(d) w_{s+d-1}(j): a
+plain convolution, and one exponential for each row and state.  x and w of a state are moved by a
+common offset whenever w would leave the range of doubles.  An entry whose sum has underflowed is
+computed again by logarithms, and so is an entry of B_s; `luce.kernels.semi_markov.codes` stores
+such entries.
 """
 
 import math

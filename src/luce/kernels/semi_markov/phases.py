@@ -4,11 +4,12 @@ D - 1 counts the rows that follow the first one before the r-th stop, each row b
 another with probability q.  With F_s(m) the message of a segment that covers the row before s and
 has m stops to come,
 
-    F_s(0) = B_s(j),     F_s(m) = (1 - q) F_s(m - 1) + q e^{ℓ_s(j)} F_{s+1}(m),     B*_s(j) = e^{ℓ_s(j)} F_{s+1}(r)
+    F_s(0) = B_s(j),     F_s(m) = (1 - q) F_s(m - 1) + q e^{ℓ_s(j)} F_{s+1}(m)
+    B*_s(j) = e^{ℓ_s(j)} F_{s+1}(r)
 
-after the last row F is 1, or (1 - q)^m where the last segment ends with that row.  Durations have no
-longest one.  The scale of a row is the largest F; where numbers underflow, the row is computed by
-logarithms.
+after the last row F is 1, or (1 - q)^m where the last segment ends with that row.  There is no
+longest duration.  The scale of a row is the largest F; where numbers underflow, the row is computed
+by logarithms.
 """
 
 import math
