@@ -1,7 +1,7 @@
 """Backward messages of a hidden semi-Markov model by scaled convolution.
 
-    B*_s(j) = Σ_d p_j(d) e^{ℓ_s(j) + ... + ℓ_{s+d-1}(j)} B_{s+d}(j)     of a segment that begins at s
-    B_s(i)  = Σ_j A_ij B*_s(j)                                         of one that ended before s
+    B*_s(j) = Σ_d p_j(d) e^{ℓ_s(j) + ... + ℓ_{s+d-1}(j)} B_{s+d}(j)    a segment begins at s
+    B_s(i)  = Σ_j A_ij B*_s(j)                                        one ended before s
 
 Messages are kept relative to a scale of their row, B_s = e^{N_s} b_s.  With
 

@@ -1,7 +1,7 @@
 """Forward sampling of segments, given backward messages.
 
 The state of the first segment is drawn from π0(j) B*(j), later ones from A_ij B*_s(j); the duration
-d with probability p_j(d) e^{ℓ_s(j) + ... + ℓ_{s+d-1}(j)} B_{s+d}(j) / B*_s(j).  A segment that reaches
+d in proportion to p_j(d) e^{ℓ_s(j) + ... + ℓ_{s+d-1}(j)} B_{s+d}(j).  A segment that reaches
 the last row of its sequence ends with it or goes on after it: that is one case.
 """
 
