@@ -17,6 +17,7 @@ from luce.reading.values import describe_type, hashable, is_list, objects
 
 _REPEATS = "_luce_repeats"
 _MICROSECONDS = 1e6  # of a second
+_TEMPORAL = {"Datetime": "dates", "Date": "dates", "Duration": "durations"}  # types of columns
 _LONG = 10_000  # rows from which on an engine encodes text faster than Python does
 
 
@@ -171,9 +172,9 @@ class FrameSource(Source):
         found = {name: Column.of(_values(rows[name])).labels() for name in labels}
         return Measurements.of([_numbers(rows[name]) for name in numbers], found)
 
-    def is_temporal(self, name: str) -> bool:
-        """Tell whether the type of a column is one of dates or durations."""
-        return _is_date(self._frame.collect_schema()[name])
+    def temporal(self, name: str) -> str:
+        """Say whether the type of a column is one of "dates", of "durations" or of neither."""
+        return _TEMPORAL.get(type(self._frame.collect_schema()[name]).__name__, "")
 
     def head(self, names: Sequence[str], most: int = HEAD) -> dict[str, Column]:
         """Return the first rows of some columns."""
@@ -242,16 +243,12 @@ def _values(series: Any) -> np.ndarray[Any, Any]:
 
 def _numbers(series: Any) -> Column | FloatArray:
     """Read a column of numbers or of dates as an array, and one of anything else by its values."""
-    if _is_date(series.dtype):
+    if type(series.dtype).__name__ in _TEMPORAL:
         return _seconds(series)
     array = series.to_numpy()
     if array.dtype.kind in "biuf" and array.ndim == 1:
         return np.asarray(array, np.float64)
     return Column.of(objects(series.to_list()))
-
-
-def _is_date(dtype: Any) -> bool:
-    return type(dtype).__name__ in ("Datetime", "Date", "Duration")
 
 
 def _seconds(series: Any) -> FloatArray:

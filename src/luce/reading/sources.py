@@ -70,9 +70,9 @@ class Source(ABC):
         found = {name: read[name].labels() for name in labels}
         return Measurements.of([read[name] for name in numbers], found)
 
-    def is_temporal(self, name: str) -> bool:
-        """Tell whether the type of a column says dates; `measurements` reads them as seconds."""
-        return False
+    def temporal(self, name: str) -> str:
+        """Say whether `measurements` reads a column as seconds: of "dates", "durations" or ""."""
+        return ""
 
     def place(self, i: int) -> int:
         """Return the place of row i of `columns` or `measurements`, counted from 1."""
