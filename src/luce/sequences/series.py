@@ -18,7 +18,7 @@ from luce.counts.labels import Categories, canonical_name, is_hashable, plural, 
 from luce.errors import DataError
 from luce.reading.files import open_table
 from luce.reading.rows import Column
-from luce.reading.values import describe_type, objects, refuse_set, repeated
+from luce.reading.values import describe_type, is_list, objects, refuse_set, repeated
 from luce.sequences.series_arrays import is_nested, places_in_arrays, read_arrays
 from luce.sequences.series_columns import Chosen, Table, has_columns, read_frame, read_source
 
@@ -215,7 +215,9 @@ def read_series(
     ('rest', 'run')
     """
     if kind not in KINDS:
-        raise DataError(f"kind = {kind!r}; {', '.join(map(repr, KINDS[:-1]))} or {KINDS[-1]!r}.")
+        raise DataError(
+            f"kind = {kind!r}; {', '.join(map(repr, KINDS[:-1]))} or {KINDS[-1]!r} is needed."
+        )
     table = _read(given, kind, Chosen(_listed_columns(columns), sequence, time))
     series = given if isinstance(given, Series) else _series_of(table)
     _check_rows(series, table.of)
@@ -437,12 +439,9 @@ def _candidates_by_sequence(series: Series, given: Any) -> Iterator[tuple[int, I
             )
         given = [given.get(name, ()) for name in series.names]
     refuse_set(given, "candidates")
-    try:
-        entries = list(given)
-    except TypeError:
-        raise DataError(
-            f"candidates = {describe_type(given)}; a list of row numbers is needed."
-        ) from None
+    if not is_list(given):
+        raise DataError(f"candidates = {describe_type(given)}; a list of row numbers is needed.")
+    entries = list(given)
     nested = any(map(is_nested, entries)) or (series.n_sequences > 1 and not entries)
     if not nested and series.n_sequences > 1:
         raise DataError(
@@ -486,7 +485,11 @@ def _flags(given: Any, length: int) -> BoolArray | None:
 
 def _row_numbers(given: Any, length: int, of: str) -> IntArray:
     """Read the row numbers of one sequence at which a segment may begin."""
-    column = Column.of(objects(given if isinstance(given, (list, tuple)) else list(given)))
+    if not is_list(given):
+        raise DataError(
+            f"candidates{of} are {describe_type(given)}; a list of row numbers is needed."
+        )
+    column = Column.of(objects(given))
     numbers, wrong = column.numbers()
     wrong |= ~((numbers >= 1) & (numbers < length) & (numbers % 1 == 0))
     if wrong.any():

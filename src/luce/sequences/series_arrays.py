@@ -39,6 +39,10 @@ class _Part(NamedTuple):
     dates: bool = False
 
     @property
+    def labels(self) -> tuple[Label, ...]:
+        return tuple(range(self.width)) if self.channels is None else self.channels
+
+    @property
     def width(self) -> int:
         return 1 if isinstance(self.values, Column) else self.values.shape[1]
 
@@ -51,7 +55,7 @@ def read_arrays(given: Any, kind: str, columns: list[Label] | None) -> Table:
     names = tuple(name for name, _ in named)
     _check_channels(names, parts)
     width = parts[0].width
-    channels = parts[0].channels or tuple(range(width))
+    channels = parts[0].labels
     if columns is not None:
         if len(columns) != width:
             raise DataError(
@@ -72,6 +76,11 @@ def read_arrays(given: Any, kind: str, columns: list[Label] | None) -> Table:
 
 def _sequences_of(given: Any, kind: str) -> list[tuple[Label, Any]]:
     """List the sequences with their names; one array is sequence 0."""
+    if hasattr(given, "data_vars"):
+        raise DataError(
+            f"{type(given).__name__} was given; one xarray.DataArray with time first is needed, "
+            "as in ds['x'] or ds.to_array('channel').transpose('time', 'channel')."
+        )
     if isinstance(given, Mapping):
         if not given:
             raise DataError(f"an empty mapping was given; {_SHAPES}.")
@@ -115,7 +124,12 @@ def _read_part(given: Any, kind: str, of: str) -> _Part:
     """Read one sequence; `of` names it in messages."""
     refuse_set(given, "a series")
     if has_columns(given):
-        table = read_frame(given, kind, Chosen(None, False, None))
+        table = read_frame(given, kind, Chosen(None, None, None))
+        if len(table.names) > 1:
+            raise DataError(
+                f"a frame in a list is one sequence; the one{of} holds {len(table.names)}. Join "
+                "the frames into one with a column of sequences."
+            )
         values: FloatArray | Column = table.values
         if kind == "categories":
             codes = np.nan_to_num(table.values[:, 0], nan=len(table.categories))
@@ -188,11 +202,6 @@ def _read_labelled(
     given: Any,
 ) -> tuple[Any, tuple[Label, ...] | None, FloatArray | None, bool]:
     """Read a DataArray: the array, labels of the channels, times, and whether these are dates."""
-    if not hasattr(given, "values") or not isinstance(given.dims, tuple):
-        raise DataError(
-            f"{type(given).__name__} was given; one xarray.DataArray with time first is needed, "
-            "as in ds['x'] or ds.to_array('channel').transpose('time', 'channel')."
-        )
     dims = given.dims
     if "time" in dims[1:]:
         raise DataError(
@@ -278,10 +287,10 @@ def _check_channels(names: Sequence[Label], parts: Sequence[_Part]) -> None:
                 f"sequence {name!r} has {plural(part.width, 'channel')} and sequence {names[0]!r} "
                 f"has {first.width}; all need the same channels."
             )
-        if part.channels != first.channels:
+        if part.labels != first.labels:
             raise DataError(
-                f"the channels of sequence {name!r} are {some(part.channels or ())} and those of "
-                f"sequence {names[0]!r} are {some(first.channels or ())}; all need the same."
+                f"the channels of sequence {name!r} are {some(part.labels)} and those of sequence "
+                f"{names[0]!r} are {some(first.labels)}; all need the same."
             )
 
 

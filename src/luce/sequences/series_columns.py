@@ -12,6 +12,7 @@ import numpy as np
 from luce._types import FloatArray, IntArray, Label
 from luce.counts.labels import Categories, is_hashable, some
 from luce.errors import DataError, IgnoredColumnsWarning, Problem, listed, warn_user
+from luce.reading.accounts import LEFT_OUT
 from luce.reading.column_contents import Head, holds_numbers, holds_times, present
 from luce.reading.frames import is_frame, source_of
 from luce.reading.kind import check_column, usual_columns
@@ -95,8 +96,8 @@ def _as_frame(given: Any) -> tuple[Any, dict[str, Label]]:
     dates = getattr(getattr(index, "dtype", None), "kind", "") in ("m", "M")
     if dates and index.name is None and "time" not in given.columns:
         given = given.rename_axis(index="time")
-    names = list(getattr(given, "columns", ()))
-    if not hasattr(given, "set_axis") or all(isinstance(name, str) for name in names):
+    names = list(given.columns) if hasattr(given, "set_axis") else []
+    if all(isinstance(name, str) for name in names):
         return given, {}
     texts = list(map(str, names))
     twice = repeated(texts)
@@ -233,7 +234,7 @@ def _settle(source: Source, kind: str, chosen: Chosen) -> _Roles:
             raise DataError(
                 f"columns = {channels!r}; categories have one channel, so name one column."
             )
-        uses.update(dict.fromkeys(left, "left out, as asked"))
+        uses.update(dict.fromkeys(left, LEFT_OUT))
     uses.update(dict.fromkeys(channels, "channel"))
     return _Roles(channels, taken["sequence"], taken["time"], uses)
 
@@ -265,16 +266,22 @@ def _ask_about_roles(
     taken: Mapping[str, str | None],
     roles: Sequence[str],
     head: Head,
-) -> list[str]:
-    """Ask about columns that may be the sequence or the time; returns those not asked about."""
-    settled: list[str] = []
+) -> dict[str, str]:
+    """Ask about columns that may be the sequence or the time.
+
+    Returns those which need no question, and why each is no channel.
+    """
+    settled: dict[str, str] = {}
     with Questions() as questions:
         for role in roles:
             found = [name for name in _asked_about(role, left) if name not in channels]
             if role == "time":
                 found += [n for n in head if n not in found and holds_times(head[n])]
-            if not found or taken[role] is not None or getattr(chosen, role) is False:
-                settled += found
+            if getattr(chosen, role) is False:
+                settled |= dict.fromkeys(found, LEFT_OUT)
+                continue
+            if not found or taken[role] is not None:
+                settled |= dict.fromkeys(found, f"called as the {role} often is; no channel")
                 continue
             which = " or ".join(map(repr, found))
             one = (
@@ -300,7 +307,7 @@ def _find_channels(
     no_channels = _ask_about_roles(left, (), chosen, taken, ("sequence", "time"), head)
     unnamed = [name for name in left if is_unnamed(name)]
     rest = [name for name in left if name not in no_channels and name not in unnamed]
-    ignored = dict.fromkeys(no_channels, "called as sequences or times are, and no channel")
+    ignored = {name: why for name, why in no_channels.items() if why != LEFT_OUT}
     if kind == "categories":
         if len(rest) != 1:
             raise DataError(
@@ -317,6 +324,7 @@ def _find_channels(
                 f"no column of numbers is left for the channels; the columns are "
                 f"{some(source.names, 20)}. Labels are read with kind='categories'."
             )
+    uses.update(dict.fromkeys(no_channels, LEFT_OUT))
     uses.update(dict.fromkeys(unnamed, "ignored: it names or numbers rows"))
     uses.update({name: f"ignored: {why}" for name, why in ignored.items()})
     if ignored:
