@@ -96,7 +96,17 @@ def _read_netcdf(path: Path) -> DataTree:
             itemsize = 16 if text else np.dtype(variable.dtype).itemsize
             _check_size(name, variable.shape, itemsize, path.stat().st_size)
     with xr.open_datatree(path, engine=engine, decode_times=False) as tree:
-        return tree.load()
+        return _loaded(tree)
+
+
+def _loaded(tree: DataTree) -> DataTree:
+    """Read all variables of a tree into memory.
+
+    xarray's own `DataTree.load` leaves out a variable that bears the name of a group.
+    """
+    for node in tree.subtree:
+        node.to_dataset(inherit=False).load()
+    return tree
 
 
 def _netcdf_variables(group: Any, above: str = "") -> Iterator[tuple[str, Any]]:
@@ -186,7 +196,7 @@ def _zarr_encoding(variable: Any) -> dict[str, Any]:
 
 def _read_zarr(path: Path) -> DataTree:
     with open_zarr(path, read_checksums(path)) as tree:
-        return tree.load()
+        return _loaded(tree)
 
 
 def open_zarr(path: Path, checksums: Checksums, *, some: bool = False) -> DataTree:

@@ -54,9 +54,10 @@ def run_tree(
 
 def _index_of(plan: Plan, group: str, draws: int) -> dict[str, Any]:
     """Number the chains and the stored draws of a group, and label the parameters in it."""
-    every = {output.every for output in plan.outputs if output.group == group} or {1}
-    (step,) = every  # the outputs of a group share one dimension of draws
-    numbers = np.arange(step - 1, draws, step)
+    steps = sorted({output.every for output in plan.outputs if output.group == group} or {1})
+    if len(steps) > 1:
+        raise ValueError(f"the outputs of {group!r} share their draws, and have every = {steps}.")
+    numbers = np.arange(steps[0] - 1, draws, steps[0])
     labels = _coords(plan) if group == "posterior" else {}
     return {"chain": np.arange(plan.settings.chains), "draw": numbers, **labels}
 
