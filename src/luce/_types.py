@@ -11,6 +11,7 @@ IntArray: TypeAlias = npt.NDArray[np.int64]
 BoolArray: TypeAlias = npt.NDArray[np.bool_]
 WordArray: TypeAlias = npt.NDArray[np.uint64]
 RecordArray: TypeAlias = npt.NDArray[Any]  # of records with named fields
+NumberArray: TypeAlias = npt.NDArray[Any]  # of numbers of a type that is declared elsewhere
 
 Label: TypeAlias = Hashable
 Labels: TypeAlias = Iterable[Label]

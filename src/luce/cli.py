@@ -510,9 +510,12 @@ def run_resume(arguments: argparse.Namespace) -> int:
     from luce.workflows.resuming import resume
 
     run = resume(arguments.run_folder, threads=arguments.threads)
-    categories = plural(run["posterior"].sizes["category"], "category", "categories")
+    sizes = run["posterior"].sizes
+    of = ""
+    if "category" in sizes:
+        of = f" of {plural(sizes['category'], 'category', 'categories')}"
     print(
-        f"{Path(arguments.run_folder)} is complete: {_size(run)} of {categories}, "
+        f"{Path(arguments.run_folder)} is complete: {_size(run)}{of}, "
         f"method {run.attrs['method']}, seed {run.attrs['seed']}."
     )
     return 0

@@ -122,15 +122,19 @@ class SkippedRowsWarning(UserWarning):
 
 
 class IgnoredColumnsWarning(UserWarning):
-    """Issued when columns that may matter play no part; `columns` maps each to what can be done."""
+    """Issued when columns that may matter play no part; `columns` maps each to what can be done.
 
-    def __init__(self, columns: Mapping[str, str], source: str = "") -> None:
+    `remedy` says how to go without the warning; listing the columns in ignore=[...] unless given.
+    """
+
+    def __init__(self, columns: Mapping[str, str], source: str = "", remedy: str = "") -> None:
         self.columns = dict(columns)
         self.source = source
-        super().__init__(f"{source + ': ' if source else ''}{_ignored(self.columns)}")
+        self.remedy = remedy
+        super().__init__(f"{source + ': ' if source else ''}{_ignored(self.columns, remedy)}")
 
     def __reduce__(self) -> tuple[object, ...]:
-        return type(self), (self.columns, self.source)
+        return type(self), (self.columns, self.source, self.remedy)
 
 
 class UncheckedDataWarning(UserWarning):
@@ -157,7 +161,7 @@ class ConvergenceWarning(UserWarning):
         self.ess = ess
 
 
-def _ignored(columns: Mapping[str, str]) -> str:
+def _ignored(columns: Mapping[str, str], remedy: str) -> str:
     """Say of columns that they are ignored, those with the same remedy together."""
     by_advice: dict[str, list[str]] = {}
     for name, advice in columns.items():
@@ -168,7 +172,7 @@ def _ignored(columns: Mapping[str, str]) -> str:
     ]
     them = "it" if len(columns) == 1 else "them"
     right = f"If that is right, list {them} in ignore=[...] (--ignore NAME)."
-    return f"ignored: {'; '.join(told)}. {right}"
+    return f"ignored: {'; '.join(told)}. {remedy or right}"
 
 
 def listed(problems: Sequence[Problem], unit: str) -> str:

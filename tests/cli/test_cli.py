@@ -11,9 +11,11 @@ import numpy as np
 import pytest
 from lib.processes import without_compilation
 from lib.streaming_runs import BrokenOff
+from lib.toy_plans import states_plan
 
 import luce
 from luce.cli import main
+from luce.cluster.execution import carry_out
 from luce.posterior import Posterior
 
 pytestmark = pytest.mark.filterwarnings("ignore::luce.ConvergenceWarning")
@@ -228,6 +230,20 @@ def test_resume_goes_on_and_says_what_there_is(
     np.testing.assert_array_equal(values_of(folder), fresh.posterior["probabilities"].values)
     code, _, err = run(capsys, "resume", tmp_path / "none.zarr")
     assert (code, err) == (1, f"luce: {tmp_path / 'none.zarr'} does not exist, or is no folder.\n")
+
+
+def test_resume_counts_no_categories_where_there_are_none(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "run.zarr"
+    carry_out(states_plan(3, 5), folder)
+    code, out, err = run(capsys, "resume", folder)
+    assert (code, err) == (0, "")
+    assert out == f"{folder} is complete: 2 chains of 43 draws, method toy, seed 5.\n"
+    luce.save(luce.load(folder), tmp_path / "run.nc")
+    code, _, err = run(capsys, "report", tmp_path / "run.nc")
+    assert code == 1
+    assert err.endswith("luce.sequences.summary(run) summarises it.\n")
 
 
 # -- readers of the output -------------------------------------------------------------------------

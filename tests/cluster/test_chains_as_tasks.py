@@ -15,6 +15,7 @@ from distributed import Client, LocalCluster
 from lib.planned import plan_of
 from lib.streaming_runs import league, same_numbers
 from lib.terms import same_draws
+from lib.toy_plans import states_plan, true_states
 from lib.workers import DASK_WARNINGS, killing
 
 import luce
@@ -69,6 +70,24 @@ def test_chains_on_workers_are_the_chains_here(
     assert same_numbers(there, here)
     name = "proposal_concentration"
     assert np.array_equal(here.attrs.get(name, 0), there.attrs.get(name, 0))
+
+
+@pytest.mark.parametrize("every", [1, 3, 7])
+def test_outputs_of_some_draws_come_from_workers(
+    every: int, threads_client: Client, tmp_path: Path
+) -> None:
+    """Also the words that the plan adds to the verdict are the same."""
+    plan, words = states_plan(every, 5, verdict_of_states=True), set()
+    for to in (None, tmp_path / "run.zarr"):
+        with pytest.warns(luce.ConvergenceWarning, match="draws of states add up") as caught:
+            run = carry_out(plan, to, threads_client)
+        words.add(str(caught[0].message))
+        for path, truth in true_states(plan, 43).items():
+            assert run[path].dtype == np.dtype(plan.output(path).dtype)
+            np.testing.assert_array_equal(run[path].values, truth)
+    with pytest.warns(luce.ConvergenceWarning) as caught:
+        assert carry_out(plan)["states"].to_dataset().identical(run["states"].to_dataset())
+    assert words == {str(caught[0].message)}
 
 
 def test_chains_on_workers_write_to_one_folder(threads_client: Client, tmp_path: Path) -> None:

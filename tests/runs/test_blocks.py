@@ -21,7 +21,7 @@ def test_blocks_that_are_missing_are_told_of(tmp_path: Path) -> None:
         check_arrays(tmp_path, plan("concentration"))
     with pytest.raises(LuceError, match="cannot be read"):
         read_block(tmp_path, output, 0, 0, 4)
-    write_whole(block_file(tmp_path, output, 0, 0), padded(np.arange(3.0), 4).data)
+    write_whole(block_file(tmp_path, output, 0, 0), padded(output, np.arange(3.0), 4).data)
     np.testing.assert_array_equal(read_block(tmp_path, output, 0, 0, 4), [0.0, 1.0, 2.0, np.nan])
 
 

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 from luce._types import BoolArray, FloatArray, IntArray, Label, Labels
 from luce.counts.labels import Categories, some
 from luce.errors import DataError
+from luce.model.contents import refuse_sequences
 from luce.model.parameters import Role, effects_in
 
 if TYPE_CHECKING:
@@ -311,6 +312,7 @@ def roles_of(run: DataTree) -> dict[str, str]:
 
 def _read_run(run: DataTree) -> DrawsView:
     """Read a run: its competitors, their logarithms where kept, and its parameters."""
+    refuse_sequences(run)
     roles = roles_of(run) if "posterior" in run.children else {}
     competitors = [name for name, role in roles.items() if role == "competitor"]
     if not competitors:

@@ -91,6 +91,15 @@ def require_run(run: object) -> None:
         )
 
 
+def refuse_sequences(run: DataTree) -> None:
+    """Refuse a run of a semi-Markov model, which draws no probabilities of categories."""
+    if run.attrs.get("model") == "semi-markov":
+        raise DataError(
+            "this is a run of a semi-Markov model: it draws the state at each time, and no "
+            "probabilities of categories. luce.sequences.summary(run) summarises it."
+        )
+
+
 def model_of(run: DataTree) -> Model:
     """Rebuild the model that a run was drawn from: its data and its prior.
 
@@ -100,6 +109,7 @@ def model_of(run: DataTree) -> Model:
         When the run does not hold its data, or not the data it was drawn from.
     """
     require_run(run)
+    refuse_sequences(run)
     if run.attrs.get("model", "posterior") != "posterior":
         raise DataError(
             f"this is a run of the model {run.attrs['model']!r}, not of a posterior of counts."

@@ -10,8 +10,9 @@ from itertools import chain
 
 import numpy as np
 
-from luce._types import IntArray
+from luce._types import FloatArray, IntArray, WordArray
 from luce.errors import DataError, Problem
+from luce.reading.rows import Column
 from luce.reading.text import LineSource, Row, TextFile, check_width, complete_lines
 from luce.reading.text_columns import (
     CountedRows,
@@ -19,9 +20,11 @@ from luce.reading.text_columns import (
     RowCounter,
     TextCodes,
     TextRuns,
+    parse_numbers,
     split_block,
+    words_of_short,
 )
-from luce.reading.values import as_number, repeated
+from luce.reading.values import NO_NUMBER, as_number, repeated
 
 _DELIMITERS = (",", "\t", ";", "|")
 _SPACES = " "  # stands for any run of white space, as in R's read.table
@@ -31,12 +34,16 @@ _ESCAPED = re.compile(r'\\(.)|"(")')
 
 
 def delimited_source(
-    file: TextFile, delimiter: str | None = None, missing: frozenset[str] | None = None
+    file: TextFile,
+    delimiter: str | None = None,
+    missing: frozenset[str] | None = None,
+    blank_rows: bool = False,
 ) -> LineSource:
     """Read the header of a table of text; its rows are read when asked for.
 
     A header that is one shorter than the rows leaves out the names of rows, as R writes it; they
-    become a first column without a name.
+    become a first column without a name.  Rows in which no value stands are left out, unless
+    `blank_rows`: in a table of measurements these are moments at which all are missing.
     """
     if delimiter is None:
         delimiter = "\t" if file.suffix == ".tsv" else _find_delimiter(file.head())
@@ -47,6 +54,8 @@ def delimited_source(
     def rows() -> Iterator[Row]:
         records = _records(file, delimiter)
         next(records, None)
+        if blank_rows:
+            records = _every_record(file, delimiter, len(names))
         for line, fields in records:
             if len(fields) == len(names):
                 yield line, tuple(fields)
@@ -176,6 +185,46 @@ class _Blocks:
             blank &= np.asarray([not text.strip() for text in column.values], bool)[column.codes]
         return None if blank.any() else rows
 
+    def measure(
+        self, numbers: list[int], labels: list[int], absent: frozenset[str]
+    ) -> tuple[FloatArray, list[Column]] | None:
+        """Read all rows; None once a line must be looked at alone, or a text is no number.
+
+        Blank lines in a table of one column are among these, since a value may be missing there.
+        """
+        missing = words_of_short({*NO_NUMBER, *absent})
+        texts = [TextCodes() for _ in labels]
+        found: list[FloatArray] = []
+        codes: list[list[IntArray]] = [[] for _ in labels]
+        for block in self._below_header():
+            words = None if block is None else self._words(block, [*numbers, *labels])
+            if words is None:
+                return None
+            read = [parse_numbers(word, missing) for word in words[: len(numbers)]]
+            if any(column is None for column in read):
+                return None
+            found.append(np.stack(read, axis=1) if read else np.empty((len(words[0][0]), 0)))  # type: ignore[arg-type]
+            for own, text, word in zip(codes, texts, words[len(numbers) :], strict=True):
+                own.append(text.of_words(word))
+        joined = np.concatenate(found) if found else np.empty((0, len(numbers)))
+        none = [np.empty(0, np.int64)]
+        columns = [
+            Column(np.concatenate([*none, *own]), list(text.code))
+            for own, text in zip(codes, texts, strict=True)
+        ]
+        return joined, columns
+
+    def _words(self, block: str, where: list[int]) -> list[list[WordArray]] | None:
+        """Split some columns of a block of lines into words; None where these are irregular."""
+        simple = _with_single_spaces(block) if self.delimiter == _SPACES else block
+        if simple is None or not self.delimiter.isascii():
+            return None
+        if self.width == 1 and (simple.startswith("\n") or "\n\n" in simple):
+            return None
+        fields = split_block(simple, self.delimiter, self.width, where)
+        words = [column.words() for column in fields or []]
+        return None if not words or None in words else [word for word in words if word]
+
     def count_groups(
         self, key: int, where: list[int], absent: frozenset[str]
     ) -> GroupCounter | None:
@@ -244,8 +293,30 @@ def _below_header(block: str | None, delimiter: str) -> str | None:
     return None if _is_blank(header) else below
 
 
-def _records(file: TextFile, delimiter: str) -> Iterator[tuple[int, list[str]]]:
-    """Yield first line and fields of each record that is not blank."""
+def _every_record(file: TextFile, delimiter: str, width: int) -> Iterator[tuple[int, list[str]]]:
+    """Yield first line and fields below the header, also of records whose values are all empty.
+
+    Lines without any delimiter are blank lines, which are left out.  A blank line between the rows
+    of a single column may be a missing value or not, and becomes a problem.
+    """
+    records = _records(file, delimiter, keep_blank=True)
+    next((True for _, fields in records if not _is_blank(fields)), None)
+    blank: list[int] = []  # lines that have not been told from the end of the file
+    for line, fields in records:
+        if not fields or (len(fields) < width and _is_blank(fields)):
+            blank.append(line)
+            continue
+        if width == 1:
+            what = "this line is empty; write NA where a value is missing, or remove the line."
+            file.problems.update(Problem(empty, what) for empty in blank)
+        blank.clear()
+        yield line, fields
+
+
+def _records(
+    file: TextFile, delimiter: str, keep_blank: bool = False
+) -> Iterator[tuple[int, list[str]]]:
+    """Yield first line and fields of each record that is not blank, or of all."""
     taken: list[int] = []  # line numbers of the record that is being read
 
     def lines() -> Iterator[str]:
@@ -266,7 +337,7 @@ def _records(file: TextFile, delimiter: str) -> Iterator[tuple[int, list[str]]]:
         if taken[-1] - taken[0] >= len(taken):
             what = "a quoted value goes on over a line that cannot be read."
             file.problems.add(Problem(taken[0], what))
-        elif not _is_blank(fields):
+        elif keep_blank or not _is_blank(fields):
             yield taken[0], fields
 
 

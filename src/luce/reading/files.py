@@ -180,14 +180,31 @@ def _checked_file(given: str | PathLike[str]) -> Path:
     return path
 
 
+def open_table(path: str | PathLike[str]) -> Source:
+    """Open a table of measurements: CSV, Parquet or JSON Lines.
+
+    Every row of it is a moment, also one in which no value stands.
+    """
+    where = _checked_file(path)
+    with _naming(where.name):
+        if (opened := _open_parquet(where)) is not None:
+            return opened
+        file = TextFile(where)
+        head = _text_head(file)
+        if _is_json_lines(file, head):
+            from luce.reading.json_lines import json_lines_source
+
+            return json_lines_source(file)
+        from luce.reading.delimited import delimited_source
+
+        return delimited_source(file, None, missing_texts(None), blank_rows=True)
+
+
 def _open(path: Path, kind: str | None, text: TextOptions) -> _Opened:
     """Find the format of a file by its first bytes and its suffix, and open it."""
-    with path.open("rb") as file:
-        magic = file.read(4)
-    if magic == b"PAR1" or path.suffix.lower() in (".parquet", ".pq"):
-        from luce.reading.parquet import ParquetSource
-
-        opened: _Opened = ParquetSource(path, magic), None, {}
+    parquet = _open_parquet(path)
+    if parquet is not None:
+        opened: _Opened = parquet, None, {}
     else:
         opened = _open_text(TextFile(path, text.encoding), kind, text)
     if text.missing is not None and opened[0].missing is None:
@@ -195,13 +212,34 @@ def _open(path: Path, kind: str | None, text: TextOptions) -> _Opened:
     return opened
 
 
-def _open_text(file: TextFile, kind: str | None, text: TextOptions) -> _Opened:
-    """Find the format of a text by its beginning; only the module of that format is imported."""
+def _open_parquet(path: Path) -> Source | None:
+    """Open a Parquet file, told by its first bytes or its suffix; None for other files."""
+    with path.open("rb") as file:
+        magic = file.read(4)
+    if magic != b"PAR1" and path.suffix.lower() not in (".parquet", ".pq"):
+        return None
+    from luce.reading.parquet import ParquetSource
+
+    return ParquetSource(path, magic)
+
+
+def _text_head(file: TextFile) -> str:
+    """Return the beginning of a text; refuse an empty file and one that is no text."""
     head = file.head()
     if not head.strip("\0\ufeff \t\r\n"):
         raise DataError("the file is empty.")
     if "\0" in head[:1000]:
         raise DataError("this is neither text nor Parquet; it holds null bytes.")
+    return head
+
+
+def _is_json_lines(file: TextFile, head: str) -> bool:
+    return file.suffix in (".jsonl", ".ndjson") or head.lstrip()[:1] in ("{", "[")
+
+
+def _open_text(file: TextFile, kind: str | None, text: TextOptions) -> _Opened:
+    """Find the format of a text by its beginning; only the module of that format is imported."""
+    head = _text_head(file)
     first = head.lstrip()[:1]
     if first == "#" or first.isdigit():
         from luce.reading.preflib import is_preflib, preflib_source
@@ -213,7 +251,7 @@ def _open_text(file: TextFile, kind: str | None, text: TextOptions) -> _Opened:
 
         if is_pgn(head):
             return pgn_source(file, kind)
-    if file.suffix in (".jsonl", ".ndjson") or first in ("{", "["):
+    if _is_json_lines(file, head):
         from luce.reading.json_lines import json_lines_source
 
         return json_lines_source(file), None, {}

@@ -11,11 +11,13 @@ import numpy as np
 
 from luce._types import FloatArray, IntArray
 from luce.errors import DataError
-from luce.reading.rows import Column, Rows
+from luce.reading.rows import Column, Measurements, Rows
 from luce.reading.sources import HEAD, PlainSource, Source, places_of, shown_column
 from luce.reading.values import describe_type, hashable, is_list, objects
 
 _REPEATS = "_luce_repeats"
+_MICROSECONDS = 1e6  # of a second
+_TEMPORAL = {"Datetime": "dates", "Date": "dates", "Duration": "durations"}  # types of columns
 _LONG = 10_000  # rows from which on an engine encodes text faster than Python does
 
 
@@ -163,6 +165,17 @@ class FrameSource(Source):
         rows = self._collect(self._frame.select(*names))
         return {name: Column.of(_values(rows[name])) for name in names}
 
+    def measurements(self, numbers: Sequence[str], labels: Sequence[str] = ()) -> Measurements:
+        """Return every row of some columns; dates are seconds since the beginning of 1970."""
+        names = list(dict.fromkeys([*numbers, *labels]))
+        rows = self._collect(self._frame.select(*names))
+        found = {name: Column.of(_values(rows[name])).labels() for name in labels}
+        return Measurements.of([_numbers(rows[name]) for name in numbers], found)
+
+    def temporal(self, name: str) -> str:
+        """Say whether the type of a column is one of "dates", of "durations" or of neither."""
+        return _TEMPORAL.get(type(self._frame.collect_schema()[name]).__name__, "")
+
     def head(self, names: Sequence[str], most: int = HEAD) -> dict[str, Column]:
         """Return the first rows of some columns."""
         rows = self._collect(self._frame.select(*names).head(most))
@@ -226,6 +239,30 @@ def _values(series: Any) -> np.ndarray[Any, Any]:
     if array.dtype.kind in "biuf" and array.ndim == 1:  # records come as tables
         return array
     return objects(series.to_list())
+
+
+def _numbers(series: Any) -> Column | FloatArray:
+    """Read a column of numbers or of dates as an array, and one of anything else by its values."""
+    if type(series.dtype).__name__ in _TEMPORAL:
+        return _seconds(series)
+    array = series.to_numpy()
+    if array.dtype.kind in "biuf" and array.ndim == 1:
+        return np.asarray(array, np.float64)
+    return Column.of(objects(series.to_list()))
+
+
+def _seconds(series: Any) -> FloatArray:
+    """Read dates as seconds since the beginning of 1970, and durations as seconds."""
+    import narwhals as nw
+
+    if series.dtype == nw.Duration:
+        whole = series.dt.total_microseconds()
+    else:
+        dates = series.cast(nw.Datetime("us")) if series.dtype == nw.Date else series
+        whole = dates.dt.timestamp("us")
+    missing = series.is_null().to_numpy().astype(np.bool_)
+    microseconds = whole.fill_null(0).to_numpy().astype(np.float64)
+    return np.where(missing, np.nan, microseconds / _MICROSECONDS)
 
 
 def _key(value: Any) -> Any:

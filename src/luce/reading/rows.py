@@ -130,6 +130,43 @@ class Rows:
 
 
 @dataclass(frozen=True, eq=False)
+class Measurements:
+    """All rows of some columns in their order: columns of numbers, and columns of labels.
+
+    Parameters
+    ----------
+    numbers
+        Shape (rows, columns): the numbers, nan where one is missing or is no number.
+    wrong
+        Row, column and value of each entry that is no number.
+    labels
+        The columns of labels.
+    """
+
+    numbers: FloatArray
+    wrong: list[tuple[int, int, Any]]
+    labels: dict[str, Column]
+
+    @staticmethod
+    def of(columns: Sequence[Column | FloatArray], labels: dict[str, Column]) -> Measurements:
+        """Read columns as numbers, one of which may be an array of them already."""
+        read: list[FloatArray] = []
+        wrong: list[tuple[int, int, Any]] = []
+        for k, column in enumerate(columns):
+            if isinstance(column, Column):
+                numbers, bad = column.numbers()
+                wrong += [(i, k, column[i]) for i in np.flatnonzero(bad).tolist()]
+                read.append(numbers)
+            else:
+                read.append(column)
+        height = max([*map(len, read), *map(len, labels.values())], default=0)
+        made = np.empty((height, len(read)))
+        for k, numbers in enumerate(read):
+            made[:, k] = numbers
+        return Measurements(made, sorted(wrong, key=lambda found: found[:2]), labels)
+
+
+@dataclass(frozen=True, eq=False)
 class Runs:
     """Distinct groups of rows, one after another, and how often each group occurs.
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from luce._types import IntArray
 from luce.errors import DataError, Problem
-from luce.reading.rows import Column, Rows, Runs
+from luce.reading.rows import Column, Measurements, Rows, Runs
 from luce.reading.values import hashable, in_order, is_missing
 
 HEAD = 1_000  # rows that are looked at to tell what a column holds
@@ -64,8 +64,18 @@ class Source(ABC):
     def head(self, names: Sequence[str], most: int = HEAD) -> dict[str, Column]:
         """Return the first rows of some columns, which tell what these hold."""
 
+    def measurements(self, numbers: Sequence[str], labels: Sequence[str] = ()) -> Measurements:
+        """Return every row of some columns of numbers and of labels, in their order."""
+        read = self.columns(list(dict.fromkeys([*numbers, *labels])))
+        found = {name: read[name].labels() for name in labels}
+        return Measurements.of([read[name] for name in numbers], found)
+
+    def temporal(self, name: str) -> str:
+        """Say whether `measurements` reads a column as seconds: of "dates", "durations" or ""."""
+        return ""
+
     def place(self, i: int) -> int:
-        """Return the place of row i of `columns`, counted from 1."""
+        """Return the place of row i of `columns` or `measurements`, counted from 1."""
         return i + 1
 
     def runs(self, key: str, columns: Sequence[str]) -> Runs:

@@ -18,7 +18,7 @@ import numpy as np
 
 from luce._types import IntArray
 from luce.errors import DataError, Problem
-from luce.reading.rows import Column, Rows, Runs, starts_of
+from luce.reading.rows import Column, Measurements, Rows, Runs, starts_of
 from luce.reading.sources import (
     HEAD,
     Source,
@@ -302,6 +302,22 @@ class LineSource(Source):
         self._lines = [line for line, _ in rows]
         return columns_of(names, [row for _, row in rows])
 
+    def measurements(self, numbers: Sequence[str], labels: Sequence[str] = ()) -> Measurements:
+        """Return every row of some columns, many lines at a time where these are regular."""
+        own, others = ([self._where[name] for name in names] for names in (numbers, labels))
+        absent = self.missing or frozenset()
+        read = self._blocks.measure(own, others, absent) if self._blocks else None
+        if read is None:
+            return super().measurements(numbers, labels)
+        self._lines = []
+        found, columns = read
+        texts = [Column.of([self._blank(text) for text in own.values]) for own in columns]
+        encoded = [
+            Column(new.codes[old.codes], new.values).labels()
+            for new, old in zip(texts, columns, strict=True)
+        ]
+        return Measurements(found, [], dict(zip(labels, encoded, strict=True)))
+
     def head(self, names: Sequence[str], most: int = HEAD) -> dict[str, Column]:
         """Return the first rows of some columns; a value that is of no use becomes None."""
         rows = [row for _, row in islice(self._rows(), most)]
@@ -314,7 +330,9 @@ class LineSource(Source):
         return {name: shown_column(values) for name, values in held.items()}
 
     def place(self, i: int) -> int:
-        """Return the line of row i of `columns`."""
+        """Return the line of row i of `columns` or `measurements`."""
+        if not self._lines:
+            self._lines = [line for line, _ in self._rows()]
         return self._lines[i]
 
     def runs(self, key: str, columns: Sequence[str]) -> Runs:
@@ -380,6 +398,9 @@ class LineSource(Source):
         if not self.missing:
             return rows
         return ((line, tuple(map(self._blank_text, row))) for line, row in rows)
+
+    def _blank(self, text: str) -> str:
+        return self._blank_text(text) if self.missing else text
 
     def _blank_text(self, text: str) -> str:
         """Replace a text that stands for a missing value by ""."""

@@ -22,11 +22,12 @@ from luce.reading.rows import Column, count_distinct
 _LONGEST_FIELD = 131_072  # bytes of a value that Python's csv module accepts
 _WASTE = 4  # words of a block, in bytes, may be this many times as large as the block
 _MOST_WAITING = 1 << 18  # rows that are counted at a time, at least
-_NEW_LINE, _QUOTE = b'\n"'
+_NEW_LINE, _QUOTE, _UNDERSCORE = b'\n"_'
 _SMALLEST_TABLE = 1 << 12  # slots
 # Drawn for each process, so that nobody can write a file of texts that all want one slot.
 _FIRST_MULTIPLIER = np.uint64(randbits(64) | 1)
 _SECOND_MULTIPLIER = np.uint64(0xBF58476D1CE4E5B9)
+_NAN = np.uint64(int.from_bytes(b"nan", "little"))
 _MASKS = np.asarray([(1 << 8 * k) - 1 for k in range(9)], np.uint64)  # keep the first k bytes
 
 
@@ -52,6 +53,31 @@ class Fields(NamedTuple):
             there = at[self.starts if k == 0 else np.minimum(self.starts + 8 * k, last)]
             words.append(there & _MASKS[np.clip(self.lengths - 8 * k, 0, 8)])
         return words
+
+
+def parse_numbers(words: list[WordArray], absent: WordArray) -> FloatArray | None:
+    """Parse texts as numbers, given by their words; texts of the words `absent` become nan.
+
+    Returns None where a text is no number, or one as Python alone writes it: 1_000.
+    """
+    missing = np.isin(words[0], absent)
+    for word in words[1:]:
+        missing &= word == 0
+    first = np.where(missing, _NAN, words[0])
+    texts = np.stack([first, *words[1:]], axis=1).astype("<u8").view(f"S{8 * len(words)}")
+    if (texts.view(np.uint8) == _UNDERSCORE).any():
+        return None
+    try:
+        return texts.ravel().astype(np.float64)
+    except ValueError:
+        return None
+
+
+def words_of_short(texts: Iterable[str]) -> WordArray:
+    """Return the words of texts; those of more than eight bytes have several, and are left out."""
+    contents = [text.encode() for text in texts]
+    short = [int.from_bytes(content, "little") for content in contents if len(content) <= 8]
+    return np.asarray(short, np.uint64)
 
 
 def split_block(text: str, delimiter: str, width: int, where: Sequence[int]) -> list[Fields] | None:
@@ -293,10 +319,15 @@ class RowCounter:
 
 
 class RowBlocks(Protocol):
-    """A table of text that can count many lines at a time.
+    """A table of text that can count or measure many lines at a time.
 
-    Both functions return None where the lines must be looked at one by one.
+    All functions return None where the lines must be looked at one by one.
     """
+
+    def measure(
+        self, numbers: list[int], labels: list[int], absent: frozenset[str]
+    ) -> tuple[FloatArray, list[Column]] | None:
+        """Read all rows: columns of numbers, nan for the `absent` texts, and columns of texts."""
 
     def count(self, where: list[int]) -> CountedRows | None:
         """Count the rows of some columns, given by number."""

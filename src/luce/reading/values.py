@@ -16,7 +16,7 @@ from luce.errors import DataError
 # Texts that stand for a missing value in a table of text, unless the user names others.
 MISSING = frozenset({"NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "NULL", "null", "None"})
 # Texts that stand for a missing number, in any data.
-_NO_NUMBER = frozenset({"", "na", "nan", "n/a", "null", "none", "-", ".", "?"})
+NO_NUMBER = frozenset({"", "na", "nan", "n/a", "null", "none", "-", ".", "?"})
 _DEEPEST = 10  # levels of lists within lists; a ranking of teams has two
 _SEPARATORS = ("|", ";", "+", ",")
 # A list as Python prints it: [7, 10] or ['a'].
@@ -41,7 +41,7 @@ def as_number(value: Any) -> float | None:
     if is_missing(value):
         return math.nan
     if isinstance(value, str):
-        if value.strip().lower() in _NO_NUMBER:
+        if value.strip().lower() in NO_NUMBER:
             return math.nan
         if "_" in value:  # Python would read 1_000; nobody writes that in a file
             return None

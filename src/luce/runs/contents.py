@@ -12,8 +12,12 @@ from luce.model.contents import model_of, require_run
 if TYPE_CHECKING:
     from xarray import DataArray, Dataset, DataTree
 
-# Name of the parameter that every run of a model draws, by model.
-_DRAWN = {"posterior": "probabilities", "transitions": "base"}
+# Parameter that every run of a model draws, and its support, by model.
+_DRAWN = {
+    "posterior": ("probabilities", "simplex"),
+    "transitions": ("base", "simplex"),
+    "semi-markov": ("log_likelihood", "real"),
+}
 
 # Largest distance from 1 of a sum of probabilities; rounding of a million terms makes 1e-10.
 _ROUNDING = 1e-8
@@ -28,19 +32,15 @@ def check_run(run: DataTree) -> None:
     if "posterior" not in run.children:
         raise DataError("the run has no group 'posterior' with draws in it.")
     drawn = run["posterior"].to_dataset()
-    needed = _DRAWN.get(str(model))
-    if needed is not None and needed not in drawn.data_vars:
-        raise DataError(f"the run has no variable {needed!r} in group 'posterior'.")
-    for name, support in _supports(drawn, needed).items():
-        _check_variable(drawn, name, support, some="kept_categories" in run.attrs)
-
-
-def _supports(drawn: Dataset, needed: str | None) -> dict[str, str]:
-    """Return the supports of the parameters, by name."""
-    found = {str(name): str(v.attrs.get("support", "")) for name, v in drawn.data_vars.items()}
-    return {
-        name: support or "simplex" for name, support in found.items() if support or name == needed
-    }
+    supports = {str(name): str(v.attrs.get("support", "")) for name, v in drawn.data_vars.items()}
+    if str(model) in _DRAWN:
+        needed, usual = _DRAWN[str(model)]
+        if needed not in supports:
+            raise DataError(f"the run has no variable {needed!r} in group 'posterior'.")
+        supports[needed] = supports[needed] or usual
+    for name, support in supports.items():
+        if support:
+            _check_variable(drawn, name, support, some="kept_categories" in run.attrs)
 
 
 def _check_variable(drawn: Dataset, name: str, support: str, some: bool) -> None:
@@ -50,6 +50,8 @@ def _check_variable(drawn: Dataset, name: str, support: str, some: bool) -> None
         _check_simplex(name, values, some)
     elif support == "positive" and not (values > 0).all():
         raise DataError(f"posterior/{name} holds numbers that are not positive.")
+    elif support == "real" and not np.isfinite(values).all():
+        raise DataError(f"posterior/{name} holds numbers that are not finite.")
     if f"log_{name}" in drawn.data_vars and support == "simplex":
         logs = _read(drawn[f"log_{name}"], drawn[name].dims)
         if not (logs <= 0).all():

@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from luce._types import FloatArray, IntArray
+from luce._types import IntArray, NumberArray
 from luce.runs import moments
-from luce.runs.blocks import block_file, padded, read_block
+from luce.runs.blocks import block_file, padded, read_block, rows_of_block
 from luce.runs.files import write_whole
-from luce.runs.journal import Journal
+from luce.runs.journal import NO_FILE, Journal
 from luce.runs.moments import Running
 from luce.sampling.chains import Chain, Rows, Snapshot
 from luce.sampling.plan import Plan
@@ -35,7 +35,7 @@ class Disk:
         self._block = plan.block
         self._moments = {chain.number: moments.of_parameters(plan) for chain in chains}
         self._journals = {c.number: Journal(folder, c.number, plan) for c in chains}
-        self._rooms: dict[int, dict[str, FloatArray]] = {}
+        self._rooms: dict[int, dict[str, NumberArray]] = {}
         self._warmed = dict.fromkeys(self._journals, 0)
 
     def take_up(self) -> None:
@@ -58,11 +58,12 @@ class Disk:
         """Return rows of the block that is being filled."""
         if chain.number not in self._rooms:
             self._rooms[chain.number] = {
-                output.path: np.empty((self._block, *output.shape)) for output in self._plan.outputs
+                output.path: np.empty((self._block // output.every, *output.shape), output.dtype)
+                for output in self._plan.outputs
             }
         start = chain.done % self._block
         room = self._rooms[chain.number]
-        return {path: values[start : start + size] for path, values in room.items()}
+        return {o.path: room[o.path][o.rows(start, start + size)] for o in self._plan.outputs}
 
     def filled(self, chain: Chain, size: int) -> None:
         """Write the block if it is full or the chain's last, then a snapshot to the journal."""
@@ -74,9 +75,10 @@ class Disk:
         moments.take(self._moments[chain.number], room, size)
         digests = []
         for output in self._plan.outputs:
-            values = padded(output.stored(room[output.path][:size]), self._block)
+            drawn = output.stored(room[output.path][output.rows(0, size)])
             file = block_file(self._folder, output, chain.number, number)
-            digests.append(write_whole(file, values.data))
+            content = padded(output, drawn, self._block).data
+            digests.append(write_whole(file, content) if len(drawn) else NO_FILE)
         own.add_block(digests)
         own.note(chain, self._moments[chain.number], always=chain.finished)
 
@@ -99,14 +101,17 @@ class StoredDraws:
         """Draws of each chain."""
         return self._plan.settings.draws
 
-    def read(self, path: str, chain: int, rows: slice, entries: slice | IntArray) -> FloatArray:
-        """Read some entries of some draws of a chain, shape (draw, entry)."""
-        output, block = self._plan.output(path), self._plan.block
+    def read(self, path: str, chain: int, rows: slice, entries: slice | IntArray) -> NumberArray:
+        """Read some entries of some stored draws of a chain, shape (draw, entry)."""
+        output = self._plan.output(path)
         width = int(np.prod(output.stored_shape, dtype=np.int64))
-        wanted = range(self.draws)[rows]
+        stored, block = self.draws // output.every, rows_of_block(output, self._plan.block)
+        wanted = range(stored)[rows]
+        if not wanted:
+            return np.empty((0, width), output.dtype)[:, entries]
         found = []
         for k in range(wanted[0] // block, wanted[-1] // block + 1):
-            size = min(block, self.draws - k * block)
+            size = min(block, stored - k * block)
             own = [i - k * block for i in (wanted[0], wanted[-1])]
             first = own[0] if own[0] >= 0 else own[0] % wanted.step
             values = read_block(self._folder, output, chain, k, size)

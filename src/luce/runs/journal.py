@@ -58,6 +58,9 @@ _UNREADABLE = (
 )
 
 
+# Digest that stands for the file of a block without rows, which is not written.
+NO_FILE = bytes(32)
+
 # Number of places of a chain that are kept.
 _KEPT = 2
 
@@ -217,7 +220,7 @@ class Journal:
             key = block, k, bytes(row[k])
             if key not in whole:
                 file = block_file(self._run, output, self._number, block)
-                whole[key] = digest_of(file) == bytes(row[k])
+                whole[key] = (digest_of(file) or NO_FILE) == bytes(row[k])
             if not whole[key]:
                 return False
         return True

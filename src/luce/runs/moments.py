@@ -72,8 +72,8 @@ class Running:
 
 
 def of_parameters(plan: Plan) -> dict[str, Running]:
-    """Start running moments of every parameter that a plan's chains write, by name."""
-    written = {output.path: output for output in plan.outputs}
+    """Start running moments of every parameter of which all draws are stored, by name."""
+    written = {output.path for output in plan.outputs if output.every == 1}
     return {
         p.name: Running.new(int(np.prod(p.shape, dtype=np.int64)), plan.settings.quantiles)
         for p in plan.parameters
@@ -86,7 +86,7 @@ def take(moments: Mapping[str, Running], rows: Rows, size: int) -> None:
     for name, running in moments.items():
         drawn = rows[f"posterior/{name}"][:size].reshape(size, -1)
         logs = rows.get(f"posterior/log_{name}", np.empty((0, 0)))[:size]
-        running.take(drawn, logs)
+        running.take(np.asarray(drawn, np.float64), logs)
 
 
 def variables(plan: Plan, ends: Sequence[Mapping[str, Running]]) -> dict[str, Any]:

@@ -9,14 +9,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from luce._lazy import without_collections
-from luce._types import Attributes, FloatArray
+from luce._types import Attributes, NumberArray
 from luce.sampling.memory import Memory
 from luce.sampling.plan import Plan
 from luce.version import __version__
 
 if TYPE_CHECKING:
-    from xarray import Dataset, DataTree
+    from xarray import Dataset, DataTree, Variable
     from xarray.indexes import PandasIndex
+
+
+# Groups that bear the attributes of the run.
+_DESCRIBED = ("posterior", "sample_stats")
 
 
 def as_tree(plan: Plan, sink: Memory) -> DataTree:
@@ -26,23 +30,36 @@ def as_tree(plan: Plan, sink: Memory) -> DataTree:
 
 
 def run_tree(
-    plan: Plan, arrays: Mapping[str, FloatArray], draws: int, final: Attributes
+    plan: Plan, arrays: Mapping[str, NumberArray], draws: int, final: Attributes
 ) -> DataTree:
-    """Build a run from its arrays, by path, and from the plan's data and prior."""
+    """Build a run from its arrays, by path, and from the plan's data and prior.
+
+    Each group that outputs name has coordinates ``chain``, ``draw``, which holds the numbers of the
+    draws that are stored, and those of the plan.  The groups ``posterior`` and ``sample_stats``
+    bear the run's attributes, as ArviZ expects.
+    """
     with without_collections():
         import xarray as xr
 
-    index = {"chain": np.arange(plan.settings.chains), "draw": np.arange(draws)}
     attributes = {**run_attributes(plan), **final}
-    coords = {**index, **_coords(plan)}
-    found = {
-        "/": xr.Dataset(attrs=attributes),
-        "/posterior": _dataset(_variables(plan, arrays, "posterior"), coords, attributes),
-        "/sample_stats": _dataset(_variables(plan, arrays, "sample_stats"), index, attributes),
-    }
+    found = {"/": xr.Dataset(attrs=attributes)}
+    for name in dict.fromkeys([*_DESCRIBED, *(output.group for output in plan.outputs)]):
+        coords = {**_index_of(plan, name, draws), **plan.coords(name)}
+        own = attributes if name in _DESCRIBED else {}
+        found[f"/{name}"] = _dataset(_variables(plan, arrays, name), coords, own)
     for name, group in plan.groups().items():
         found[f"/{name}"] = _dataset(group.variables, group.coords, group.attributes)
     return xr.DataTree.from_dict(found)
+
+
+def _index_of(plan: Plan, group: str, draws: int) -> dict[str, Any]:
+    """Number the chains and the stored draws of a group, and label the parameters in it."""
+    steps = sorted({output.every for output in plan.outputs if output.group == group} or {1})
+    if len(steps) > 1:
+        raise ValueError(f"the outputs of {group!r} share their draws, and have every = {steps}.")
+    numbers = np.arange(steps[0] - 1, draws, steps[0])
+    labels = _coords(plan) if group == "posterior" else {}
+    return {"chain": np.arange(plan.settings.chains), "draw": numbers, **labels}
 
 
 def _dataset(
@@ -56,15 +73,20 @@ def _dataset(
     """
     import xarray as xr
 
-    if not all(map(_is_plain, [*(given[1] for given in variables.values()), *coords.values()])):
+    others = {name: pair for name, pair in coords.items() if isinstance(pair, tuple)}
+    labels = {dim: given for dim, given in coords.items() if dim not in others}
+    pairs = [*variables.values(), *others.values()]
+    if not all(map(_is_plain, [*(pair[1] for pair in pairs), *labels.values()])):
         return xr.Dataset(variables, coords, attributes)
-    wrapped = {
-        name: xr.Variable(dims, values, attrs[0] if attrs else None, fastpath=True)
-        for name, (dims, values, *attrs) in variables.items()
-    }
-    indexes = {dim: _index(dim, labels) for dim, labels in coords.items()}
+
+    def wrapped(dims: Any, values: Any, attrs: Any = None) -> Variable:
+        return xr.Variable(dims, values, attrs, fastpath=True)
+
+    indexes = {dim: _index(dim, given) for dim, given in labels.items()}
     own = {dim: index.create_variables()[dim] for dim, index in indexes.items()}
-    return xr.Dataset(wrapped, xr.Coordinates(own, indexes), attributes)
+    own |= {name: wrapped(*pair) for name, pair in others.items()}
+    found = {name: wrapped(*given) for name, given in variables.items()}
+    return xr.Dataset(found, xr.Coordinates(own, indexes), attributes)
 
 
 def _is_plain(values: Any) -> bool:
@@ -84,15 +106,15 @@ def _index(dim: str, labels: Any) -> PandasIndex:
     return PandasIndex(index, dim, labels.dtype)
 
 
-def _variables(plan: Plan, arrays: Mapping[str, FloatArray], group: str) -> dict[str, Any]:
+def _variables(plan: Plan, arrays: Mapping[str, NumberArray], group: str) -> dict[str, Any]:
     return {
-        output.path.removeprefix(f"{group}/"): (
+        output.name: (
             ("chain", "draw", *output.dims),
             arrays[output.path],
             dict(output.attributes or {}),
         )
         for output in plan.outputs
-        if output.path.startswith(f"{group}/") and output.path in arrays
+        if output.group == group and output.path in arrays
     }
 
 

@@ -14,12 +14,13 @@ from threading import Event, current_thread, main_thread
 from typing import Any, Protocol, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
-from luce._types import FloatArray, IntArray
+from luce._types import IntArray, NumberArray
 from luce.sampling.progress import ProgressBar, ctrl_c_noted
 
 # Rows of draws that a chain fills, by the path of the array they belong to.
-Rows: TypeAlias = Mapping[str, FloatArray]
+Rows: TypeAlias = Mapping[str, NumberArray]
 
 # Arrays from which a chain can continue: everything that its next step depends on.
 Snapshot: TypeAlias = dict[str, Any]
@@ -41,6 +42,11 @@ class Output:
         Entries along the last dimension that are stored; all where this is None.
     attributes
         Attributes of the variable in the run.
+    dtype
+        Type of its numbers.
+    every
+        Only every so many-th draw is stored: draw d, counted from 0, where d + 1 is a multiple.
+        All outputs of a group have the same.
     """
 
     path: str
@@ -48,15 +54,36 @@ class Output:
     shape: tuple[int, ...]
     kept: IntArray | None = None
     attributes: Mapping[str, Any] | None = None
+    dtype: npt.DTypeLike = np.float64
+    every: int = 1
+
+    @property
+    def group(self) -> str:
+        """Group in the run."""
+        return self.path.partition("/")[0]
+
+    @property
+    def name(self) -> str:
+        """Name within its group."""
+        return self.path.partition("/")[2]
 
     @property
     def stored_shape(self) -> tuple[int, ...]:
         """Size of one draw along each dimension, as it is stored."""
         return self.shape if self.kept is None else (*self.shape[:-1], len(self.kept))
 
-    def stored(self, rows: FloatArray) -> FloatArray:
+    def stored(self, rows: NumberArray) -> NumberArray:
         """Return the part of some draws that is stored."""
         return rows if self.kept is None else rows[..., self.kept]
+
+    def rows(self, start: int, stop: int) -> slice:
+        """Find the rows, among all stored draws, of the draws from `start` up to `stop`."""
+        return slice(start // self.every, stop // self.every)
+
+    def bytes_of(self, draws: int) -> int:
+        """Count the bytes in which so many draws of one chain are stored."""
+        entries = int(np.prod(self.stored_shape, dtype=np.int64))
+        return draws // self.every * entries * np.dtype(self.dtype).itemsize
 
 
 class Chain(Protocol):
@@ -116,7 +143,7 @@ class FixedLengthChain(ABC):
 
     @abstractmethod
     def draw(self, rows: Rows, size: int) -> None:
-        """Make draws, and write them into the rows."""
+        """Make draws, and write them into the rows; `done` counts those made before."""
 
     @abstractmethod
     def state(self) -> Snapshot:
@@ -172,7 +199,11 @@ class Sink(Protocol):
     """A destination of draws: memory, or a disk."""
 
     def rows(self, chain: Chain, size: int) -> Rows:
-        """Return arrays into which a chain writes its next `size` draws."""
+        """Return arrays into which a chain writes its next `size` draws.
+
+        Of an output of which only some draws are stored, the array has the rows of these alone:
+        ``done // every`` to ``(done + size) // every``, perhaps none.
+        """
 
     def filled(self, chain: Chain, size: int) -> None:
         """Take the last `size` draws, written into `rows`; `chain.done` counts them already."""

@@ -135,19 +135,20 @@ def warn(verdict: Verdict) -> None:
 
 
 def judge(plan: Plan, sink: DrawsToCheck, wanted: float = ENOUGH_ESS) -> Verdict:
-    """Judge a run by all parameters that its plan declares."""
+    """Judge a run by all parameters that its plan declares, and by what the plan adds."""
     chains = plan.settings.chains
     if plan.independent:
-        return judge_independent(chains * sink.draws, wanted)
+        return plan.judged(sink, judge_independent(chains * sink.draws, wanted))
     proposals = any(output.path == "sample_stats/accepted" for output in plan.outputs)
-    return judge_draws(sink, chains, list(_quantities(plan)), proposals, wanted)
+    found = judge_draws(sink, chains, list(_quantities(plan)), proposals, wanted)
+    return plan.judged(sink, found)
 
 
 def _quantities(plan: Plan) -> Iterable[Quantity]:
     outputs = {output.path: output for output in plan.outputs}
     for p in plan.parameters:
         output = outputs.get(f"posterior/{p.name}")
-        if output is None or p.role == "latent":
+        if output is None or output.every > 1 or p.role == "latent":
             continue
         labels = [p.coords[dim] for dim in p.dims]
         if output.kept is not None:

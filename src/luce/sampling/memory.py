@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from luce._types import FloatArray, IntArray
+from luce._types import FloatArray, IntArray, NumberArray
 from luce.counts.labels import plural
 from luce.errors import MethodError
 from luce.model.shapes import ModuleShapes
@@ -46,60 +46,63 @@ class Memory:
         numbers = range(plan.settings.chains) if numbers is None else numbers
         self._place = {number: place for place, number in enumerate(numbers)}
         check_memory(plan, len(self._place))
-        size = (len(self._place), plan.settings.draws)
-        self.arrays = {o.path: np.empty((*size, *o.stored_shape)) for o in plan.outputs}
+        self.draws = plan.settings.draws
+        self.arrays = {o.path: self._empty(o) for o in plan.outputs}
         self.ends: list[Snapshot] = []
         self.seconds = 0.0
         self.verdict: Verdict | None = None
         self.interrupted = False
-        self._spare: dict[tuple[str, int], FloatArray] = {}
+        self._spare: dict[tuple[str, int], NumberArray] = {}
+
+    def _empty(self, output: Output) -> NumberArray:
+        """Make an array for all draws of an output that are stored."""
+        size = (len(self._place), self.draws // output.every)
+        return np.empty((*size, *output.stored_shape), output.dtype)
 
     def rows(self, chain: Chain, size: int) -> Rows:
         """Return the next rows of the arrays, or spare ones where not all entries are stored."""
-        place, rows = self._place[chain.number], slice(chain.done, chain.done + size)
-        return {
-            o.path: self.arrays[o.path][place, rows]
-            if o.kept is None
-            else self._room(o, place, size)
-            for o in self.plan.outputs
-        }
+        place, found = self._place[chain.number], {}
+        for output in self.plan.outputs:
+            stored = self.arrays[output.path][place, output.rows(chain.done, chain.done + size)]
+            found[output.path] = (
+                stored if output.kept is None else self._room(output, place, len(stored))
+            )
+        return found
 
-    def _room(self, output: Output, place: int, size: int) -> FloatArray:
+    def _room(self, output: Output, place: int, size: int) -> NumberArray:
         key = output.path, place
         if key not in self._spare or len(self._spare[key]) < size:
-            self._spare[key] = np.empty((size, *output.shape))
+            self._spare[key] = np.empty((size, *output.shape), output.dtype)
         return self._spare[key][:size]
 
     def filled(self, chain: Chain, size: int) -> None:
         """Copy the entries that are stored out of the spare rows."""
-        place, rows = self._place[chain.number], slice(chain.done - size, chain.done)
+        place = self._place[chain.number]
         for output in self.plan.outputs:
             if output.kept is not None:
-                drawn = self._spare[output.path, place][:size]
-                self.arrays[output.path][place, rows] = output.stored(drawn)
+                stored = self.arrays[output.path][place, output.rows(chain.done - size, chain.done)]
+                stored[:] = output.stored(self._spare[output.path, place][: len(stored)])
 
     def warmed(self, chain: Chain) -> None:
         """Store nothing of a warm-up."""
 
-    def read(self, path: str, chain: int, rows: slice, entries: slice | IntArray) -> FloatArray:
-        """Read some entries of some draws of a chain, shape (draw, entry)."""
+    def read(self, path: str, chain: int, rows: slice, entries: slice | IntArray) -> NumberArray:
+        """Read some entries of some stored draws of a chain, shape (draw, entry)."""
         values = self.arrays[path][chain, rows]
-        return values.reshape(len(values), -1)[:, entries]
-
-    @property
-    def draws(self) -> int:
-        """Draws of each chain."""
-        return int(next(iter(self.arrays.values())).shape[1])
+        return values.reshape(len(values), int(np.prod(values.shape[1:])))[:, entries]
 
     def extend(self, draws: int) -> None:
         """Make room for `draws` draws of each chain, keeping those made so far."""
-        for path, values in self.arrays.items():
-            self.arrays[path] = np.empty((len(values), draws, *values.shape[2:]))
-            self.arrays[path][:, : values.shape[1]] = values
+        self.draws = draws
+        for output in self.plan.outputs:
+            made, self.arrays[output.path] = self.arrays[output.path], self._empty(output)
+            self.arrays[output.path][:, : made.shape[1]] = made
 
     def shorten(self, draws: int) -> None:
         """Keep only the first `draws` draws of each chain."""
-        self.arrays = {path: values[:, :draws] for path, values in self.arrays.items()}
+        self.draws = draws
+        for output in self.plan.outputs:
+            self.arrays[output.path] = self.arrays[output.path][:, output.rows(0, draws)]
 
 
 def draw_in_memory(plan: Plan) -> Memory:
@@ -178,17 +181,9 @@ def _memory() -> int | None:
         return None
 
 
-def _width(plan: Plan) -> tuple[int, list[str]]:
-    """Return the numbers in a draw of the largest outputs, and the paths of these outputs."""
-    widths = {o.path: int(np.prod(o.stored_shape, dtype=np.int64)) for o in plan.outputs}
-    width = max(widths.values())
-    return width, [path for path, own in widths.items() if own == width]
-
-
 def _bytes(plan: Plan, chains: int, draws: int) -> int:
-    """Count the bytes of the largest outputs."""
-    width, large = _width(plan)
-    return 8 * chains * draws * width * len(large)
+    """Count the bytes of all draws."""
+    return chains * sum(output.bytes_of(draws) for output in plan.outputs)
 
 
 def check_thinning(plan: Plan) -> None:
@@ -210,13 +205,16 @@ def check_memory(plan: Plan, chains: int | None = None) -> None:
     """Refuse draws that cannot fit into memory, before the machine starts swapping."""
     chains = plan.settings.chains if chains is None else chains
     draws = plan.settings.draws
-    width, large = _width(plan)
     wanted, memory = _bytes(plan, chains, draws), _memory()
     if memory is not None and wanted > memory:
-        logs = any(path.endswith("/log_probabilities") for path in large)
+        large = max(plan.outputs, key=lambda output: output.bytes_of(draws))
+        width = int(np.prod(large.stored_shape, dtype=np.int64))
+        named = large.dims == ("category",)
+        logs = any(output.name == "log_probabilities" for output in plan.outputs)
         raise MethodError(
-            f"{chains} chains of {draws:,} draws of {width:,} categories need "
-            f"{wanted / 1e9:.0f} GB, and this machine has {memory / 1e9:.0f} GB. Write them to a "
-            "disk with to='run.zarr', name those to keep with keep=[...], or ask for fewer draws "
+            f"{chains} chains of {draws:,} draws of {width:,} "
+            f"{'categories' if named else f'numbers ({large.name})'} need {wanted / 1e9:.0f} GB, "
+            f"and this machine has {memory / 1e9:.0f} GB. Write them to a disk with to='run.zarr', "
+            f"{'name those to keep with keep=[...], ' if named else ''}or ask for fewer draws "
             f"or chains{', or log_probabilities=False' if logs else ''}."
         )

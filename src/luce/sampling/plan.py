@@ -8,10 +8,11 @@ never choose again.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
-from typing import Any, ClassVar
+from math import lcm
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -28,6 +29,10 @@ from luce.sampling.methods import Method, prepare, prepare_core
 from luce.sampling.settings import Settings
 from luce.sampling.sweeps import SweepChain, Sweeping, new_sweep_chain
 
+if TYPE_CHECKING:
+    from luce.sampling.convergence import Verdict
+    from luce.sampling.screen import DrawsToCheck
+
 # Shape of a category below which its probability is often too small for a double, so that
 # logarithms are stored too.
 _LOGS_BELOW = 0.1
@@ -36,6 +41,9 @@ _LOGS_BELOW = 0.1
 # Draws that a chain makes at once even where each takes long, since some kernels must look around
 # when they are called; unless these are so many numbers.
 _LEAST_CHUNK, _MOST_NUMBERS = 8, 1_000_000
+
+# Bytes that a draw counts for, at least, when the size of a block is chosen.
+_LEAST_BYTES = 8
 
 
 class Plan(ABC):
@@ -79,12 +87,24 @@ class Plan(ABC):
 
     @property
     def block(self) -> int:
-        """Draws in a block on a disk: whole chunks, since a chain can go on only between them."""
-        width = max(int(np.prod(output.shape, dtype=np.int64)) for output in self.outputs)
-        by_size = self.settings.block_bytes // (8 * max(width, 1)) // self.chunk
-        return min(
-            self.settings.draws, self.chunk * min(max(by_size, 1), self.settings.block_chunks)
+        """Draws in a block on a disk: the whole run, or as many as give blocks of equal size.
+
+        A block has whole chunks, since a chain can go on only between them, and the same number of
+        stored draws as any other, where only some draws of an output are stored.
+        """
+        by_size = self.settings.block_bytes // self._bytes_a_draw // self.chunk
+        chunks = min(max(by_size, 1), self.settings.block_chunks)
+        unit = lcm(self.chunk, *(output.every for output in self.outputs))
+        return min(self.settings.draws, unit * max(chunks * self.chunk // unit, 1))
+
+    @property
+    def _bytes_a_draw(self) -> int:
+        """Bytes of a draw of the largest output, on average over draws that are not stored."""
+        sizes = (
+            -(-int(np.prod(o.shape, dtype=np.int64)) * np.dtype(o.dtype).itemsize // o.every)
+            for o in self.outputs
         )
+        return max(*sizes, _LEAST_BYTES)
 
     def new_chains(self, numbers: Sequence[int] | None = None) -> list[Chain]:
         """Make the chains, or some of them, at their starting points."""
@@ -103,6 +123,18 @@ class Plan(ABC):
     def final_attributes(self, ends: Sequence[Snapshot]) -> Attributes:
         """Return attributes known only after the last draw, from the chains' last snapshots."""
         return {}
+
+    def coords(self, group: str) -> Mapping[str, Any]:
+        """Return coordinates of a group of outputs, beside chains, draws and parameters' labels.
+
+        A dimension's own coordinate is an array of labels; any other is a pair of its dimension and
+        an array, as xarray takes it.
+        """
+        return {}
+
+    def judged(self, sink: DrawsToCheck, verdict: Verdict) -> Verdict:
+        """Complete the verdict on the draws by what only this plan can judge."""
+        return verdict
 
     @abstractmethod
     def groups(self) -> dict[str, Group]:

@@ -13,7 +13,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from luce._types import BoolArray, FloatArray, IntArray
+from luce._types import BoolArray, FloatArray, IntArray, NumberArray
 from luce.counts.labels import printable
 
 # Entries of a parameter that are ranked: those with the worst means, and those with the worst
@@ -37,8 +37,8 @@ class DrawsToCheck(Protocol):
     def draws(self) -> int:
         """Draws of each chain."""
 
-    def read(self, path: str, chain: int, rows: slice, entries: slice | IntArray) -> FloatArray:
-        """Read some entries of some draws of a chain, shape (draw, entry)."""
+    def read(self, path: str, chain: int, rows: slice, entries: slice | IntArray) -> NumberArray:
+        """Read some entries of some stored draws of a chain, shape (draw, entry)."""
 
 
 @dataclass(frozen=True, eq=False)
