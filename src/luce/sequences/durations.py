@@ -253,7 +253,7 @@ class NegativeBinomial(_ByRatios):
     mean
         Mean duration E[D] before any data, in rows; above 1.
     shape
-        How sure that mean is, above 1: the ratio (1 - stop) / stop ~ BetaPrime(a, shape + 1), a such
+        How sure that mean is, above 1: (1 - stop) / stop ~ BetaPrime(a, shape + 1), with a such
         that the mean duration is `mean`.
     r
         "whole": 1 to `most`, equally probable before any data; "real": a gamma of shape 2 and

@@ -128,7 +128,7 @@ class HDPTransitions:
         >>> model.initial_state(np.random.default_rng(1), 4).states
         (0, 1, 2, 3)
         """
-        _check_generator(rng)
+        check_generator(rng)
         check_whole("n_states", n_states, 0)
         alpha, gamma = (
             max(rng.gamma(x.shape) / x.rate, 1e-200) if isinstance(x, Gamma) else x
@@ -200,7 +200,7 @@ class HDPTransitions:
             In the nonparametric form states without any count are dropped from the new state;
             ``info.kept`` lists those left.
         """
-        _check_generator(rng)
+        check_generator(rng)
         if not isinstance(state, HDPState) or state.is_nonparametric != (self.states is None):
             raise DataError("state must be an HDPState of this model; see initial_state.")
         n = len(state.states)
@@ -301,7 +301,8 @@ def _in_words(scale: float | Gamma) -> str:
     return repr(scale) if isinstance(scale, Gamma) else f"{scale:g}"
 
 
-def _check_generator(rng: object) -> None:
+def check_generator(rng: object) -> None:
+    """Refuse an object that is not a NumPy generator."""
     if not isinstance(rng, np.random.Generator):
         raise DataError(
             f"rng must be a NumPy Generator, as from np.random.default_rng; {rng!r} was given."

@@ -393,7 +393,8 @@ def draw_histograms(
     for j in range(n_states):
         top = -np.inf
         for d in range(longest):
-            probabilities[j, d] = log_gamma(bits, prior.concentration[d] + sums[j, d])
+            shape = prior.concentration[d] + sums[j, d]
+            probabilities[j, d] = log_gamma(bits, shape) if shape > 0.0 else -np.inf
             top = max(top, probabilities[j, d])
         total = 0.0
         for d in range(longest):
@@ -412,5 +413,7 @@ def histogram_marginal(prior: HistogramPrior, row: FloatArray) -> float:
         seen += row[d]
         if row[d] > 0.0:
             a = prior.concentration[d]
+            if a == 0.0:
+                return -np.inf
             total += math.lgamma(a + row[d]) - math.lgamma(a)
     return float(total + math.lgamma(whole) - math.lgamma(whole + seen))
