@@ -1,0 +1,1 @@
+"""Kernels of semi-Markov models of time series."""
