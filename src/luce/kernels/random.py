@@ -282,3 +282,10 @@ def fill(bits: WordArray, which: int, parameter: float, out: FloatArray) -> None
             out[i] = log_gamma(bits, parameter)
         else:
             out[i] = poisson(bits, parameter)
+
+
+@compiled
+def fill_words(bits: WordArray, out: WordArray) -> None:
+    """Fill `out` with random words, such as the seed of another generator."""
+    for i in range(len(out)):
+        out[i] = next_word(bits)
