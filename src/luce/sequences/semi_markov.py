@@ -319,7 +319,7 @@ class SemiMarkov:
     ) -> Sweeper:
         """Combine model and series for sweeps; priors not given are taken from the data's scale."""
         may_end = check_candidates(series, candidates)
-        longest = self._longest_in(series)
+        longest = self.longest_in(series)
         if may_end.all():
             may_end = np.empty(0, np.bool_)
         else:
@@ -336,7 +336,7 @@ class SemiMarkov:
             moves,
         )
 
-    def _longest_in(self, series: Series) -> int:
+    def longest_in(self, series: Series) -> int:
         """Return the longest segment that is looked for; 0 for no limit."""
         rows = int(np.diff(series.borders).max())
         if self.longest is not None:
@@ -520,6 +520,20 @@ class SemiMarkov:
                 if at == end and self.end == "complete" and length > seen:
                     return None
         return labels, last
+
+    def with_emission(self, emission: Emission) -> SemiMarkov:
+        """Return the same model with another emission."""
+        return SemiMarkov(
+            self.states,
+            emission,
+            self.duration,
+            self.transitions.concentration,
+            self.transitions.base_concentration,
+            self.longest,
+            self.start,
+            self.end,
+            self.transitions.forbidden,
+        )
 
     # -- storage -----------------------------------------------------------------------------------
 
