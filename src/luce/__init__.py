@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     from luce.runs.saving import load as load
     from luce.runs.saving import save as save
     from luce.sequences.hdp import HDPTransitions as HDPTransitions
+    from luce.sequences.semi_markov import SemiMarkov as SemiMarkov
     from luce.version import __version__ as __version__
     from luce.workflows.many_posteriors import sample_many as sample_many
     from luce.workflows.resuming import resume as resume
@@ -66,6 +67,7 @@ _HOMES = {
     "HDPTransitions": "sequences.hdp",
     "LuceError": "errors",
     "Posterior": "posterior",
+    "SemiMarkov": "sequences.semi_markov",
     "__version__": "version",
     "bayes_factor": "hypotheses.bayes_factors",
     "beats": "answers.comparisons",

@@ -394,9 +394,7 @@ def doubts_of(run: DataTree) -> Doubts:
             f"this is no run of a semi-Markov model ({error}); give what SemiMarkov.fit returned."
         ) from None
     at_longest = scalars.pop("at_longest")
-    return doubts_about(
-        states, scalars, n_states=n_states, longest=longest, at_longest=at_longest
-    )
+    return doubts_about(states, scalars, n_states=n_states, longest=longest, at_longest=at_longest)
 
 
 def doubts_about(
@@ -551,8 +549,10 @@ def _pairs_in_words(doubtful: int, pairs: int, spread: BetweenAndWithin) -> list
     """Say how many pairs of times are in one state more often in some chains than in others."""
     if doubtful == 0:
         return []
-    where = "in some chains than in others" if not np.isnan(spread.between) else (
-        "in one half of the chain than in the other"
+    where = (
+        "in some chains than in others"
+        if not np.isnan(spread.between)
+        else ("in one half of the chain than in the other")
     )
     return [
         f"Of {PAIRS_OF_TIMES} pairs of times chosen at random, {doubtful} "

@@ -259,9 +259,7 @@ def matched(run: DataTree | KeptStates) -> Dataset:
     )
 
 
-def match(
-    draws: npt.NDArray[Any], estimate: IntArray
-) -> tuple[npt.NDArray[np.int16], FloatArray]:
+def match(draws: npt.NDArray[Any], estimate: IntArray) -> tuple[npt.NDArray[np.int16], FloatArray]:
     """Rename the states of draws, shape (draw, time), to those of a segmentation.
 
     Returns

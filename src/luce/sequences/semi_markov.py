@@ -124,7 +124,9 @@ class SemiMarkov:
                 "Geometric or Histogram is needed, as duration=Poisson(mean=30)."
             )
         if start not in STARTS:
-            hint = " The law of first states cannot be left-censored." if start == "censored" else ""
+            hint = (
+                " The law of first states cannot be left-censored." if start == "censored" else ""
+            )
             raise DataError(f"start = {start!r}; 'own', 'base' or 'uniform' is needed.{hint}")
         if end not in ENDS:
             raise DataError(f"end = {end!r}; 'censored' or 'complete' is needed.")
@@ -140,7 +142,9 @@ class SemiMarkov:
                 "a number that is larger than the number of states you expect, as n_states=30."
             )
         if self.n_states < 2:
-            raise DataError("n_states = 1; with one state nothing is to be segmented, give 2 or more.")
+            raise DataError(
+                "n_states = 1; with one state nothing is to be segmented, give 2 or more."
+            )
         if self.n_states > _MOST_STATES:
             raise DataError(f"n_states = {self.n_states:,}; at most {_MOST_STATES:,} are possible.")
         self.start, self.end, self.longest = start, end, longest

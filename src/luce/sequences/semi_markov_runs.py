@@ -193,9 +193,7 @@ class SemiMarkovPlan(Plan):
     def outputs(self) -> tuple[Output, ...]:
         """Figures of all draws, and states and parameters of some."""
         n, length = self.model.n_states, self.series.length
-        found = [
-            Output(f"posterior/{p.name}", (), (), None, p.attributes) for p in self.parameters
-        ]
+        found = [Output(f"posterior/{p.name}", (), (), None, p.attributes) for p in self.parameters]
         found += [Output(f"sample_stats/{name}", (), ()) for name in _STATISTICS]
 
         def kept(name: str, dims: tuple[str, ...], dtype: Any = np.float64) -> Output:
@@ -314,19 +312,20 @@ class SemiMarkovPlan(Plan):
 
     def doubts(self, sink: DrawsToCheck) -> Doubts:
         """Judge the draws by figures that do not depend on labels of states."""
-        chains, draws = self.settings.chains, sink.draws
+        chains = self.settings.chains
 
         def read(path: str) -> FloatArray:
             return np.stack([sink.read(path, c, slice(None), slice(None)) for c in range(chains)])
 
-        names = [*(p.name for p in self.parameters), "states_used", "segments"]
-        groups = {name: "posterior" for name in names} | {
-            name: "sample_stats" for name in _STATISTICS
-        }
-        figures = {name: read(f"{groups[name]}/{name}")[..., 0] for name in names}
-        figures["at_longest"] = read("sample_stats/at_longest")[..., 0]
-        states = read("states/states") if draws >= self.every else None
-        return doubts_about(states, figures, self.model.n_states, self.longest)
+        figures = {p.name: read(f"posterior/{p.name}")[..., 0] for p in self.parameters}
+        for name in ("states_used", "segments", "at_longest"):
+            figures[name] = read(f"sample_stats/{name}")[..., 0]
+        at_longest = figures.pop("at_longest")
+        n_states = self.model.n_states
+        states = read("states/states")
+        return doubts_about(
+            states, figures, n_states=n_states, longest=self.longest, at_longest=at_longest
+        )
 
     def groups(self) -> dict[str, Group]:
         """Return the groups of the run that hold data, mask and candidates."""

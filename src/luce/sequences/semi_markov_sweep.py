@@ -227,9 +227,7 @@ class Sweeper:
             accepted = self.split_and_merge(bits, series, state, starts, lengths, states)
             if accepted:
                 labels = np.repeat(states, np.diff(np.r_[starts, self.series.length]))
-        duration = self.duration.resample(
-            bits, lengths, states, dict(state.duration), self.longest
-        )
+        duration = self.duration.resample(bits, lengths, states, dict(state.duration), self.longest)
         emission = self.emission.resample(bits, series, labels, state.emission)
         n = self.n_states
         first = np.isin(starts, self.series.borders[:-1])

@@ -1,4 +1,4 @@
-"""Resume an interrupted run of any kind: of a posterior, of shards, of transitions."""
+"""Resume an interrupted run of any kind: of a posterior, of shards, of transitions, of states."""
 
 from __future__ import annotations
 
@@ -61,4 +61,8 @@ def _rebuild(run: DataTree, given: dict[str, Any], more: dict[str, Any]) -> Plan
         from luce.sequences.hdp_runs import transitions_plan_of
 
         return transitions_plan_of(run, given, **more)
+    if kind == "semi-markov":
+        from luce.sequences.semi_markov_runs import semi_markov_plan_of
+
+        return semi_markov_plan_of(run, given, **more)
     raise DataError(f"the run is of the kind {kind!r}, which this luce does not know.")
