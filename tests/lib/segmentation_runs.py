@@ -1,6 +1,7 @@
 """Runs of semi-Markov models, made up: segmentations that are known, without any sampler."""
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ def random_states(
 ) -> np.ndarray:
     """Make a segmentation with geometric durations; neighbouring segments differ."""
     found = np.empty(borders[-1], np.int16)
-    for start, end in zip(borders[:-1], borders[1:], strict=True):
+    for start, end in pairwise(borders):
         t, state = start, int(rng.integers(n_states))
         while t < end:
             stop = min(end, t + int(rng.geometric(1 / duration)))
@@ -24,7 +25,7 @@ def random_states(
 def jittered(rng: np.random.Generator, states: np.ndarray, borders: Sequence[int], by: int) -> Any:
     """Move each change by at most `by` rows, within its sequence."""
     found = states.copy()
-    for start, end in zip(borders[:-1], borders[1:], strict=True):
+    for start, end in pairwise(borders):
         own = states[start:end]
         for t in np.flatnonzero(own[1:] != own[:-1]) + 1:
             to = int(np.clip(t + rng.integers(-by, by + 1), 1, len(own) - 1))
@@ -71,14 +72,18 @@ def run_of(
     more = {"clock": ("time", 0.5 * np.arange(times))} if clock else {}
 
     def scalars(values: dict[str, Any]) -> xr.Dataset:
-        return xr.Dataset({k: (("chain", "draw"), np.asarray(v)) for k, v in values.items()}, sample)
+        return xr.Dataset(
+            {k: (("chain", "draw"), np.asarray(v)) for k, v in values.items()}, sample
+        )
 
     return xr.DataTree.from_dict(
         {
             "/": xr.Dataset(attrs={"n_states": n_states, "longest": longest}),
             "posterior": scalars(drawn),
             "sample_stats": scalars(statistics),
-            "states": xr.Dataset({"states": (("chain", "draw", "time"), states)}, {**sample, **along}),
+            "states": xr.Dataset(
+                {"states": (("chain", "draw", "time"), states)}, {**sample, **along}
+            ),
             "observed_data": xr.Dataset(
                 {"values": (("time", "channel"), np.zeros((times, 1)))}, {**along, **more}
             ),

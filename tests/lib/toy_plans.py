@@ -157,7 +157,7 @@ class StatesChain(FixedLengthChain):
 
 @dataclass(frozen=True, eq=False)
 class StatesPlan(Plan):
-    """A plan with whole numbers, and with hidden states of every so many-th draw."""
+    """A plan with whole numbers, and with hidden states of every k-th draw."""
 
     kind: ClassVar[str] = "toy states"
 

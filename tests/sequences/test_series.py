@@ -166,6 +166,8 @@ def test_a_data_array_keeps_its_coordinates() -> None:
     assert dated.moments[1] == np.datetime64("2024-02-29")
     spelled = given.assign_coords(time=[str(day)[:10] for day in days])
     assert equal(read_series(spelled).times, dated.times)
+    doubled = given.assign_coords(place=["a", "b", "a"])
+    assert "two channels are called 'a'; each needs a name of its own." in refusal(doubled)
     assert "time must be the first" in refusal(given.T)
     assert "one xarray.DataArray" in refusal(given.to_dataset(name="x"))
     assert "row 3 (counted from 0): 1.0 comes after 3.0" in refusal(
@@ -393,6 +395,10 @@ def test_dates_are_seconds(tmp_path: Path) -> None:
     days = pl.DataFrame({"time": [d.date() for d in dates[::3]], "x": [1.0, 2.0]})
     for form in (days, days.to_pandas(), days.to_arrow()):
         assert np.diff(read_series(form).moments).tolist() == [datetime.timedelta(days=1)]
+    plain = days.to_pandas().astype(object)
+    assert read_series(plain).digest == read_series(days).digest
+    plain.loc[1, "time"] = datetime.time(12)
+    assert "row 2 (counted from 1): datetime.time(12, 0) in 'time' is no time" in refusal(plain)
     spans = pl.DataFrame({"time": [d - start for d in dates], "x": [1.0, 2.0, 3.0, 4.0]})
     series = read_series(spans)
     assert series.moments.tolist() == [0.0, 1.0, 2.0, 3.0]
@@ -492,6 +498,8 @@ def test_columns_that_may_be_the_time_are_asked_about(name: str) -> None:
 def test_a_column_of_dates_of_any_name_is_asked_about() -> None:
     given = pl.DataFrame({"measured": [datetime.date(2024, 1, k) for k in (1, 2)], "x": [1.0, 2.0]})
     assert "'measured' may be the time" in refusal(given)
+    told = refusal(given, columns=["x", "measured"])
+    assert "the column 'measured' holds dates, no numbers; if it is the time, say time=" in told
 
 
 def test_all_is_asked_at_once() -> None:
@@ -558,6 +566,9 @@ def test_lines_that_cannot_be_read_are_refused(tmp_path: Path) -> None:
     assert refusal(path) == "a.csv: there are no rows; at least one is needed."
     path.write_text("")
     assert refusal(path) == "a.csv: the file is empty."
+    path.write_bytes("größe\n1\n2\n".encode("latin-1"))
+    assert "name the encoding of the file, as in encoding='latin-1'" in refusal(path)
+    assert read_series(path, encoding="latin-1").channels == ("größe",)
     assert "there is no such file" in refusal(tmp_path / "b.csv")
     lines = tmp_path / "a.jsonl"
     lines.write_text('{"x": 1}\n[2]\n{"x": 3}\n')
@@ -605,6 +616,7 @@ def test_rows_of_a_sequence_stand_together() -> None:
         "row 3 (counted from 1): sequence 'a', which began in row 1 (counted from 1), goes on"
     )
     assert "Sort the rows by 'sequence'" in told
+    assert refusal(given.clear()) == "there are no rows; at least one is needed."
     unknown = pl.DataFrame({"sequence": ["a", None, "b"], "x": [1.0, 2.0, 3.0]})
     assert "row 2 (counted from 1): the sequence is missing in 'sequence'" in refusal(unknown)
 

@@ -180,16 +180,17 @@ def _checked_file(given: str | PathLike[str]) -> Path:
     return path
 
 
-def open_table(path: str | PathLike[str]) -> Source:
+def open_table(path: str | PathLike[str], encoding: str | None = None) -> Source:
     """Open a table of measurements: CSV, Parquet or JSON Lines.
 
-    Every row of it is a moment, also one in which no value stands.
+    Every row of it is a moment, also one in which no value stands.  Text is UTF-8 unless another
+    encoding is given.
     """
     where = _checked_file(path)
     with _naming(where.name):
         if (opened := _open_parquet(where)) is not None:
             return opened
-        file = TextFile(where)
+        file = TextFile(where, encoding)
         head = _text_head(file)
         if _is_json_lines(file, head):
             from luce.reading.json_lines import json_lines_source

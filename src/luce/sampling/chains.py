@@ -45,8 +45,8 @@ class Output:
     dtype
         Type of its numbers.
     every
-        Only every so many-th draw is stored: draw d, counted from 0, where d + 1 is a multiple.
-        All outputs of a group have the same.
+        Draw d, counted from 0, is stored where d + 1 is a multiple of this number, which all
+        outputs of a group share.
     """
 
     path: str
@@ -81,7 +81,7 @@ class Output:
         return slice(start // self.every, stop // self.every)
 
     def bytes_of(self, draws: int) -> int:
-        """Count the bytes in which so many draws of one chain are stored."""
+        """Count the bytes that are stored of some draws of one chain."""
         entries = int(np.prod(self.stored_shape, dtype=np.int64))
         return draws // self.every * entries * np.dtype(self.dtype).itemsize
 

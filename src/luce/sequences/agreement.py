@@ -67,7 +67,8 @@ class Pieces:
     Attributes
     ----------
     labels
-        Shape (segmentation, piece); each segmentation's states are numbered from 0, without gaps.
+        Shape (segmentation, piece); each segmentation's states are numbered from 0 as they
+        appear.
     lengths
         Times in each piece, shape (piece,).
     """
@@ -94,8 +95,8 @@ class Pieces:
         starts = _starts(states, borders)
         if most is not None and len(starts) > most:
             times = np.linspace(0, states.shape[1] - 1, most).astype(np.int64)
-            return cls(_compact(states[:, times]), np.ones(most, np.int64))
-        return cls(_compact(states[:, starts]), np.diff(np.append(starts, states.shape[1])))
+            return cls(compact(states[:, times]), np.ones(most, np.int64))
+        return cls(compact(states[:, starts]), np.diff(np.append(starts, states.shape[1])))
 
     @property
     def n_labels(self) -> int:
@@ -122,18 +123,23 @@ def _starts(states: npt.NDArray[Any], borders: IntArray | None) -> IntArray:
     return np.flatnonzero(changes)
 
 
-def _compact(states: npt.NDArray[Any]) -> npt.NDArray[np.int32]:
-    """Number the labels of each segmentation from 0, without gaps, in rising order."""
+def compact(states: npt.NDArray[Any]) -> npt.NDArray[np.int32]:
+    """Number the labels of each segmentation from 0, in the order in which they appear.
+
+    Segmentations that differ in their labels only become equal, so that no answer depends on
+    labels.
+    """
     found = np.empty(states.shape, np.int32)
     least, most = int(states.min()), int(states.max())
     few = most - least < max(states.shape[1], 1 << 12)
+    backwards = np.arange(states.shape[1])[::-1]
     for row, own in zip(found, states, strict=True):
-        if few:
-            here = own.astype(np.int64) - least
-            used = np.bincount(here, minlength=most - least + 1) > 0
-            row[:] = (np.cumsum(used) - 1)[here]
-        else:
-            row[:] = np.unique(own, return_inverse=True)[1]
+        here = own.astype(np.int64) - least if few else np.unique(own, return_inverse=True)[1]
+        first = np.full(int(here.max()) + 1, len(own))
+        first[here[::-1]] = backwards  # of several numbers the last one stays
+        rank = np.empty(len(first), np.int32)
+        rank[first.argsort(kind="stable")] = np.arange(len(first))
+        row[:] = rank[here]
     return found
 
 

@@ -19,7 +19,7 @@ from luce._types import BoolArray, FloatArray, IntArray
 from luce.answers.view import tail_of
 from luce.counts.labels import describe, label_array
 from luce.errors import DataError
-from luce.sequences.agreement import Doubts, Figures, doubts_of
+from luce.sequences.agreement import Doubts, Figures, compact, doubts_of
 from luce.sequences.point_estimates import evenly, point_estimate
 from luce.sequences.tables import Table
 
@@ -270,20 +270,20 @@ def match(draws: npt.NDArray[Any], estimate: IntArray) -> tuple[npt.NDArray[np.i
     """
     from scipy.optimize import linear_sum_assignment
 
-    n, least = int(estimate.max()) + 1, int(draws.min())
-    width = int(draws.max()) - least + 1
+    n = int(estimate.max()) + 1
     found = np.empty(draws.shape, np.int16)
     disagreement = np.empty(len(draws))
-    for d, own in enumerate(draws):
-        labels = own.astype(np.int64) - least
+    for d in range(len(draws)):
+        labels = compact(draws[d : d + 1])[0]
+        width = int(labels.max()) + 1
         joint = np.bincount(estimate * width + labels, minlength=n * width).reshape(n, width)
         to, given = linear_sum_assignment(joint, maximize=True)
         names = np.full(width, -1)
         names[given] = to
-        left = np.flatnonzero((names < 0) & (joint.sum(axis=0) > 0))
+        left = np.flatnonzero(names < 0)
         names[left] = n + np.arange(len(left))
         found[d] = names[labels]
-        disagreement[d] = 1 - joint[to, given].sum() / len(own)
+        disagreement[d] = 1 - joint[to, given].sum() / len(labels)
     return found, disagreement
 
 
@@ -380,12 +380,13 @@ def _header(kept: KeptStates, ci_prob: float, tail: float) -> list[str]:
     rest = times[order[_MOST_NUMBERS:]].sum() / times.sum()
     more = [f"others in {rest:.0%}"] if rest > 0 else []
     figures = kept.doubts.scalars.get("log_likelihood", Figures())
+    mixing = f"R-hat {figures.rhat:.3f}, effective sample size {figures.ess:.0f}"
     return [
         f"States that hold at least {LEAST_SHARE:.0%} of the time: "
         f"{', '.join([*parts, *more])} of the draws.",
         f"Draws differ from the point estimate in {disagreement.mean():.1%} of the time after "
         f"matching ({low:.1%} to {high:.1%} in {ci_prob:.0%} of the draws).",
-        f"Log-likelihood: R-hat {figures.rhat:.3f}, effective sample size {figures.ess:.0f}.",
+        f"Log-likelihood: {'too few draws to judge' if np.isnan(figures.rhat) else mixing}.",
     ]
 
 

@@ -177,6 +177,7 @@ def read_series(
     sequence: Label | bool = None,
     time: Label | bool = None,
     strict: bool = True,
+    encoding: str | None = None,
 ) -> Series:
     """Read a time series from an array, several arrays, a frame or a file.
 
@@ -204,6 +205,8 @@ def read_series(
     strict
         Refuse data from which nothing about states can be learned: fewer than two rows, a
         constant channel, nothing but missing values?
+    encoding
+        Encoding of a file of text; UTF-8 unless given.
 
     Examples
     --------
@@ -218,7 +221,7 @@ def read_series(
         raise DataError(
             f"kind = {kind!r}; {', '.join(map(repr, KINDS[:-1]))} or {KINDS[-1]!r} is needed."
         )
-    table = _read(given, kind, Chosen(_listed_columns(columns), sequence, time))
+    table = _read(given, kind, Chosen(_listed_columns(columns), sequence, time), encoding)
     series = given if isinstance(given, Series) else _series_of(table)
     _check_rows(series, table.of)
     low, high = _ranges(series)
@@ -249,12 +252,12 @@ def _listed_columns(columns: Any) -> list[Label] | None:
     return names
 
 
-def _read(given: Any, kind: str, chosen: Chosen) -> Table:
+def _read(given: Any, kind: str, chosen: Chosen, encoding: str | None) -> Table:
     """Read a series of any form, without a look at its values."""
     if isinstance(given, Series):
         return _read_series_again(given, kind)
     if isinstance(given, (str, PathLike)):
-        return read_source(open_table(given), kind, chosen)
+        return read_source(open_table(given, encoding), kind, chosen)
     refuse_set(given, "a series")
     if has_columns(given):
         return read_frame(given, kind, chosen)
@@ -336,11 +339,8 @@ def _check_values(series: Series, table: Table, kind: str, endless: BoolArray) -
 
 
 def _check_labels(series: Series) -> None:
-    """Refuse labels of channels and sequences that are not hashable, or not different."""
+    """Refuse labels of channels and sequences that are not different."""
     for what, labels in (("channel", series.channels), ("sequence", series.names)):
-        wrong = [label for label in labels if not is_hashable(label)]
-        if wrong:
-            raise DataError(f"{wrong[0]!r} cannot be the label of a {what}; it must be hashable.")
         twice = repeated(labels)
         if twice is not None:
             raise DataError(f"two {what}s are called {twice!r}; each needs a name of its own.")

@@ -134,6 +134,12 @@ def _measure(source: Source, kind: str, chosen: Chosen, labels: Mapping[str, Lab
         _refuse_no_header(source.names)
     roles = _settle(source, kind, _as_texts(chosen, labels))
     numbers = [] if kind == "categories" else list(roles.channels)
+    dated = next((name for name in numbers if source.temporal(name)), None)
+    if dated is not None:
+        raise DataError(
+            f"the column {dated!r} holds {source.temporal(dated)}, no numbers; if it is the time, "
+            f"say time={dated!r} (--time {dated}), and leave it out of columns."
+        )
     columns = roles.channels if kind == "categories" else []
     dates = False
     if roles.time is not None:
