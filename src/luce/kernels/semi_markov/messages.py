@@ -232,7 +232,7 @@ def _message(
     """Fill B* of one row from its sums, and e^x of each state, 0 where x is out of range."""
     n_states, longest = durations.p.shape
     left = last + 1 - s
-    outside = False
+    outside, inside, largest = False, False, -np.inf
     for j in range(n_states):
         total = sums[j]
         if left <= longest:
@@ -242,30 +242,36 @@ def _message(
         number = total / power if power > 0.0 else 0.0
         if total >= _LEAST_SUM and _LEAST_NUMBER <= number < _LARGEST_NUMBER:
             out.begin[s, j] = number
+            inside = True
             continue
         if total >= _LEAST_SUM:
             sums[j] = math.log(total) - x[j]
         else:
             sums[j] = _log_message(s, last, j, log_likelihood, durations, out)
         out.begin[s, j] = np.nan  # until the whole row is known
-        outside = True
+        outside, largest = True, max(largest, sums[j])
     if outside:
-        out.lift[s] = _store_logarithms(out.begin[s], sums)
+        # A row is lifted only where its numbers leave the range that is stored as it is.
+        low, high = math.log(_LEAST_NUMBER), math.log(_LARGEST_NUMBER)
+        fits = largest < high and (inside or largest > low)
+        out.lift[s] = _store_logarithms(out.begin[s], sums, not fits)
 
 
 @internal
-def _store_logarithms(begin: FloatArray, logarithms: FloatArray) -> float:
-    """Replace entries that are nan by codes of their logarithms, and return the lift of the row."""
-    largest = -np.inf
+def _store_logarithms(begin: FloatArray, logarithms: FloatArray, lifts: bool) -> float:
+    """Replace entries that are nan by codes of their logarithms; return the lift of the row."""
+    lift = -np.inf
+    if lifts:
+        for j in range(len(begin)):
+            if not np.isnan(begin[j]):
+                logarithms[j] = math.log(begin[j])
+                begin[j] = np.nan
+            lift = max(lift, logarithms[j])
+    if lift == -np.inf:
+        lift = 0.0
     for j in range(len(begin)):
-        if not np.isnan(begin[j]):
-            logarithms[j] = math.log(begin[j])
-        largest = max(largest, logarithms[j])
-    # A row is lifted only where its numbers leave the range that is stored as it is.
-    inside = math.log(_LEAST_NUMBER) < largest < math.log(_LARGEST_NUMBER)
-    lift = 0.0 if inside or largest == -np.inf else largest
-    for j in range(len(begin)):
-        begin[j] = code_of(logarithms[j] - lift)
+        if np.isnan(begin[j]):
+            begin[j] = code_of(logarithms[j] - lift)
     return lift
 
 
@@ -280,15 +286,16 @@ def _rescale(
     log_new: float,
 ) -> float:
     """Scale the window of a state, and its x, so that a new entry fits; return the new entry."""
-    top = 0.0
-    for k in range(head + 1, head + longest):
-        top = max(top, window[j, k])
-    peak = max(math.log(top) if top > 0.0 else -np.inf, log_new)
     shift = 0.0
-    if peak > _WIDEST:
-        shift = -peak - _WIDEST  # entries of states that fit badly grow further
-    elif -np.inf < peak < -_WIDEST:
-        shift = -peak
+    if log_new > _WIDEST:
+        shift = -log_new - _WIDEST  # entries of states that fit badly grow further
+    elif log_new < -_WIDEST:
+        top = 0.0
+        for k in range(head + 1, head + longest):
+            top = max(top, window[j, k])
+        peak = max(math.log(top) if top > 0.0 else -np.inf, log_new)
+        if -np.inf < peak < -_WIDEST:
+            shift = -peak
     if shift != 0.0:
         factor = np.exp(shift)
         for k in range(head + 1, head + longest):
