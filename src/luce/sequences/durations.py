@@ -583,4 +583,4 @@ def _logs(stop: FloatArray) -> FloatArray:
 
 
 def _stop(logs: FloatArray) -> FloatArray:
-    return np.clip(np.exp(logs[1]), _LEAST_STOP, _MOST_STOP)
+    return np.asarray(np.clip(np.exp(logs[1]), _LEAST_STOP, _MOST_STOP))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -59,8 +60,9 @@ class Simulation(NamedTuple):
 class SemiMarkov:
     """Hidden semi-Markov model of a time series: states that last, and follow each other.
 
-        β ~ Dir(γ/L, ..., γ/L),    A_i ~ Dir(α β) given no self-loop,    z_1 ~ π0,  z_{k+1} ~ A_{z_k}
-        D_k ~ duration law of z_k,       y_t ~ emission law of the state at row t
+        β ~ Dir(γ/L, ..., γ/L),    A_i ~ Dir(α β) given no self-loop
+        z_1 ~ π0,  z_{k+1} ~ A_{z_k},    D_k ~ duration law of z_k
+        y_t ~ emission law of the state at row t
 
     It is the weak limit with L states of the HDP-HSMM of Johnson and Willsky (2013).
 
@@ -138,8 +140,8 @@ class SemiMarkov:
         )
         if self.transitions.states is None:
             raise DataError(
-                "n_states = 'nonparametric'; the semi-Markov model is drawn in its weak limit: give "
-                "a number that is larger than the number of states you expect, as n_states=30."
+                "n_states = 'nonparametric'; the semi-Markov model is drawn in its weak limit: give a "
+                "number that is larger than the number of states you expect, as n_states=30."
             )
         if self.n_states < 2:
             raise DataError(
@@ -384,11 +386,12 @@ class SemiMarkov:
             An array (T,) or (T, channels); a list of such arrays, one for each sequence; a frame;
             or the name of a CSV, Parquet or JSON Lines file.  NaN is missing.
         draws, chains, warmup, seed, threads, progress, to, cluster
-            As in `Posterior.sample`.  Chains begin differently: from random segments, from one state
-            for all rows, from all states in turn.
+            As in `Posterior.sample`.  Chains begin differently: with random segments, with one
+            state for all rows, with all states in turn.
         keep_states
             Number of draws of each chain whose states and parameters are stored; unless given, as
-            many as fit into 200 MB, at most 250 of each chain.  Other figures are stored of all draws.
+            many as fit into 200 MB, at most 250 of each chain.  Other figures are stored of all
+            draws.
         candidates
             Rows at which a segment may begin: row numbers, a list of them for each sequence, or
             True and False for each row.  All rows unless given.
@@ -474,7 +477,7 @@ class SemiMarkov:
             if path is not None:
                 labels, last = path
                 values = self.emission.simulate(new_bits(rng), labels, borders, drawn.emission)
-                parts = [values[a:b] for a, b in zip(borders[:-1], borders[1:], strict=True)]
+                parts = [values[a:b] for a, b in pairwise(borders)]
                 one = isinstance(length, (int, np.integer))
                 return Simulation(parts[0] if one else parts, replaced(drawn, labels, last))
         raise MethodError(

@@ -233,13 +233,12 @@ class Sweeper:
         seen = np.diff(np.r_[starts, rows])
         state_sums = self.emission.statistics(series, np.repeat(states, seen), self.n_states)
         spans = self.duration.statistics(lengths, states, self.n_states, self.longest)
-        pieces = Pieces(*(np.empty(n + 2 * self.moves, np.int64) for _ in range(4)), *(
-            np.zeros(n + 2 * self.moves, np.bool_) for _ in range(2)
-        ))  # fmt: skip
-        pieces.start[:n], pieces.seen[:n] = starts, seen
-        pieces.length[:n], pieces.state[:n] = lengths, states
-        pieces.is_first[:n] = np.isin(starts, self.series.borders[:-1])
-        pieces.is_last[:n] = np.isin(starts + seen, self.series.borders[1:])
+        room = np.zeros((4, n + 2 * self.moves), np.int64)
+        marks = np.zeros((2, n + 2 * self.moves), np.bool_)
+        room[:, :n] = starts, seen, lengths, states
+        marks[0, :n] = np.isin(starts, self.series.borders[:-1])
+        marks[1, :n] = np.isin(starts + seen, self.series.borders[1:])
+        pieces = Pieces(room[0], room[1], room[2], room[3], marks[0], marks[1])
         count, proposed, accepted = bear_and_bury(
             bits,
             limits,

@@ -24,7 +24,7 @@ from luce.kernels.jit import borrowed, compiled, internal
 from luce.kernels.random import uniform
 from luce.kernels.semi_markov.durations import add_duration
 from luce.kernels.semi_markov.marginal import log_marginal
-from luce.kernels.semi_markov.split_merge import Ties, count_unused, choose_unused, log_law
+from luce.kernels.semi_markov.split_merge import Ties, choose_unused, count_unused, log_law
 
 
 class Pieces(NamedTuple):

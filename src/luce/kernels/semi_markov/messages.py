@@ -101,7 +101,7 @@ def subtract_peaks(log_likelihood: FloatArray) -> float:
         new = total + peak
         lost += (total - new) + peak if abs(total) >= abs(peak) else (peak - new) + total
         total = new
-    return total + lost if math.isfinite(total) else total
+    return float(total + lost if math.isfinite(total) else total)
 
 
 @compiled
@@ -357,7 +357,7 @@ def multiply_rows(
     inverse = 1.0 / top
     for i in range(n_states):
         out.after[s - 1, i] = sums[i] * inverse
-    return math.log(top) + out.lift[s]
+    return float(math.log(top) + out.lift[s])
 
 
 @internal
@@ -377,7 +377,7 @@ def _multiply_logs(log_rows: FloatArray, out: Messages, s: int, sums: FloatArray
         return 0.0
     for i in range(n_states):
         after[i] = code_of(after[i] - top)
-    return top + out.lift[s]
+    return float(top + out.lift[s])
 
 
 @internal
@@ -387,18 +387,18 @@ def log_product(log_row: FloatArray, codes: FloatArray) -> float:
     for j in range(len(codes)):
         top = max(top, log_row[j] + log_of(codes[j]))
     if top == -np.inf:
-        return top
+        return -np.inf
     total = 0.0
     for j in range(len(codes)):
         total += math.exp(log_row[j] + log_of(codes[j]) - top)
-    return top + math.log(total)
+    return float(top + math.log(total))
 
 
 @internal
 def log_sum(a: float, b: float) -> float:
     """Compute log(exp a + exp b)."""
     top, least = max(a, b), min(a, b)
-    return top + math.log1p(math.exp(least - top)) if top > -np.inf else top
+    return top + math.log1p(math.exp(least - top)) if top > -np.inf else -np.inf
 
 
 @compiled
@@ -415,4 +415,4 @@ def log_evidence(borders: IntArray, initial: FloatArray, messages: Messages) -> 
             new = total + term
             lost += (total - new) + term if abs(total) >= abs(term) else (term - new) + total
             total = new
-    return total + lost if math.isfinite(total) else total
+    return float(total + lost if math.isfinite(total) else total)
