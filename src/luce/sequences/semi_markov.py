@@ -134,7 +134,7 @@ class SemiMarkov:
             raise DataError(f"end = {end!r}; 'censored' or 'complete' is needed.")
         if longest is not None:
             check_whole("longest", longest, 1)
-            self.duration.kernel_prior(longest)  # refuses a histogram of another length
+            self.duration.check_longest(longest)
         self.transitions = HDPTransitions(
             n_states, concentration, base_concentration, forbidden, self_loops="removed"
         )
