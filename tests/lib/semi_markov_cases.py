@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -75,11 +76,11 @@ class EmissionCase:
 
     def read(self, model: SemiMarkov, values: Floats, borders: Any) -> Series:
         """The series as the model takes it; codes of categories become labels first."""
-        parts = [values[a:b] for a, b in zip(borders[:-1], borders[1:], strict=True)]
+        parts = [values[a:b] for a, b in pairwise(borders)]
         if self.kind != "categories":
             return model.read(parts if len(parts) > 1 else parts[0], strict=False)
         full = np.r_[np.arange(CATEGORIES), np.zeros(len(values) - CATEGORIES)][:, None]
-        whole = [full[a:b, 0].astype(int).tolist() for a, b in zip(borders, borders[1:])]
+        whole = [full[a:b, 0].astype(int).tolist() for a, b in pairwise(borders)]
         series = model.read(whole if len(whole) > 1 else whole[0], strict=False)
         return series.with_values(values)
 
@@ -340,7 +341,7 @@ def known_of(
     """What enumeration needs of each sequence; `may_begin` by sequence."""
     density = emission.log_density(values, borders)
     out = []
-    for k, (a, b) in enumerate(zip(borders[:-1], borders[1:], strict=True)):
+    for k, (a, b) in enumerate(pairwise(borders)):
         log_p, log_survival = duration_tables(duration.parameters, int(max(b - a, longest)))
         begins = None if may_begin is None else frozenset(may_begin[k])
         out.append(
