@@ -363,7 +363,8 @@ class Collapsed(NamedTuple):
     """All that labels depend on once every parameter but β is integrated out.
 
     `emission(state's rows)` and `duration(ended, cut)` are log marginals.  `log_base` (states,
-    points) and `log_weight` are a grid for β; one point where β is known.
+    points) and `log_weight` are a grid for β; one point where β is known.  `beyond` holds the rows
+    after the end of each sequence that its last segment goes on, where they are known.
     """
 
     lengths: tuple[int, ...]
@@ -378,6 +379,7 @@ class Collapsed(NamedTuple):
     complete: bool = False
     longest: int = 0
     may_begin: frozenset[int] | None = None
+    beyond: tuple[int, ...] = ()
 
 
 def collapsed_labels(case: Collapsed) -> dict[Path, float]:
@@ -391,13 +393,15 @@ def collapsed_labels(case: Collapsed) -> dict[Path, float]:
         ended: list[list[int]] = [[] for _ in range(case.n_states)]
         cut: list[list[int]] = [[] for _ in range(case.n_states)]
         possible = True
-        for first, end in pairwise(borders.tolist()):
+        for k, (first, end) in enumerate(pairwise(borders.tolist())):
             before = -1
             for a, b, j in segments_of(z[first:end]):
                 possible &= not case.longest or b - a <= case.longest
                 possible &= not a or case.may_begin is None or first + a in case.may_begin
-                last = b == end - first and not case.complete
-                (cut if last else ended)[j].append(b - a)
+                last = b == end - first
+                more = case.beyond[k] if last and case.beyond else 0
+                cuts = last and not case.complete and not case.beyond
+                (cut if cuts else ended)[j].append(b - a + more)
                 if before < 0:
                     firsts[j] += 1.0
                 else:

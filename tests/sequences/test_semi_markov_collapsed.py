@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from functools import cache
 from itertools import pairwise
 from typing import Any
@@ -25,7 +26,7 @@ from lib.semi_markov_oracles import (
     least_p_value,
     split_merge_law,
 )
-from lib.size import draws
+from scipy.stats import binom
 
 from luce import SemiMarkov
 from luce.kernels.semi_markov.marginal import log_marginals
@@ -167,19 +168,10 @@ def scores_of(duration: str, kind: str, given: dict[str, Any], n: int) -> Floats
     return np.r_[scores, label_scores(labels, law, LEAST)]
 
 
-@pytest.mark.compiled
-@pytest.mark.parametrize(("duration", "kind", "options"), CASES[:2])
-def test_labels_agree_with_the_collapsed_posterior(
-    duration: str, kind: str, options: dict[str, Any]
-) -> None:
-    scores = scores_of(duration, kind, options, 8_000)
-    assert scores.max() < z_limit(len(scores))
-
-
 @pytest.mark.slow
 @pytest.mark.compiled
 @pytest.mark.parametrize(("duration", "kind", "options"), CASES)
-def test_labels_agree_with_the_collapsed_posterior_in_long_runs(
+def test_labels_agree_with_the_collapsed_posterior(
     duration: str, kind: str, options: dict[str, Any]
 ) -> None:
     scores = scores_of(duration, kind, options, 100_000)
@@ -188,11 +180,11 @@ def test_labels_agree_with_the_collapsed_posterior_in_long_runs(
 
 
 @pytest.mark.compiled
-def test_collapsed_posterior_rejects_other_models() -> None:
-    """The same draws do not fit a complete end, another α, or another law of first states."""
+def test_labels_agree_with_the_collapsed_posterior_and_with_no_other() -> None:
+    """The same draws do not fit a complete end, nor another law of first states."""
     case, values, borders = EMISSIONS["gaussian"], made("gaussian", 7), [0, 4, 7]
     model = SemiMarkov(3, case.law, DURATIONS["poisson"].law, ALPHA, GAMMA, 4)
-    labels = [canonical(z) for z in chain_of(model, case, values, borders, 8_000)]
+    labels = [canonical(z) for z in chain_of(model, case, values, borders, 6_000)]
     right = truth_of("poisson", "gaussian", values, borders, 3)
     scores = label_scores(labels, by_partition(right), LEAST)
     assert scores.max() < z_limit(len(scores))
@@ -334,28 +326,33 @@ def after_moves(flows: Counter[tuple[Path, Path]]) -> Counter[Path]:
     return out
 
 
+def kept(counts: Counter[Path], law: dict[Path, float]) -> float:
+    """Smallest p-value, times comparisons, of the states and of the number of states in use."""
+    numbers: Counter[Any] = Counter()
+    used: dict[Any, float] = {}
+    for z, n in counts.items():
+        numbers[len(set(z))] += n
+    for z, p in law.items():
+        used[len(set(z))] = used.get(len(set(z)), 0.0) + p
+    return min(least_p_value(counts, law), least_p_value(numbers, used)) / 2.0
+
+
 def agreement(case: Alone, flows: Counter[tuple[Path, Path]]) -> float:
     """Smallest p-value, times comparisons: law after moves kept, and flows in balance."""
-    kept = least_p_value(after_moves(flows), case.law)
-    counts: Counter[Any] = Counter()
+    worst = kept(after_moves(flows), case.law)
     pairs = {frozenset(pair) for pair in flows if pair[0] != pair[1]}
-    worst = 1.0
-    from scipy.stats import binom
-
-    for pair in pairs:
-        a, b = sorted(pair)
+    for a, b in map(sorted, pairs):
         there, back = flows[a, b], flows[b, a]
         tail = 2.0 * binom.cdf(min(there, back), there + back, 0.5)
         worst = min(worst, tail * len(pairs))
-        counts[a, b] = there + back
-    return min(kept, worst) / 2.0
+    return float(worst / 2.0)
 
 
 @pytest.mark.compiled
-@pytest.mark.parametrize("number", [0, 1, 2])
+@pytest.mark.parametrize("number", [1, 2])
 def test_split_and_merge_keeps_its_law(number: int) -> None:
     case = alone(number)
-    assert agreement(case, case.flows(draws(compiled=15_000, plain=50), 1)) > FALSE_ALARM
+    assert agreement(case, case.flows(8_000, 1)) > FALSE_ALARM
 
 
 @pytest.mark.slow
@@ -365,7 +362,7 @@ def test_split_and_merge_keeps_its_law(number: int) -> None:
 def test_split_and_merge_keeps_its_law_in_many_moves(number: int, moves: int) -> None:
     case = alone(number)
     flows = case.flows(300_000, moves)
-    p = least_p_value(after_moves(flows), case.law)
+    p = kept(after_moves(flows), case.law)
     if moves == 1:
         p = min(p, agreement(case, flows))
     print(number, moves, len(case.law), p)
@@ -388,8 +385,7 @@ def off_balance(flows: dict[tuple[Path, Path], float]) -> float:
 
 @pytest.mark.compiled
 @pytest.mark.parametrize(
-    "number",
-    [0, 1, pytest.param(2, marks=pytest.mark.slow), pytest.param(3, marks=pytest.mark.slow)],
+    "number", [1, *(pytest.param(k, marks=pytest.mark.slow) for k in (0, 2, 3))]
 )
 def test_split_and_merge_has_the_flows_of_its_description(number: int) -> None:
     """Flows of the kernel are those of the move as described, and these are in balance."""
@@ -397,12 +393,19 @@ def test_split_and_merge_has_the_flows_of_its_description(number: int) -> None:
     exact = exact_flows(case)
     assert abs(sum(exact.values()) - 1.0) < 1e-12
     assert off_balance(exact) < 1e-15
-    assert least_p_value(case.flows(15_000, 1), exact) > FALSE_ALARM
+    assert least_p_value(case.flows(8_000, 1), exact) > FALSE_ALARM
 
 
 @pytest.mark.compiled
 @pytest.mark.parametrize(
-    ("number", "wrong"), [(0, "U"), (0, "U+1"), (0, "q"), (1, "first"), (1, "q")]
+    ("number", "wrong"),
+    [
+        (1, "U"),
+        (1, "first"),
+        (1, "q"),
+        pytest.param(0, "U", marks=pytest.mark.slow),
+        pytest.param(0, "U+1", marks=pytest.mark.slow),
+    ],
 )
 def test_wrong_acceptance_is_rejected(number: int, wrong: str) -> None:
     """Moves whose acceptance leaves out a factor, drawn from their exact flows."""
@@ -410,7 +413,136 @@ def test_wrong_acceptance_is_rejected(number: int, wrong: str) -> None:
     flows = exact_flows(case, wrong)
     assert off_balance(flows) > 1e-6
     keys, p = list(flows), np.array(list(flows.values()))
-    seen = np.random.default_rng(SEED).multinomial(15_000, p / p.sum())
+    seen = np.random.default_rng(SEED).multinomial(8_000, p / p.sum())
     held = Counter({key: int(n) for key, n in zip(keys, seen, strict=True) if n})
     assert agreement(case, held) <= FALSE_ALARM
-    assert least_p_value(held, exact_flows(case)) <= FALSE_ALARM
+
+
+# -- births and deaths, alone ----------------------------------------------------------------------
+
+
+class Births:
+    """Rows whose states are unknown, the ends of last segments being known."""
+
+    def __init__(
+        self,
+        duration: str,
+        kind: str,
+        borders: list[int],
+        n_states: int,
+        start: str,
+        beyond: tuple[int, ...],
+        longest: int = 0,
+        forbidden: Any = (),
+        candidates: Any = None,
+    ) -> None:
+        how, case = DURATIONS[duration], EMISSIONS[kind]
+        values = made(kind, borders[-1])
+        closed = np.eye(n_states, dtype=bool)
+        for i, j in forbidden:
+            closed[i, j] = True
+        base = np.arange(2.0, 2.0 + n_states)
+        log_base = np.log(base / base.sum())
+        lengths = tuple(b - a for a, b in pairwise(borders))
+        limit = len(how.parameters["probabilities"][0]) if how.has_limit else longest
+        begins = None
+        if candidates is not None:
+            begins = frozenset(
+                a + t for a, ts in zip(borders, candidates, strict=False) for t in ts
+            )
+        self.law = collapsed_labels(
+            Collapsed(
+                lengths,
+                n_states,
+                case.marginal(values, borders),
+                how.marginal(max(lengths) + max(beyond)),
+                closed,
+                ALPHA,
+                log_base[:, None],
+                np.zeros(1),
+                start,
+                False,
+                limit,
+                begins,
+                beyond,
+            )
+        )
+        model = SemiMarkov(
+            n_states, case.law, how.law, ALPHA, GAMMA, longest or None, start, "censored", forbidden
+        )
+        series = case.read(model, values, borders)
+        self.sweepers = {moves: model.sweeper(series, candidates, moves) for moves in (1, 8)}
+        self._state = replace(
+            model.initial_state(np.random.default_rng(0), series), log_base=log_base
+        )
+        self._beyond = np.array(beyond)
+
+    def after(self, n: int, moves: int, wrong: float = 1.0) -> Counter[Path]:
+        """States after some moves, begun by independent draws of the exact law.
+
+        With `wrong` below 1 that share of the births is taken back, as windows left out do.
+        """
+        rng = np.random.default_rng(SEED + 3)
+        bits, out = new_bits(rng), Counter[Path]()
+        paths, sweeper = list(self.law), self.sweepers[moves]
+        p = np.array([self.law[z] for z in paths])
+        for k in rng.choice(len(paths), n, p=p / p.sum()):
+            state = replace(
+                self._state, labels=np.array(paths[k]), last_lengths=np.zeros(0, np.int64)
+            )
+            state = replace(state, last_lengths=self._seen(sweeper, paths[k]) + self._beyond)
+            given = sweeper.segments_of(state)
+            starts, _, states, _, _ = sweeper.bear_and_bury(bits, sweeper.series, state, *given)
+            labels = np.repeat(states, np.diff(np.r_[starts, sweeper.series.length]))
+            there = tuple(labels.tolist())
+            if wrong < 1.0 and len(set(there)) > len(set(paths[k])) and rng.random() > wrong:
+                there = paths[k]
+            out[there] += 1
+        return out
+
+    def _seen(self, sweeper: Any, z: Path) -> Any:
+        """Rows of the last segment of each sequence."""
+        out = []
+        for a, b in pairwise(sweeper.series.borders.tolist()):
+            t = b - 1
+            while t > a and z[t - 1] == z[t]:
+                t -= 1
+            out.append(b - t)
+        return np.array(out)
+
+
+@cache
+def births(number: int) -> Births:
+    if number == 0:
+        return Births("poisson", "counts", [0, 5], 3, "own", (2,))
+    if number == 1:
+        return Births("whole", "gaussian", [0, 3, 6], 3, "base", (0, 3), 0, [(1, 0)])
+    if number == 2:
+        return Births("histogram", "categories", [0, 6], 4, "uniform", (1,))
+    if number == 3:
+        return Births("geometric", "autoregressive", [0, 6], 3, "own", (0,), 0, (), [[2, 3, 5]])
+    return Births("poisson", "diagonal-gaussian", [0, 4, 6], 4, "base", (1, 0), 3)
+
+
+@pytest.mark.compiled
+@pytest.mark.parametrize(("number", "moves"), [(0, 1), (1, 8)])
+def test_births_and_deaths_keep_their_law(number: int, moves: int) -> None:
+    case = births(number)
+    assert kept(case.after(4_000, moves), case.law) > FALSE_ALARM
+
+
+@pytest.mark.slow
+@pytest.mark.compiled
+@pytest.mark.parametrize("moves", [1, 8])
+@pytest.mark.parametrize("number", range(5))
+def test_births_and_deaths_keep_their_law_in_many_moves(number: int, moves: int) -> None:
+    case = births(number)
+    p = kept(case.after(60_000, moves), case.law)
+    print(number, moves, len(case.law), p)
+    assert p > FALSE_ALARM
+
+
+@pytest.mark.compiled
+def test_births_that_are_too_rare_are_rejected() -> None:
+    case = births(0)
+    assert kept(case.after(4_000, 8, wrong=0.7), case.law) <= FALSE_ALARM
