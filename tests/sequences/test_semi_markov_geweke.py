@@ -64,14 +64,14 @@ def controlled(n: int) -> tuple[Any, Floats]:
 
 
 def test_the_joint_law_is_kept() -> None:
-    model, prior = controlled(6_000)
+    model, prior = controlled(4_000)
     z = scores_of("poisson", "counts", 3_000, joint.right, model, prior)
     assert z.max() < z_limit(len(z)), z
 
 
 @pytest.mark.parametrize("wrong", ["last_segment_dropped", "rows_before_base"])
 def test_wrong_sweeps_are_rejected(wrong: str) -> None:
-    model, prior = controlled(6_000)
+    model, prior = controlled(4_000)
     z = scores_of("poisson", "counts", 3_000, getattr(joint, wrong), model, prior)
     assert z.max() > z_limit(len(z))
 
