@@ -225,16 +225,17 @@ class Sweeper:
 
         n, rows = len(starts), self.series.length
         widest = int(min(max(2.0 * self.duration.prior_mean, 2.0), rows))
+        births = max(1, min(self.moves, rows // (2 * widest)))  # more would share rows
         fixed = 0 if self.duration.name != "histogram" else self.longest
         limits = Limits(rows, widest, self.longest, fixed)
-        windows, groups = np.empty((self.moves, 2), np.int64), np.empty(rows, np.int64)
+        windows, groups = np.empty((births, 2), np.int64), np.empty(rows, np.int64)
         draw_windows(bits, limits, self.may_end, windows, groups)
-        sums = self.emission.statistics(series, groups, self.moves)
+        sums = self.emission.statistics(series, groups, births)
         seen = np.diff(np.r_[starts, rows])
         state_sums = self.emission.statistics(series, np.repeat(states, seen), self.n_states)
         spans = self.duration.statistics(lengths, states, self.n_states, self.longest)
-        room = np.zeros((4, n + 2 * self.moves), np.int64)
-        marks = np.zeros((2, n + 2 * self.moves), np.bool_)
+        room = np.zeros((4, n + 2 * births), np.int64)
+        marks = np.zeros((2, n + 2 * births), np.bool_)
         room[:, :n] = starts, seen, lengths, states
         marks[0, :n] = np.isin(starts, self.series.borders[:-1])
         marks[1, :n] = np.isin(starts + seen, self.series.borders[1:])
