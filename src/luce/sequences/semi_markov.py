@@ -134,14 +134,14 @@ class SemiMarkov:
             raise DataError(f"end = {end!r}; 'censored' or 'complete' is needed.")
         if longest is not None:
             check_whole("longest", longest, 1)
-            self.duration.kernel_prior(longest)  # refuses a histogram of another length
+            self.duration.check_longest(longest)
         self.transitions = HDPTransitions(
             n_states, concentration, base_concentration, forbidden, self_loops="removed"
         )
         if self.transitions.states is None:
             raise DataError(
-                "n_states = 'nonparametric'; the semi-Markov model is drawn in its weak limit: give a "
-                "number that is larger than the number of states you expect, as n_states=30."
+                "n_states = 'nonparametric'; the semi-Markov model is drawn in its weak limit: give "
+                "a number larger than that of the states you expect, as n_states=30."
             )
         if self.n_states < 2:
             raise DataError(

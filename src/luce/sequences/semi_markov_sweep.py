@@ -221,26 +221,31 @@ class Sweeper:
 
         Returns new starts, durations and states of segments, and the moves proposed and accepted.
         """
-        from luce.kernels.semi_markov.births import Limits, Pieces, bear_and_bury, draw_windows
+        from luce.kernels.semi_markov import births
 
         n, rows = len(starts), self.series.length
         widest = int(min(max(2.0 * self.duration.prior_mean, 2.0), rows))
-        births = max(1, min(self.moves, rows // (2 * widest)))  # more would share rows
+        number = max(1, min(self.moves, rows // (2 * widest)))  # more would often share rows
         fixed = 0 if self.duration.name != "histogram" else self.longest
-        limits = Limits(rows, widest, self.longest, fixed)
-        windows, groups = np.empty((births, 2), np.int64), np.empty(rows, np.int64)
-        draw_windows(bits, limits, self.may_end, windows, groups)
-        sums = self.emission.statistics(series, groups, births)
+        limits = births.Limits(rows, widest, self.longest, fixed)
+        windows, groups = np.empty((number, 2), np.int64), np.empty(rows, np.int64)
+        births.draw_windows(bits, limits, self.may_end, windows)
+        numbered, left = np.zeros(number, np.bool_), number
+        parts = []
+        while left:
+            left = births.number_rows(windows, numbered, groups)
+            parts.append(self.emission.statistics(series, groups, number))
+        sums = np.sum(parts, axis=0)
         seen = np.diff(np.r_[starts, rows])
         state_sums = self.emission.statistics(series, np.repeat(states, seen), self.n_states)
         spans = self.duration.statistics(lengths, states, self.n_states, self.longest)
-        room = np.zeros((4, n + 2 * births), np.int64)
-        marks = np.zeros((2, n + 2 * births), np.bool_)
+        room = np.zeros((4, n + 2 * number), np.int64)
+        marks = np.zeros((2, n + 2 * number), np.bool_)
         room[:, :n] = starts, seen, lengths, states
         marks[0, :n] = np.isin(starts, self.series.borders[:-1])
         marks[1, :n] = np.isin(starts + seen, self.series.borders[1:])
-        pieces = Pieces(room[0], room[1], room[2], room[3], marks[0], marks[1])
-        count, proposed, accepted = bear_and_bury(
+        pieces = births.Pieces(room[0], room[1], room[2], room[3], marks[0], marks[1])
+        count, proposed, accepted = births.bear_and_bury(
             bits,
             limits,
             self._law(state, starts),

@@ -72,27 +72,39 @@ class Limits(NamedTuple):
 
 
 @compiled
-def draw_windows(
-    bits: WordArray, limits: Limits, may_end: BoolArray, windows: IntArray, groups: IntArray
-) -> None:
-    """Draw windows, and number their rows; a window that cannot be used has no rows.
-
-    Windows that share rows with one before, or whose borders are no candidates, cannot be used.
-    """
-    groups[:] = -1
+def draw_windows(bits: WordArray, limits: Limits, may_end: BoolArray, windows: IntArray) -> None:
+    """Draw windows, independent of each other; one whose borders are no candidates has no rows."""
     for k in range(len(windows)):
         first = int(uniform(bits) * limits.rows) % limits.rows
         width = 1 + int(uniform(bits) * limits.widest) % limits.widest
         end = first + width
-        free = end <= limits.rows
-        if free and len(may_end) > 0:
-            free = (first == 0 or may_end[first - 1]) and may_end[end - 1]
+        usable = end <= limits.rows
+        if usable and len(may_end) > 0:
+            usable = (first == 0 or may_end[first - 1]) and may_end[end - 1]
+        windows[k, 0], windows[k, 1] = first, end if usable else first
+
+
+@compiled
+def number_rows(windows: IntArray, numbered: BoolArray, groups: IntArray) -> int:
+    """Number the rows of windows that share none, and return how many windows are left.
+
+    `numbered` tells the windows whose turn was before; those numbered now are added.  All windows
+    get their turn: a birth would be rarer than its probability says if windows were left out.
+    """
+    groups[:] = -1
+    left = 0
+    for k in range(len(windows)):
+        if numbered[k]:
+            continue
+        free = True
+        for t in range(windows[k, 0], windows[k, 1]):
+            free = free and groups[t] < 0
         if free:
-            for t in range(first, end):
-                free = free and groups[t] < 0
-        windows[k, 0], windows[k, 1] = first, end if free else first
-        if free:
-            groups[first:end] = k
+            groups[windows[k, 0] : windows[k, 1]] = k
+            numbered[k] = True
+        else:
+            left += 1
+    return left
 
 
 @compiled
