@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 DEFAULT_CONCENTRATION = Gamma(2.0, 0.4)
 
 # Moves that split and merge states, in each sweep, unless given.
-DEFAULT_MOVES = 10
+DEFAULT_MOVES = 100
 
 STARTS = ("own", "base", "uniform")
 ENDS = ("censored", "complete")
@@ -140,8 +140,8 @@ class SemiMarkov:
         )
         if self.transitions.states is None:
             raise DataError(
-                "n_states = 'nonparametric'; the semi-Markov model is drawn in its weak limit: give a "
-                "number that is larger than the number of states you expect, as n_states=30."
+                "n_states = 'nonparametric'; the semi-Markov model is drawn in its weak limit: "
+                "give a number larger than that of the states you expect, as n_states=30."
             )
         if self.n_states < 2:
             raise DataError(
@@ -396,7 +396,8 @@ class SemiMarkov:
             Rows at which a segment may begin: row numbers, a list of them for each sequence, or
             True and False for each row.  All rows unless given.
         split_merge
-            Moves that split or merge states, in each sweep.
+            Moves that split or merge states, in each sweep, besides births and deaths of states.
+            0 makes none of these.
         columns, sequence, time
             Columns of a frame or file: the channels, the label of the sequence, the time.
 

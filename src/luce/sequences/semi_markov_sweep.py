@@ -225,21 +225,22 @@ class Sweeper:
 
         n, rows = len(starts), self.series.length
         widest = int(min(max(2.0 * self.duration.prior_mean, 2.0), rows))
+        number = max(1, min(self.moves, rows // (2 * widest)))  # more would often share rows
         fixed = 0 if self.duration.name != "histogram" else self.longest
         limits = births.Limits(rows, widest, self.longest, fixed)
-        windows, groups = np.empty((self.moves, 2), np.int64), np.empty(rows, np.int64)
+        windows, groups = np.empty((number, 2), np.int64), np.empty(rows, np.int64)
         births.draw_windows(bits, limits, self.may_end, windows)
-        numbered, left = np.zeros(self.moves, np.bool_), self.moves
+        numbered, left = np.zeros(number, np.bool_), number
         parts = []
         while left:
             left = births.number_rows(windows, numbered, groups)
-            parts.append(self.emission.statistics(series, groups, self.moves))
+            parts.append(self.emission.statistics(series, groups, number))
         sums = np.sum(parts, axis=0)
         seen = np.diff(np.r_[starts, rows])
         state_sums = self.emission.statistics(series, np.repeat(states, seen), self.n_states)
         spans = self.duration.statistics(lengths, states, self.n_states, self.longest)
-        room = np.zeros((4, n + 2 * self.moves), np.int64)
-        marks = np.zeros((2, n + 2 * self.moves), np.bool_)
+        room = np.zeros((4, n + 2 * number), np.int64)
+        marks = np.zeros((2, n + 2 * number), np.bool_)
         room[:, :n] = starts, seen, lengths, states
         marks[0, :n] = np.isin(starts, self.series.borders[:-1])
         marks[1, :n] = np.isin(starts + seen, self.series.borders[1:])
