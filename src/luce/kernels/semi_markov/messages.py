@@ -29,8 +29,11 @@ _WIDEST = 300.0
 # New entries of a window that need no scaling: e^-300 and e^300 but for a margin.
 _LEAST_NEW, _LARGEST_NEW = 1e-130, 1e130
 
-# Sums below this may have lost terms to underflow; terms that were lost are below 1e-300.
-_LEAST_SUM = 1e-280
+# Sums below this may have lost terms to underflow; terms that were lost are below 1e-300, or below
+# 1e-170 where probabilities of durations are: those are 0 as numbers, and entries reach 1e130.
+_LEAST_SUM, _LEAST_SUM_OF_SMALL = 1e-280, 1e-156
+
+_LEAST_NORMAL = 2.2250738585072014e-308  # smallest double with all its digits
 
 # Messages that are stored as they are.
 _LEAST_NUMBER, _LARGEST_NUMBER = 1e-260, 1e100
@@ -140,6 +143,7 @@ def convolve(
     columns = np.ascontiguousarray(rows.T)
     log_rows = np.log(rows)
     x, sums, powers = np.empty(n_states), np.empty(n_states), np.empty(n_states)
+    least = _least_sums(durations)
     for k in range(len(borders) - 1):
         first, last = borders[k], borders[k + 1] - 1
         window[:] = 0.0
@@ -157,7 +161,9 @@ def convolve(
                 if place == 0:
                     _sum_known(p, window, head, longest, parts)
                 _complete_sums(p, window, head, place, parts, sums)
-                _message(s, last, head, log_likelihood, durations, window, x, powers, sums, out)
+                _message(
+                    s, last, head, log_likelihood, durations, least, window, x, powers, sums, out
+                )
             if s == first:
                 break
             if starts:
@@ -178,6 +184,20 @@ def convolve(
                     new = _rescale(window, parts, j, head, longest, x, log_new)
                 window[j, head] = new
                 x[j] += out.step[s] - log_likelihood[s - 1, j]
+
+
+@internal
+def _least_sums(durations: Durations) -> FloatArray:
+    """Return the sum of each state from which on no term that matters was lost."""
+    n_states, longest = durations.p.shape
+    least = np.full(n_states, _LEAST_SUM)
+    for j in range(n_states):
+        for d in range(longest):
+            small = durations.p[j, d] < _LEAST_NORMAL and durations.log_p[j, d] > -np.inf
+            left = durations.survival[j, d] < _LEAST_NORMAL
+            if small or (left and durations.log_survival[j, d] > -np.inf):
+                least[j] = _LEAST_SUM_OF_SMALL
+    return least
 
 
 @internal
@@ -223,6 +243,7 @@ def _message(
     head: int,
     log_likelihood: FloatArray,
     durations: Durations,
+    least: FloatArray,
     window: FloatArray,
     x: FloatArray,
     powers: FloatArray,
@@ -240,11 +261,11 @@ def _message(
         power = math.exp(x[j]) if abs(x[j]) <= _WIDEST else 0.0
         powers[j] = power
         number = total / power if power > 0.0 else 0.0
-        if total >= _LEAST_SUM and _LEAST_NUMBER <= number < _LARGEST_NUMBER:
+        if total >= least[j] and _LEAST_NUMBER <= number < _LARGEST_NUMBER:
             out.begin[s, j] = number
             inside = True
             continue
-        if total >= _LEAST_SUM:
+        if total >= least[j]:
             sums[j] = math.log(total) - x[j]
         else:
             sums[j] = _log_message(s, last, j, log_likelihood, durations, out)
