@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from lib.bounds import FALSE_ALARM, SEED
 from lib.semi_markov_cases import DURATIONS, EMISSIONS
-from lib.semi_markov_joint import joint_model, last_segment_dropped
+from lib.semi_markov_joint import joint_model, last_segment_dropped, right
 from lib.semi_markov_oracles import Floats
 
 from luce import SemiMarkov
@@ -70,10 +70,6 @@ def least_p(ranks: Any) -> float:
     return min(p_value_of(column, DRAWS) for column in ranks.T) * ranks.shape[1]
 
 
-def ten_moves(rng: Any, model: SemiMarkov, series: Any, state: SemiMarkovState) -> SemiMarkovState:
-    return model.step(rng, series, state, split_merge=10)[0]
-
-
 @pytest.mark.parametrize(
     ("duration", "emission", "replications", "options"),
     [
@@ -88,7 +84,7 @@ def ten_moves(rng: Any, model: SemiMarkov, series: Any, state: SemiMarkovState) 
 def test_ranks_are_uniform(
     duration: str, emission: str, replications: int, options: dict[str, Any]
 ) -> None:
-    ranks = ranks_for(duration, emission, replications, options, ten_moves)
+    ranks = ranks_for(duration, emission, replications, options, right)
     print(duration, emission, replications, ranks.shape[1], least_p(ranks))
     assert least_p(ranks) > FALSE_ALARM
 
