@@ -332,18 +332,17 @@ def _rescale(
         top = 0.0
         for k in range(head + 1, head + longest):
             top = max(top, window[j, k])
-        if top < _LEAST_SUM:  # digits were lost
+        if top < math.exp(-_WIDEST):
+            # Scaling up would scale up what was lost to underflow.
             return _restore(
                 p, window, parts, j, head, place, s, last, log_likelihood, x, log_new, out
             )
-        shift = -max(math.log(top), log_new)
-        shift = shift if shift > _WIDEST else 0.0
     if shift != 0.0:
-        factor = np.exp(shift)
+        half = math.exp(0.5 * shift)  # the factor itself may have lost digits
         for k in range(head + 1, head + longest):
-            window[j, k] *= factor
+            window[j, k] = window[j, k] * half * half
         for k in range(_AT_ONCE):
-            parts[j, k] *= factor
+            parts[j, k] = parts[j, k] * half * half
         x[j] += shift
     return float(np.exp(log_new + shift))
 
@@ -432,7 +431,7 @@ def multiply_rows(
     top, least = 0.0, np.inf
     for i in range(n_states):
         top, least = max(top, sums[i]), min(least, sums[i])
-    if least < _LEAST_PRODUCT:
+    if least < _LEAST_PRODUCT or least < _LEAST_NUMBER * top:
         return _multiply_logs(log_rows, out, s, sums)
     inverse = 1.0 / top
     for i in range(n_states):
