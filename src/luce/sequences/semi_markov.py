@@ -15,7 +15,7 @@ from luce.errors import DataError, MethodError
 from luce.model.priors import Gamma
 from luce.sampling.settings import check_whole
 from luce.sequences.durations import Duration, Poisson, duration_from_json
-from luce.sequences.emissions import Emission, Gaussian
+from luce.sequences.emissions import Custom, Emission, Gaussian
 from luce.sequences.hdp import HDPTransitions, check_generator
 from luce.sequences.semi_markov_state import SemiMarkovState, StepInfo
 from luce.sequences.semi_markov_sweep import Sweeper, replaced
@@ -436,6 +436,8 @@ class SemiMarkov:
                     "chain; give at most as many."
                 )
         check_destination(settings, to, cluster)
+        if to is not None:
+            self.emission.to_json()  # refuses functions, which a resumed run would miss
         data = self.read(series, columns=columns, sequence=sequence, time=time)
         plan = SemiMarkovPlan.of(self, data, settings, candidates, split_merge, keep_states)
         return carry_out(plan, to, cluster)
@@ -546,13 +548,14 @@ class SemiMarkov:
     # -- storage -----------------------------------------------------------------------------------
 
     def to_json(self) -> dict[str, Any]:
-        """Return the whole model as values for JSON."""
+        """Return the whole model as values for JSON; of a `Custom` emission only its name."""
 
         def scale(given: float | Gamma) -> Any:
             return [given.shape, given.rate] if isinstance(given, Gamma) else given
 
+        custom = isinstance(self.emission, Custom)
         return {
-            "emission": self.emission.to_json(),
+            "emission": {"emission": "custom"} if custom else self.emission.to_json(),
             "duration": self.duration.to_json(),
             "concentration": scale(self.transitions.concentration),
             "base_concentration": scale(self.transitions.base_concentration),
@@ -570,6 +573,11 @@ class SemiMarkov:
         def scale(value: Any) -> float | Gamma:
             return Gamma(*value) if isinstance(value, list) else float(value)
 
+        if given["emission"]["emission"] == "custom":
+            raise DataError(
+                "the emission of this run is Custom, made of functions that are not stored with "
+                "it; what needs them can be done only with the model itself."
+            )
         return cls(
             states,
             Emission.from_json(given["emission"]),
