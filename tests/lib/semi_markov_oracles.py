@@ -351,7 +351,7 @@ def log_transitions(
 
 def base_grid(n_states: int, gamma: float) -> tuple[Floats, Floats]:
     """log β on a grid of logits, shape (states, points), and log weights of its prior."""
-    u = np.linspace(-36.0, 36.0, {2: 721, 3: 181}[n_states])
+    u = np.linspace(-36.0, 36.0, {2: 721, 3: 91}[n_states])
     axes = np.meshgrid(*[u] * (n_states - 1), indexing="ij")
     logs = np.stack([*(x.ravel() for x in axes), np.zeros(axes[0].size)])
     logs -= np.logaddexp.reduce(logs, axis=0)

@@ -38,6 +38,9 @@ ALPHA, GAMMA = 2.5, 4.0
 # Rows of labels rarer than this are compared as one.
 LEAST = 0.004
 
+# Moves that split and merge, each from an independent start.
+SAMPLE = 60_000
+
 
 def made(kind: str, length: int) -> Floats:
     """Rows with a change and a return, so that the posterior is neither flat nor certain."""
@@ -92,14 +95,19 @@ def truth_of(
 
 
 def chain_of(
-    model: SemiMarkov, case: EmissionCase, values: Floats, borders: Any, n: int, **options: Any
+    model: SemiMarkov,
+    case: EmissionCase,
+    values: Floats,
+    borders: Any,
+    n: int,
+    candidates: Any = None,
+    split_merge: int = 10,
 ) -> list[Path]:
     """Labels of successive sweeps."""
     rng = np.random.default_rng(SEED + 5)
     series = case.read(model, values, borders)
-    candidates = options.get("candidates")
     state = model.initial_state(rng, series, candidates=candidates)
-    sweeper = model.sweeper(series, candidates, options.get("split_merge", 10))
+    sweeper = model.sweeper(series, candidates, split_merge)
     bits, out = new_bits(rng), []
     for _ in range(n):
         state, _ = sweeper.sweep(bits, state)
@@ -160,7 +168,7 @@ def scores_of(duration: str, kind: str, given: dict[str, Any], n: int) -> Floats
         end,
         forbidden or None,
     )
-    labels = chain_of(model, case, values, borders, n, **options)
+    labels = chain_of(model, case, values, borders, n, candidates, options.get("split_merge", 10))
     scores = label_scores([canonical(z) for z in labels], by_partition(law), LEAST)
     if not forbidden:
         return scores
@@ -316,7 +324,9 @@ def alone(number: int) -> Alone:
         return Alone("geometric", "autoregressive", [2, 2, 1, 2], [0, 2], 5, "own")
     if number == 4:
         return Alone("poisson", "diagonal-gaussian", [1, 2, 1, 1, 1, 1], [0], 5, "base")
-    return Alone("whole", "counts", [1, 2, 1, 1, 1, 1], [0, 2, 3], 4, "own", [(2, 3)])
+    if number == 5:
+        return Alone("whole", "counts", [1, 2, 1, 1, 1, 1], [0, 2, 3], 4, "own", [(2, 3)])
+    return Alone("poisson", "counts", [2, 1, 2, 2], [0, 2], 4, "base")
 
 
 def after_moves(flows: Counter[tuple[Path, Path]]) -> Counter[Path]:
@@ -349,16 +359,16 @@ def agreement(case: Alone, flows: Counter[tuple[Path, Path]]) -> float:
 
 
 @pytest.mark.compiled
-@pytest.mark.parametrize("number", [1, 2])
+@pytest.mark.parametrize("number", [1, 2, 6])
 def test_split_and_merge_keeps_its_law(number: int) -> None:
     case = alone(number)
-    assert agreement(case, case.flows(8_000, 1)) > FALSE_ALARM
+    assert agreement(case, case.flows(SAMPLE, 1)) > FALSE_ALARM
 
 
 @pytest.mark.slow
 @pytest.mark.compiled
 @pytest.mark.parametrize("moves", [1, 4])
-@pytest.mark.parametrize("number", range(6))
+@pytest.mark.parametrize("number", range(7))
 def test_split_and_merge_keeps_its_law_in_many_moves(number: int, moves: int) -> None:
     case = alone(number)
     flows = case.flows(300_000, moves)
@@ -393,18 +403,18 @@ def test_split_and_merge_has_the_flows_of_its_description(number: int) -> None:
     exact = exact_flows(case)
     assert abs(sum(exact.values()) - 1.0) < 1e-12
     assert off_balance(exact) < 1e-15
-    assert least_p_value(case.flows(8_000, 1), exact) > FALSE_ALARM
+    assert least_p_value(case.flows(SAMPLE, 1), exact) > FALSE_ALARM
 
 
 @pytest.mark.compiled
 @pytest.mark.parametrize(
     ("number", "wrong"),
     [
-        (1, "U"),
+        (6, "U"),
+        (6, "U+1"),
         (1, "first"),
         (1, "q"),
         pytest.param(0, "U", marks=pytest.mark.slow),
-        pytest.param(0, "U+1", marks=pytest.mark.slow),
     ],
 )
 def test_wrong_acceptance_is_rejected(number: int, wrong: str) -> None:
@@ -413,7 +423,7 @@ def test_wrong_acceptance_is_rejected(number: int, wrong: str) -> None:
     flows = exact_flows(case, wrong)
     assert off_balance(flows) > 1e-6
     keys, p = list(flows), np.array(list(flows.values()))
-    seen = np.random.default_rng(SEED).multinomial(8_000, p / p.sum())
+    seen = np.random.default_rng(SEED).multinomial(SAMPLE, p / p.sum())
     held = Counter({key: int(n) for key, n in zip(keys, seen, strict=True) if n})
     assert agreement(case, held) <= FALSE_ALARM
 
