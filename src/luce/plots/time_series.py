@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -22,6 +22,7 @@ from luce.plots.canvas import (
     name_rows,
     require_matplotlib,
 )
+from luce.plots.chains import draw_chains
 from luce.plots.heatmaps import shade_table, transition_heatmap
 from luce.plots.label_text import names_of
 from luce.sequences.matched_states import MatchedStates
@@ -126,7 +127,7 @@ def segmentation(
     names = names_of(list(series.channels), shown.tolist(), 18)
     titles = names_of(list(series.names), which.tolist(), 60)
     height = sum(shares) + 0.3 * len(which) + 0.45
-    with drawing_rows(given, len(which) * panels, 8.6, height, shares) as rows:
+    with drawing_rows(given, len(which) * panels, 7.2, height, shares) as rows:
         axes = np.empty((len(which), panels), object)
         axes.ravel()[:] = rows
         for own, k, title in zip(axes, which, titles.texts, strict=True):
@@ -247,7 +248,7 @@ def moves(
     require_matplotlib()
     found = MatchedStates.of(run)
     rows = min(found.n, most)
-    mean = np.nanmean(found.transitions, axis=0)[:rows]
+    mean = found.mean_transitions[:rows]
     table = np.c_[mean[:, :rows], mean[:, rows:].sum(axis=1)]
     forbidden = np.c_[found.forbidden[:rows, :rows], np.zeros(rows, np.bool_)]
     names = found.names[:rows]
@@ -304,6 +305,24 @@ def similarity(
         axes.tick_params(labelsize=8, length=2)
         add_scale(axes, image, "P(one state)", percent=True)
     return axes
+
+
+def trace_figures(
+    figures: Mapping[str, FloatArray], *, ax: Axes | Iterable[Axes] | None = None
+) -> npt.NDArray[Any]:
+    """Draw figures of a run, each of shape (chain, draw), draw after draw.
+
+    Parameters
+    ----------
+    figures
+        Draws by name.
+    ax
+        Axes to draw into, one for each figure.
+    """
+    require_matplotlib()
+    values = np.stack(list(figures.values()), axis=2)
+    names = names_of(list(figures), range(len(figures)), 60)
+    return draw_chains(values, np.arange(values.shape[1]), names, "draw", "", ax)
 
 
 def _name_sequences(ax: Axes, found: MatchedStates, rows: IntArray, borders: IntArray) -> None:
@@ -511,7 +530,7 @@ def _number_segments(ax: Axes, segments: _Segments, moments: npt.NDArray[Any]) -
     """Write the states above segments that are wide enough, the longest first."""
     low, high = _limits(moments)
     wide = (segments.right - segments.left) / (high - low)
-    for k in np.flatnonzero(wide >= 0.012 + 0.008 * (segments.states > 9)).tolist():
+    for k in np.flatnonzero(wide >= 0.014 + 0.01 * (segments.states > 9)).tolist():
         ax.text(
             (segments.left[k] + segments.right[k]) / 2,
             1.0,

@@ -90,6 +90,15 @@ class MatchedStates:
         found[self.numbers < 0] = np.nan
         return found
 
+    def emission_parameter(self, name: str) -> FloatArray:
+        """Return draws of a parameter of the emission, shape (draw, state, ...)."""
+        return self.parameter(self._stored(f"emission_{name}", name))
+
+    def _stored(self, *names: str) -> str:
+        """Return the first of some names that the group `states` has."""
+        held = self.run["states"].data_vars
+        return next((name for name in names if name in held), names[-1])
+
     def _draws(self, name: str) -> npt.NDArray[Any]:
         """Read draws of an array of the group `states`, shape (draw, ...)."""
         values = self.run["states"][name].variable.transpose("chain", "draw", ...).values
@@ -112,6 +121,12 @@ class MatchedStates:
             out[:, self.n] = np.maximum(1.0 - out[:, : self.n].sum(axis=1), 0.0)
             out[number < 0] = np.nan
         return found
+
+    @cached_property
+    def mean_transitions(self) -> FloatArray:
+        """Means of `transitions` over the draws that have the source, shape (source, state + 1)."""
+        there = np.maximum((self.numbers >= 0).sum(axis=0), 1)
+        return np.asarray(np.nansum(self.transitions, axis=0) / there[:, None])
 
     @property
     def destinations(self) -> list[str]:
@@ -194,8 +209,4 @@ class MatchedStates:
 
         name = json.loads(self.run.attrs["specification"])["duration"]["name"]
         names = {"poisson": ("rate",), "histogram": ("probabilities",)}.get(name, ("r", "stop"))
-        held = self.run["states"].data_vars
-        return {
-            own: self.parameter(f"duration_{own}" if f"duration_{own}" in held else own)
-            for own in names
-        }
+        return {own: self.parameter(self._stored(f"duration_{own}", own)) for own in names}
