@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -31,6 +31,7 @@ from luce.sequences.segmentations import similarity as similarity_of
 from luce.sequences.series import Series
 
 if TYPE_CHECKING:
+    from matplotlib.artist import Artist
     from matplotlib.axes import Axes
     from xarray import DataTree
 
@@ -72,8 +73,8 @@ def look_of(state: int) -> Look:
     shade, hue = divmod(state, len(_HUES))
     hatch, shade = divmod(shade, len(_WHITES))
     white = _WHITES[shade]
-    mixed = [white + (1 - white) * part for part in to_rgb(_HUES[hue])]
-    return Look(to_hex(tuple(mixed)), _HATCHES[hatch % len(_HATCHES)])
+    red, green, blue = (white + (1 - white) * part for part in to_rgb(_HUES[hue]))
+    return Look(to_hex((red, green, blue)), _HATCHES[hatch % len(_HATCHES)])
 
 
 def segmentation(
@@ -201,7 +202,7 @@ def durations(
             for open_ended in (False, True):
                 own = lengths[(states == k) & (may_go_on == open_ended)]
                 face = "none" if open_ended else GREY
-                dots = {"color": GREY, "markersize": 3.5, "markerfacecolor": face}
+                dots: dict[str, Any] = {"color": GREY, "markersize": 3.5, "markerfacecolor": face}
                 if len(own):
                     axes.plot(own, np.full(len(own), k + 0.15), "o", alpha=0.8, **dots)
             words = mean_in_words(found.mean_durations[:, k], tail)
@@ -438,9 +439,10 @@ def _as_numbers(moments: npt.NDArray[Any]) -> FloatArray:
     """Convert times to numbers on an axis of matplotlib: dates to days."""
     if moments.dtype.kind != "M":
         return moments.astype(np.float64)
-    from matplotlib.dates import date2num
+    from matplotlib import dates
 
-    return np.asarray(date2num(moments), np.float64)
+    to_days: Callable[[Any], Any] = dates.date2num
+    return np.asarray(to_days(moments), np.float64)
 
 
 def _limits(moments: npt.NDArray[Any]) -> tuple[float, float]:
@@ -547,9 +549,10 @@ def _name_states(ax: Axes, found: MatchedStates, which: IntArray) -> None:
     from matplotlib.patches import Patch
     from matplotlib.transforms import offset_copy
 
+    whole: Any = ax.figure
     rows = np.concatenate([found.estimate[found.series.rows_of(int(k))] for k in which])
     seen = np.unique(rows)[:_MOST_NAMED].tolist()
-    patches = []
+    patches: list[Artist] = []
     for state in seen:
         look = look_of(state)
         patches.append(
@@ -566,7 +569,7 @@ def _name_states(ax: Axes, found: MatchedStates, which: IntArray) -> None:
         title="state",
         loc="lower right",
         bbox_to_anchor=(1.0, 1.0),
-        bbox_transform=offset_copy(ax.transAxes, ax.figure, 0, 14, units="points"),
+        bbox_transform=offset_copy(ax.transAxes, whole, 0, 14, units="points"),
         ncols=12,
         handlelength=1.0,
         handleheight=1.0,
@@ -600,7 +603,7 @@ def _draw_law(ax: Axes, row: int, at: IntArray, draws: FloatArray, tail: float) 
     low, high = np.quantile(draws, [tail, 1 - tail], axis=0)
     scale = 0.68 / max(float(high.max()), 1e-300)
     look = look_of(row)
-    step = "mid" if len(at) <= 60 else None
+    step: Literal["mid"] | None = "mid" if len(at) <= 60 else None
     ax.fill_between(
         at,
         row - scale * low,

@@ -83,11 +83,10 @@ def write_durations_and_moves(page: Page, found: SegmentFindings) -> None:
     axes = durations(states, ci_prob=found.ci_prob, most=_STATES)
     page.figure([panel_of(axes, words, caption)])
     likely = []
-    mean = states.mean_transitions
-    names = states.destinations
+    table, names = states.mean_transitions, states.destinations
     for k in range(min(n, _DESCRIBED)):
-        to = int(mean[k].argmax())
-        likely.append(f"from state {k} to {names[to]} {probability(mean[k, to])}")
+        to = int(table[k].argmax())
+        likely.append(f"from state {k} to {names[to]} {probability(table[k, to])}")
     words = (
         "Mean probability to move from the row to the column, as shades; crosses are transitions "
         f"that cannot occur. The most probable: {', '.join(likely)}{more}."
