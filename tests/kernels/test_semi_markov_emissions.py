@@ -215,7 +215,8 @@ def worst_z(sample: np.ndarray, mean: Any, variance: Any) -> float:
 def test_gaussian_densities_with_gaps() -> None:
     rng = generator(10)
     values, mean, covariance = correlated(rng, 30), rng.normal(size=(5, 3)), covariances(rng, 5, 3)
-    for t, gap in ((3, [0]), (4, [0]), (5, [2]), (9, [0, 1]), (10, [1, 2]), (11, [0, 1, 2])):
+    gaps = {3: [0], 4: [0], 5: [2], 6: [0], 9: [0, 1], 10: [1, 2], 11: [0, 1, 2], 12: [0, 1]}
+    for t, gap in gaps.items():
         values[t, gap] = np.nan
     out = np.empty((30, 5))
     gaussian.log_likelihood(values, mean, covariance, out)

@@ -324,6 +324,11 @@ def test_bad_priors_and_series_are_refused_in_words(name: str) -> None:
     assert str(refused.value).endswith((".", "..."))
 
 
+def test_an_unknown_emission_is_refused() -> None:
+    with pytest.raises(DataError, match="'gaussain' is not known; gaussian, "):
+        Emission.from_json({"emission": "gaussain", "from_data": []})
+
+
 def test_a_constant_channel_needs_a_scale_of_the_user() -> None:
     emission = Gaussian(covariance=1.0).resolved(CONSTANT)
     assert emission.from_data == ("center",)

@@ -59,6 +59,10 @@ class Duration(ABC):
         """Return the longest segment to look for where none is given."""
         return max(_LEAST_LONGEST, ceil(_LONGEST * self.prior_mean))
 
+    def check_longest(self, longest: int) -> None:
+        """Refuse a longest segment that does not fit the law."""
+        return
+
     @abstractmethod
     def dims(self, longest: int) -> dict[str, tuple[tuple[str, ...], tuple[int, ...]]]:
         """Return names and sizes of the dimensions of each parameter, after that of the states."""
@@ -467,6 +471,10 @@ class Histogram(Duration):
         given.setflags(write=False)
         object.__setattr__(self, "concentration", given)
 
+    def check_longest(self, longest: int) -> None:
+        """Refuse a longest segment that is not the number of lengths of the histogram."""
+        self._shapes(longest)
+
     def _shapes(self, longest: int) -> FloatArray:
         given = np.asarray(self.concentration)
         if given.ndim == 0:
@@ -583,4 +591,4 @@ def _logs(stop: FloatArray) -> FloatArray:
 
 
 def _stop(logs: FloatArray) -> FloatArray:
-    return np.clip(np.exp(logs[1]), _LEAST_STOP, _MOST_STOP)
+    return np.asarray(np.clip(np.exp(logs[1]), _LEAST_STOP, _MOST_STOP))

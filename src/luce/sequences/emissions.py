@@ -141,7 +141,13 @@ class Emission(ABC):
     def from_json(given: Mapping[str, Any]) -> Emission:
         """Rebuild an emission from the result of `to_json`."""
         left = dict(given)
-        emission = _KINDS[left.pop("emission")]
+        name = left.pop("emission", None)
+        if name not in _KINDS:
+            raise DataError(
+                f"emission {name!r} is not known; {', '.join(_KINDS)} are. Was it written by a "
+                "later version of luce?"
+            )
+        emission = _KINDS[name]
         from_data = tuple(left.pop("from_data"))
         return emission(**left)._marked(from_data)
 

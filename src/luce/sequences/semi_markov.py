@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 DEFAULT_CONCENTRATION = Gamma(2.0, 0.4)
 
 # Moves that split and merge states, in each sweep, unless given.
-DEFAULT_MOVES = 10
+DEFAULT_MOVES = 100
 
 STARTS = ("own", "base", "uniform")
 ENDS = ("censored", "complete")
@@ -59,8 +60,9 @@ class Simulation(NamedTuple):
 class SemiMarkov:
     """Hidden semi-Markov model of a time series: states that last, and follow each other.
 
-        β ~ Dir(γ/L, ..., γ/L),    A_i ~ Dir(α β) given no self-loop,    z_1 ~ π0,  z_{k+1} ~ A_{z_k}
-        D_k ~ duration law of z_k,       y_t ~ emission law of the state at row t
+        β ~ Dir(γ/L, ..., γ/L),    A_i ~ Dir(α β) given no self-loop
+        z_1 ~ π0,  z_{k+1} ~ A_{z_k},    D_k ~ duration law of z_k
+        y_t ~ emission law of the state at row t
 
     It is the weak limit with L states of the HDP-HSMM of Johnson and Willsky (2013).
 
@@ -132,14 +134,14 @@ class SemiMarkov:
             raise DataError(f"end = {end!r}; 'censored' or 'complete' is needed.")
         if longest is not None:
             check_whole("longest", longest, 1)
-            self.duration.kernel_prior(longest)  # refuses a histogram of another length
+            self.duration.check_longest(longest)
         self.transitions = HDPTransitions(
             n_states, concentration, base_concentration, forbidden, self_loops="removed"
         )
         if self.transitions.states is None:
             raise DataError(
                 "n_states = 'nonparametric'; the semi-Markov model is drawn in its weak limit: give "
-                "a number that is larger than the number of states you expect, as n_states=30."
+                "a number larger than that of the states you expect, as n_states=30."
             )
         if self.n_states < 2:
             raise DataError(
@@ -384,16 +386,18 @@ class SemiMarkov:
             An array (T,) or (T, channels); a list of such arrays, one for each sequence; a frame;
             or the name of a CSV, Parquet or JSON Lines file.  NaN is missing.
         draws, chains, warmup, seed, threads, progress, to, cluster
-            As in `Posterior.sample`.  Chains begin differently: from random segments, from one state
-            for all rows, from all states in turn.
+            As in `Posterior.sample`.  Chains begin differently: with random segments, with one
+            state for all rows, with all states in turn.
         keep_states
             Number of draws of each chain whose states and parameters are stored; unless given, as
-            many as fit into 200 MB, at most 250 of each chain.  Other figures are stored of all draws.
+            many as fit into 200 MB, at most 250 of each chain.  Other figures are stored of all
+            draws.
         candidates
             Rows at which a segment may begin: row numbers, a list of them for each sequence, or
             True and False for each row.  All rows unless given.
         split_merge
-            Moves that split or merge states, in each sweep.
+            Moves that split or merge states, in each sweep, besides births and deaths of states.
+            0 makes none of these.
         columns, sequence, time
             Columns of a frame or file: the channels, the label of the sequence, the time.
 
@@ -474,7 +478,7 @@ class SemiMarkov:
             if path is not None:
                 labels, last = path
                 values = self.emission.simulate(new_bits(rng), labels, borders, drawn.emission)
-                parts = [values[a:b] for a, b in zip(borders[:-1], borders[1:], strict=True)]
+                parts = [values[a:b] for a, b in pairwise(borders)]
                 one = isinstance(length, (int, np.integer))
                 return Simulation(parts[0] if one else parts, replaced(drawn, labels, last))
         raise MethodError(

@@ -31,6 +31,9 @@ from luce.sequences.series import Series
 if TYPE_CHECKING:
     from luce.kernels.semi_markov.messages import Durations, Messages
     from luce.kernels.semi_markov.segments import DurationLaw, Segments
+    from luce.kernels.semi_markov.split_merge import Ties
+
+_LEAST_SHAPE = 1e-300  # smallest shape of a Dirichlet; its logarithm is still a double
 
 
 @dataclass(frozen=True, eq=False)
@@ -188,18 +191,9 @@ class Sweeper:
         states: IntArray,
     ) -> int:
         """Make moves that split and merge states, changing `states`; return how many succeeded."""
-        from luce.kernels.semi_markov.split_merge import Ties, split_and_merge
+        from luce.kernels.semi_markov.split_merge import split_and_merge
 
-        n, n_states = len(starts), self.n_states
-        own = self.start == "own"
-        first = np.full(n_states, 1.0 / n_states)
-        law = Ties(
-            np.maximum(state.concentration * state.base, 1e-300),
-            self.transitions.forbidden,
-            state.base if self.start == "base" else first,
-            not own,
-            np.isin(starts, self.series.borders[:-1]),
-        )
+        n, law = len(starts), self._law(state, starts)
         groups = np.repeat(np.arange(n), np.diff(np.r_[starts, self.series.length]))
         rows = self.emission.statistics(series, groups, n)
         spans = self.duration.statistics(lengths, np.arange(n), n, self.longest)
@@ -214,19 +208,91 @@ class Sweeper:
             states,
         )
 
+    def bear_and_bury(
+        self,
+        bits: WordArray,
+        series: Series,
+        state: SemiMarkovState,
+        starts: IntArray,
+        lengths: IntArray,
+        states: IntArray,
+    ) -> tuple[IntArray, IntArray, IntArray, int, int]:
+        """Let stretches of rows get states of their own, or lose them.
+
+        Returns new starts, durations and states of segments, and the moves proposed and accepted.
+        """
+        from luce.kernels.semi_markov import births
+
+        n, rows = len(starts), self.series.length
+        widest = int(min(max(2.0 * self.duration.prior_mean, 2.0), rows))
+        number = max(1, min(self.moves, rows // (2 * widest)))  # more would often share rows
+        fixed = 0 if self.duration.name != "histogram" else self.longest
+        limits = births.Limits(rows, widest, self.longest, fixed)
+        windows, groups = np.empty((number, 2), np.int64), np.empty(rows, np.int64)
+        births.draw_windows(bits, limits, self.may_end, windows)
+        numbered, left = np.zeros(number, np.bool_), number
+        parts = []
+        while left:
+            left = births.number_rows(windows, numbered, groups)
+            parts.append(self.emission.statistics(series, groups, number))
+        sums = np.sum(parts, axis=0)
+        seen = np.diff(np.r_[starts, rows])
+        state_sums = self.emission.statistics(series, np.repeat(states, seen), self.n_states)
+        spans = self.duration.statistics(lengths, states, self.n_states, self.longest)
+        room = np.zeros((4, n + 2 * number), np.int64)
+        marks = np.zeros((2, n + 2 * number), np.bool_)
+        room[:, :n] = starts, seen, lengths, states
+        marks[0, :n] = np.isin(starts, self.series.borders[:-1])
+        marks[1, :n] = np.isin(starts + seen, self.series.borders[1:])
+        pieces = births.Pieces(room[0], room[1], room[2], room[3], marks[0], marks[1])
+        count, proposed, accepted = births.bear_and_bury(
+            bits,
+            limits,
+            self._law(state, starts),
+            self.emission.kernel_prior,
+            windows,
+            sums,
+            state_sums,
+            self.duration.kernel_prior(self.longest),
+            spans,
+            pieces,
+            n,
+        )
+        new = (pieces.start[:count], pieces.length[:count], pieces.state[:count])
+        return *new, proposed, accepted
+
+    def _law(self, state: SemiMarkovState, starts: IntArray) -> Ties:
+        """Return the law of the states of segments, rows of A being integrated out."""
+        from luce.kernels.semi_markov.split_merge import Ties
+
+        even = np.full(self.n_states, 1.0 / self.n_states)
+        return Ties(
+            np.maximum(state.concentration * state.base, _LEAST_SHAPE),
+            self.transitions.forbidden,
+            state.base if self.start == "base" else even,
+            self.start != "own",
+            np.isin(starts, self.series.borders[:-1]),
+        )
+
     def draw_parameters(
         self, bits: WordArray, state: SemiMarkovState
-    ) -> tuple[SemiMarkovState, int]:
-        """Draw all parameters given the states of all rows; return also the moves accepted."""
+    ) -> tuple[SemiMarkovState, int, int]:
+        """Draw all parameters given the states of all rows; count moves proposed and accepted."""
         from luce.kernels.semi_markov.initial import draw_initial
 
         series = self.emission.imputed(bits, self.series, state.labels, state.emission)
         starts, lengths, states = self.segments_of(state)
-        labels, accepted = state.labels, 0
+        labels, last, proposed, accepted = state.labels, state.last_lengths, 0, 0
         if self.splits_states:
             accepted = self.split_and_merge(bits, series, state, starts, lengths, states)
+            starts, lengths, states, more, born = self.bear_and_bury(
+                bits, series, state, starts, lengths, states
+            )
+            proposed, accepted = self.moves + more, accepted + born
             if accepted:
-                labels = np.repeat(states, np.diff(np.r_[starts, self.series.length]))
+                ends = np.r_[starts[1:], self.series.length]
+                labels = np.repeat(states, ends - starts)
+                last = lengths[np.isin(ends, self.series.borders[1:])]
         duration = self.duration.resample(bits, lengths, states, dict(state.duration), self.longest)
         emission = self.emission.resample(bits, series, labels, state.emission)
         n = self.n_states
@@ -247,7 +313,7 @@ class Sweeper:
             draw_initial(bits, begun + 1.0 / n, initial)
         new = SemiMarkovState(
             labels,
-            state.last_lengths,
+            last,
             emission,
             duration,
             initial,
@@ -256,16 +322,15 @@ class Sweeper:
             alpha,
             gamma,
         )
-        return new, accepted
+        return new, proposed, accepted
 
     def sweep(self, bits: WordArray, state: SemiMarkovState) -> tuple[SemiMarkovState, StepInfo]:
         """Make one sweep; of the arguments only `bits` changes."""
-        new, accepted = self.draw_parameters(bits, state)
+        new, proposed, accepted = self.draw_parameters(bits, state)
         labels, last, log_likelihood, count = self.draw_labels(bits, new)
         used = int(np.count_nonzero(np.bincount(labels, minlength=self.n_states)))
         lengths = self._segments.length[:count]
         at_longest = int(np.count_nonzero(lengths == self.longest)) if self.longest else 0
-        proposed = self.moves if self.splits_states else 0
         info = StepInfo(log_likelihood, count, used, at_longest, proposed, accepted)
         return replaced(new, labels, last), info
 

@@ -123,7 +123,8 @@ def log_likelihood(
     x = np.empty(n_regressors - 1)
     for q in range(len(borders) - 1):
         for t in range(borders[q], min(borders[q] + lags, borders[q + 1])):
-            out[t] = 0.0
+            for s in range(n_states):
+                out[t, s] = 0.0
         for t in range(borders[q] + lags, borders[q + 1]):
             for lag in range(lags):
                 for i in range(n_channels):
@@ -238,6 +239,8 @@ def _update(
             total = row[k]
             for p in range(n_regressors):
                 total -= moved[p, i] * moved[p, j]
+            if i == j:
+                total = max(total, 0.0)  # negative only by rounding
             scale[i, j] = prior.scale[i, j] + total
             k += 1
     return log_determinant

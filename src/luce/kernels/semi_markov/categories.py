@@ -55,12 +55,16 @@ def log_likelihood(values: FloatArray, probabilities: FloatArray, out: FloatArra
     out
         Shape (rows, states): receives log probabilities.
     """
-    log_probabilities = np.log(probabilities.T.copy())
+    n_states, n_categories = probabilities.shape
+    log_probabilities = np.empty((n_categories, n_states))
+    for s in range(n_states):
+        for k in range(n_categories):
+            log_probabilities[k, s] = np.log(probabilities[s, k])
     for t in range(len(values)):
-        if np.isnan(values[t, 0]):
-            out[t] = 0.0
-        else:
-            out[t] = log_probabilities[int(values[t, 0])]
+        missing = np.isnan(values[t, 0])
+        k = 0 if missing else int(values[t, 0])
+        for s in range(n_states):
+            out[t, s] = 0.0 if missing else log_probabilities[k, s]
 
 
 @compiled

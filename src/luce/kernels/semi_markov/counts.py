@@ -58,7 +58,10 @@ def log_likelihood(values: FloatArray, rate: FloatArray, out: FloatArray) -> Non
         Shape (rows, states): receives log probabilities.
     """
     n_states, n_channels = rate.shape
-    rates, log_rates = rate.T.copy(), np.log(rate.T.copy())
+    rates, log_rates = np.empty((n_channels, n_states)), np.empty((n_channels, n_states))
+    for s in range(n_states):
+        for i in range(n_channels):
+            rates[i, s], log_rates[i, s] = rate[s, i], np.log(rate[s, i])
     for t in range(len(values)):
         for s in range(n_states):
             out[t, s] = 0.0

@@ -71,10 +71,11 @@ def log_likelihood(
         Shape (rows, states): receives log densities.
     """
     n_states, n_channels = mean.shape
-    means, roots = mean.T.copy(), np.empty((n_channels, n_states))
+    means, roots = np.empty((n_channels, n_states)), np.empty((n_channels, n_states))
     log_constants = np.empty((n_channels, n_states))
     for i in range(n_channels):
         for s in range(n_states):
+            means[i, s] = mean[s, i]
             roots[i, s] = math.sqrt(0.5 / variance[s, i])
             log_constants[i, s] = -0.5 * (LOG_TWO_PI + math.log(variance[s, i]))
     for t in range(len(values)):

@@ -9,12 +9,13 @@ so that one table serves both.
 """
 
 import math
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from luce._types import FloatArray, IntArray, WordArray
-from luce.kernels.jit import compiled, internal
+from luce.kernels.jit import compile_by_type, compiled, internal
 from luce.kernels.random import exponential, gamma, log_gamma, poisson, uniform
 from luce.kernels.restaurant_tables import draw_tables
 from luce.kernels.semi_markov.messages import Durations, log_sum
@@ -217,10 +218,15 @@ def poisson_statistics(
     """Add number, Σ k and -Σ log k! of the durations of each group."""
     for c in range(len(lengths)):
         if groups[c] >= 0:
-            k = lengths[c] - 1.0
-            out[groups[c], 0] += 1.0
-            out[groups[c], 1] += k
-            out[groups[c], 2] -= math.lgamma(k + 1.0)
+            _add_poisson(prior, lengths[c], out[groups[c]])
+
+
+@internal
+def _add_poisson(prior: PoissonPrior, length: int, row: FloatArray) -> None:
+    k = length - 1.0
+    row[0] += 1.0
+    row[1] += k
+    row[2] -= math.lgamma(k + 1.0)
 
 
 @compiled
@@ -275,14 +281,17 @@ def negative_binomial_statistics(
     """Add number, Σ k and Σ log C(k + r - 1, k) for each r, of the durations of each group."""
     for c in range(len(lengths)):
         if groups[c] >= 0:
-            k = lengths[c] - 1.0
-            out[groups[c], 0] += 1.0
-            out[groups[c], 1] += k
-            for m in range(len(prior.stops)):
-                r = prior.stops[m]
-                out[groups[c], 2 + m] += (
-                    math.lgamma(k + r) - math.lgamma(k + 1.0) - math.lgamma(float(r))
-                )
+            _add_negative_binomial(prior, lengths[c], out[groups[c]])
+
+
+@internal
+def _add_negative_binomial(prior: NegativeBinomialPrior, length: int, row: FloatArray) -> None:
+    k = length - 1.0
+    row[0] += 1.0
+    row[1] += k
+    for m in range(len(prior.stops)):
+        r = float(prior.stops[m])
+        row[2 + m] += math.lgamma(k + r) - math.lgamma(k + 1.0) - math.lgamma(r)
 
 
 @internal
@@ -381,7 +390,12 @@ def histogram_statistics(
     """Count the durations of each group."""
     for c in range(len(lengths)):
         if groups[c] >= 0:
-            out[groups[c], lengths[c] - 1] += 1.0
+            _add_to_histogram(prior, lengths[c], out[groups[c]])
+
+
+@internal
+def _add_to_histogram(prior: HistogramPrior, length: int, row: FloatArray) -> None:
+    row[length - 1] += 1.0
 
 
 @compiled
@@ -417,3 +431,34 @@ def histogram_marginal(prior: HistogramPrior, row: FloatArray) -> float:
                 return -np.inf
             total += math.lgamma(a + row[d]) - math.lgamma(a)
     return float(total + math.lgamma(whole) - math.lgamma(whole + seen))
+
+
+# -- any law ---------------------------------------------------------------------------------------
+
+
+def add_duration(prior: Any, length: int, row: FloatArray) -> None:
+    """Add a duration to a row of statistics.
+
+    Compiled code takes the function of the prior's type, and compiles no other.
+    """
+    _ADDITIONS[type(prior)](prior, length, row)
+
+
+def _to_poisson(prior: PoissonPrior, length: int, row: FloatArray) -> None:
+    _add_poisson(prior, length, row)
+
+
+def _to_negative_binomial(prior: NegativeBinomialPrior, length: int, row: FloatArray) -> None:
+    _add_negative_binomial(prior, length, row)
+
+
+def _to_histogram(prior: HistogramPrior, length: int, row: FloatArray) -> None:
+    _add_to_histogram(prior, length, row)
+
+
+_ADDITIONS: dict[type, Callable[..., None]] = {
+    PoissonPrior: _to_poisson,
+    NegativeBinomialPrior: _to_negative_binomial,
+    HistogramPrior: _to_histogram,
+}
+compile_by_type(add_duration, _ADDITIONS, _to_poisson)

@@ -81,32 +81,60 @@ def log_likelihood(
     """
     n_channels, n_states = values.shape[1], len(mean)
     length = n_channels * (n_channels + 1) // 2
-    means = mean.T.copy()
-    seen, known, n_known = np.empty(n_channels, np.int64), np.empty(n_channels, np.int64), 0
-    everything = np.arange(n_channels)
-    whole, part = np.empty((length, n_states)), np.empty((length, n_states))
-    whole_constants, part_constants = np.empty(n_states), np.empty(n_states)
-    space = np.empty((n_channels + 1, n_states))
-    whiten(covariance, everything, n_channels, whole, whole_constants)
-    for t in range(len(values)):
-        n = 0
+    means = np.empty((n_channels, n_states))
+    for s in range(n_states):
         for i in range(n_channels):
-            if not np.isnan(values[t, i]):
-                seen[n] = i
-                n += 1
+            means[i, s] = mean[s, i]
+    factors, log_constants = np.empty((length, n_states)), np.empty(n_states)
+    space = np.empty((n_channels + 1, n_states))
+    seen, other = np.arange(n_channels), np.empty(n_channels, np.int64)
+    partial, keys, n_partial = np.empty(len(values), np.int64), np.empty(len(values), np.int64), 0
+    whiten(covariance, seen, n_channels, factors, log_constants)
+    for t in range(len(values)):
+        n = _find_entries(values, t, other)
         if n == n_channels:
-            _fill_row(values, t, everything, n, means, whole, whole_constants, space, out)
-            continue
-        same = n == n_known
-        for i in range(n):
-            same = same and seen[i] == known[i]
-        if not same:  # gaps are often of the same channels for many rows
-            whiten(covariance, seen, n, part, part_constants)
-            known[:n], n_known = seen[:n], n
-        if n > 0:
-            _fill_row(values, t, seen, n, means, part, part_constants, space, out)
+            _fill_row(values, t, seen, n, means, factors, log_constants, space, out)
+        elif n > 0:
+            partial[n_partial], keys[n_partial] = t, _key(other, n)
+            n_partial += 1
         else:
-            out[t] = 0.0
+            for s in range(n_states):
+                out[t, s] = 0.0
+    for a in range(n_partial):
+        if partial[a] < 0:
+            continue
+        n = _find_entries(values, partial[a], seen)
+        whiten(covariance, seen, n, factors, log_constants)
+        for b in range(a, n_partial):  # rows with the same gaps share the factors
+            t = partial[b]
+            if t < 0 or keys[b] != keys[a] or _find_entries(values, t, other) != n:
+                continue
+            same = True
+            for i in range(n):
+                same = same and seen[i] == other[i]
+            if same:
+                _fill_row(values, t, seen, n, means, factors, log_constants, space, out)
+                partial[b] = -1
+
+
+@internal
+def _find_entries(values: FloatArray, t: int, seen: IntArray) -> int:
+    """List the channels of row t that are there; returns their number."""
+    n = 0
+    for i in range(len(seen)):
+        if not np.isnan(values[t, i]):
+            seen[n] = i
+            n += 1
+    return n
+
+
+@internal
+def _key(seen: IntArray, n: int) -> int:
+    """Hash a list of channels."""
+    key = 0
+    for i in range(n):
+        key = (key * 31 + seen[i] + 1) % 1_000_003
+    return key
 
 
 @internal
@@ -198,7 +226,10 @@ def _update(prior: GaussianPrior, row: FloatArray, scale: FloatArray) -> float:
     k = 1 + n_channels
     for i in range(n_channels):
         for j in range(i + 1):
-            scale[i, j] = prior.scale[i, j] + (row[k] - row[1 + i] * row[1 + j] / weight)
+            moved = row[k] - row[1 + i] * row[1 + j] / weight
+            if i == j:
+                moved = max(moved, 0.0)  # negative only by rounding
+            scale[i, j] = prior.scale[i, j] + moved
             k += 1
     return float(weight)
 

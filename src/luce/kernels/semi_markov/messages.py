@@ -101,7 +101,7 @@ def subtract_peaks(log_likelihood: FloatArray) -> float:
         new = total + peak
         lost += (total - new) + peak if abs(total) >= abs(peak) else (peak - new) + total
         total = new
-    return total + lost if math.isfinite(total) else total
+    return float(total + lost if math.isfinite(total) else total)
 
 
 @compiled
@@ -232,7 +232,7 @@ def _message(
     """Fill B* of one row from its sums, and e^x of each state, 0 where x is out of range."""
     n_states, longest = durations.p.shape
     left = last + 1 - s
-    outside = False
+    outside, inside, largest = False, False, -np.inf
     for j in range(n_states):
         total = sums[j]
         if left <= longest:
@@ -242,30 +242,36 @@ def _message(
         number = total / power if power > 0.0 else 0.0
         if total >= _LEAST_SUM and _LEAST_NUMBER <= number < _LARGEST_NUMBER:
             out.begin[s, j] = number
+            inside = True
             continue
         if total >= _LEAST_SUM:
             sums[j] = math.log(total) - x[j]
         else:
             sums[j] = _log_message(s, last, j, log_likelihood, durations, out)
         out.begin[s, j] = np.nan  # until the whole row is known
-        outside = True
+        outside, largest = True, max(largest, sums[j])
     if outside:
-        out.lift[s] = _store_logarithms(out.begin[s], sums)
+        # A row is lifted only where its numbers leave the range that is stored as it is.
+        low, high = math.log(_LEAST_NUMBER), math.log(_LARGEST_NUMBER)
+        fits = largest < high and (inside or largest > low)
+        out.lift[s] = _store_logarithms(out.begin[s], sums, not fits)
 
 
 @internal
-def _store_logarithms(begin: FloatArray, logarithms: FloatArray) -> float:
-    """Replace entries that are nan by codes of their logarithms, and return the lift of the row."""
-    largest = -np.inf
+def _store_logarithms(begin: FloatArray, logarithms: FloatArray, lifts: bool) -> float:
+    """Replace entries that are nan by codes of their logarithms; return the lift of the row."""
+    lift = -np.inf
+    if lifts:
+        for j in range(len(begin)):
+            if not np.isnan(begin[j]):
+                logarithms[j] = math.log(begin[j])
+                begin[j] = np.nan
+            lift = max(lift, logarithms[j])
+    if lift == -np.inf:
+        lift = 0.0
     for j in range(len(begin)):
-        if not np.isnan(begin[j]):
-            logarithms[j] = math.log(begin[j])
-        largest = max(largest, logarithms[j])
-    # A row is lifted only where its numbers leave the range that is stored as it is.
-    inside = math.log(_LEAST_NUMBER) < largest < math.log(_LARGEST_NUMBER)
-    lift = 0.0 if inside or largest == -np.inf else largest
-    for j in range(len(begin)):
-        begin[j] = code_of(logarithms[j] - lift)
+        if np.isnan(begin[j]):
+            begin[j] = code_of(logarithms[j] - lift)
     return lift
 
 
@@ -280,15 +286,16 @@ def _rescale(
     log_new: float,
 ) -> float:
     """Scale the window of a state, and its x, so that a new entry fits; return the new entry."""
-    top = 0.0
-    for k in range(head + 1, head + longest):
-        top = max(top, window[j, k])
-    peak = max(math.log(top) if top > 0.0 else -np.inf, log_new)
     shift = 0.0
-    if peak > _WIDEST:
-        shift = -peak - _WIDEST  # entries of states that fit badly grow further
-    elif -np.inf < peak < -_WIDEST:
-        shift = -peak
+    if log_new > _WIDEST:
+        shift = -log_new - _WIDEST  # entries of states that fit badly grow further
+    elif log_new < -_WIDEST:
+        top = 0.0
+        for k in range(head + 1, head + longest):
+            top = max(top, window[j, k])
+        peak = max(math.log(top) if top > 0.0 else -np.inf, log_new)
+        if -np.inf < peak < -_WIDEST:
+            shift = -peak
     if shift != 0.0:
         factor = np.exp(shift)
         for k in range(head + 1, head + longest):
@@ -350,7 +357,7 @@ def multiply_rows(
     inverse = 1.0 / top
     for i in range(n_states):
         out.after[s - 1, i] = sums[i] * inverse
-    return math.log(top) + out.lift[s]
+    return float(math.log(top) + out.lift[s])
 
 
 @internal
@@ -370,7 +377,7 @@ def _multiply_logs(log_rows: FloatArray, out: Messages, s: int, sums: FloatArray
         return 0.0
     for i in range(n_states):
         after[i] = code_of(after[i] - top)
-    return top + out.lift[s]
+    return float(top + out.lift[s])
 
 
 @internal
@@ -380,18 +387,18 @@ def log_product(log_row: FloatArray, codes: FloatArray) -> float:
     for j in range(len(codes)):
         top = max(top, log_row[j] + log_of(codes[j]))
     if top == -np.inf:
-        return top
+        return -np.inf
     total = 0.0
     for j in range(len(codes)):
         total += math.exp(log_row[j] + log_of(codes[j]) - top)
-    return top + math.log(total)
+    return float(top + math.log(total))
 
 
 @internal
 def log_sum(a: float, b: float) -> float:
     """Compute log(exp a + exp b)."""
     top, least = max(a, b), min(a, b)
-    return top + math.log1p(math.exp(least - top)) if top > -np.inf else top
+    return top + math.log1p(math.exp(least - top)) if top > -np.inf else -np.inf
 
 
 @compiled
@@ -408,4 +415,4 @@ def log_evidence(borders: IntArray, initial: FloatArray, messages: Messages) -> 
             new = total + term
             lost += (total - new) + term if abs(total) >= abs(term) else (term - new) + total
             total = new
-    return total + lost if math.isfinite(total) else total
+    return float(total + lost if math.isfinite(total) else total)

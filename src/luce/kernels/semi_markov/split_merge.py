@@ -93,18 +93,18 @@ def split_and_merge(
     used, table = np.empty(n_states, np.int64), np.empty((n_states, n_states))
     # Sums of the segments that are on the first side, on the second, and of a candidate.
     rows = np.empty((3, emission_sums.shape[1])), np.empty((3, duration_sums.shape[1]))
-    before = _log_law(law, states, table)
+    before = log_law(law, states, law.is_first, table)
     for _ in range(moves):
         one = int(uniform(bits) * n) % n
         two = int(uniform(bits) * (n - 1)) % (n - 1)
         two += two >= one
         here, there = states[one], states[two]
-        unused = _count_unused(states, used)
+        unused = count_unused(states, used)
         splits = here == there
         if splits:
             if unused == 0:
                 continue
-            there = _choose_unused(bits, used, unused)
+            there = choose_unused(bits, used, unused)
         elif _are_neighbours(law, states, here, there):
             continue
         members = _members_in_random_order(bits, states, one, two, here, there, order)
@@ -128,7 +128,7 @@ def split_and_merge(
         proposed[one], proposed[two] = here, there if splits else here
         for m in range(members):
             proposed[order[m]] = there if splits and sides[m] else here
-        after = _log_law(law, proposed, table)
+        after = log_law(law, proposed, law.is_first, table)
         if splits:
             log_ratio = after - before + gain + math.log(unused) - log_q
         else:
@@ -141,7 +141,7 @@ def split_and_merge(
 
 
 @internal
-def _count_unused(states: IntArray, used: IntArray) -> int:
+def count_unused(states: IntArray, used: IntArray) -> int:
     """Count the segments of each state; return the number of states without any."""
     used[:] = 0
     for c in range(len(states)):
@@ -153,7 +153,7 @@ def _count_unused(states: IntArray, used: IntArray) -> int:
 
 
 @internal
-def _choose_unused(bits: WordArray, used: IntArray, unused: int) -> int:
+def choose_unused(bits: WordArray, used: IntArray, unused: int) -> int:
     """Choose one of the states without segments, each with the same probability."""
     left = int(uniform(bits) * unused) % unused
     for j in range(len(used)):
@@ -247,13 +247,16 @@ def _allocate(
 
 
 @internal
-def _log_law(law: Ties, states: IntArray, counts: FloatArray) -> float:
-    """Compute the log probability of the states of all segments; -inf for a forbidden one."""
+def log_law(law: Ties, states: IntArray, is_first: BoolArray, counts: FloatArray) -> float:
+    """Compute the log probability of the states of all segments; -inf for a forbidden one.
+
+    `is_first` tells the first segments of sequences; `counts` is room for a table of transitions.
+    """
     n_states = len(law.shape)
     counts[:] = 0.0
     firsts, total = np.zeros(n_states), 0.0
     for c in range(len(states)):
-        if law.is_first[c]:
+        if is_first[c]:
             firsts[states[c]] += 1.0
         else:
             counts[states[c - 1], states[c]] += 1.0
