@@ -93,6 +93,16 @@ def test_the_lead_tells_numbers_with_their_probabilities(run: xr.DataTree, page:
     )
 
 
+def test_small_states_are_not_counted() -> None:
+    made = fit(luce.SemiMarkov(4, duration=Poisson(mean=50)), levels(60), 4, chains=1)
+    label = np.repeat([0, 1, 0, 1], 60)
+    label[100:102] = 2  # of 240 rows
+    made["states"]["states"][:] = label
+    words = "".join(map(str, semi_markov.lead(found_in(made))))
+    assert "In all draws 2 states hold at least 1 % of the time." in words
+    assert "has 6 segments of 3 states, 2 of which hold at least 1 % of the time; " in words
+
+
 def test_states_are_summed_up(page: Path) -> None:
     found = table_of(page, 1)
     assert found["State"] == ["0.0", "1.0"]

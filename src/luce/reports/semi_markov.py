@@ -61,8 +61,12 @@ def _segments_in_words(found: SegmentFindings) -> str:
     """Count the segments of the point estimate and of the draws."""
     low, high = found.interval(found.figure("segments").ravel())
     many = plural(len(found.segments), "segment")
+    counted = int(np.count_nonzero(found.table["counted"]))
+    hold = "holds" if counted == 1 else "hold"
+    only = f", {counted:,} of which {hold} at least {percent(LEAST_SHARE)} of the time"
     return (
-        f"The point estimate has {many} of {plural(found.states.n, 'state')}; "
+        f"The point estimate has {many} of {plural(found.states.n, 'state')}"
+        f"{only * (counted < found.states.n)}; "
         f"{percent(found.ci_prob)} of the draws have between {low:,.0f} and {high:,.0f} segments. "
     )
 
