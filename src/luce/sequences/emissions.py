@@ -126,6 +126,10 @@ class Emission(ABC):
         """Prior as compiled code takes it: a named tuple of `luce.kernels.semi_markov`."""
 
     @abstractmethod
+    def draw(self, bits: WordArray, rows: FloatArray) -> dict[str, FloatArray]:
+        """Draw parameters of states given the statistics of their rows."""
+
+    @abstractmethod
     def statistics(self, series: Series, groups: IntArray, n_groups: int) -> FloatArray:
         """Add up sufficient statistics of the rows of each group, one row of numbers a group.
 
@@ -254,9 +258,9 @@ class _Conjugate(Emission):
     def draw_prior(self, bits: WordArray, n_states: int, n_channels: int) -> dict[str, FloatArray]:
         """Draw the parameters of states without data; `bits` is advanced."""
         own = self._completed(n_channels, {})
-        return own._draw(bits, np.zeros((n_states, own._statistics_length())))
+        return own.draw(bits, np.zeros((n_states, own._statistics_length())))
 
-    def _draw(self, bits: WordArray, rows: FloatArray) -> dict[str, FloatArray]:
+    def draw(self, bits: WordArray, rows: FloatArray) -> dict[str, FloatArray]:
         """Draw parameters of states given the statistics of their rows."""
         new = {name: np.empty((len(rows), *shape)) for name, shape in self._shapes().items()}
         self._kernel.draw(bits, self.kernel_prior, rows, *new.values())
@@ -303,7 +307,7 @@ class _Conjugate(Emission):
         The series must be one that `imputed` returned; only `Gaussian` changes it.
         """
         n_states = len(parameters[self._names()[0]])
-        return self._draw(bits, self.statistics(series, labels, n_states))
+        return self.draw(bits, self.statistics(series, labels, n_states))
 
     def simulate(
         self, bits: WordArray, labels: IntArray, borders: IntArray, parameters: Parameters
@@ -1082,6 +1086,10 @@ class Custom(Emission):
     @property
     def kernel_prior(self) -> Any:
         """Refuse: there is no prior for compiled code."""
+        raise _no_closed_form()
+
+    def draw(self, bits: WordArray, rows: FloatArray) -> dict[str, FloatArray]:
+        """Refuse: there are no sufficient statistics."""
         raise _no_closed_form()
 
     def statistics(self, series: Series, groups: IntArray, n_groups: int) -> FloatArray:

@@ -140,8 +140,8 @@ class SemiMarkov:
         )
         if self.transitions.states is None:
             raise DataError(
-                "n_states = 'nonparametric'; the semi-Markov model is drawn in its weak limit: give "
-                "a number larger than that of the states you expect, as n_states=30."
+                "n_states = 'nonparametric'; the semi-Markov model is drawn in its weak limit: "
+                "give a number larger than that of the states you expect, as n_states=30."
             )
         if self.n_states < 2:
             raise DataError(

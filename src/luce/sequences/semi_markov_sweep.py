@@ -110,13 +110,20 @@ class Sweeper:
 
     # -- states given parameters -------------------------------------------------------------------
 
-    def fill_messages(self, state: SemiMarkovState) -> tuple[FloatArray, DurationLaw, float]:
-        """Fill the messages; return scaled likelihoods, law of durations, and log likelihood."""
+    def fill_messages(
+        self, state: SemiMarkovState, power: float = 1.0
+    ) -> tuple[FloatArray, DurationLaw, float]:
+        """Fill the messages; return scaled likelihoods, law of durations, and log likelihood.
+
+        Observations count with their likelihood to a power.
+        """
         from luce.kernels.semi_markov.messages import convolve, log_evidence, subtract_peaks
         from luce.kernels.semi_markov.segments import DurationLaw
 
         fit = self._buffer("log_likelihood", self.series.length, self.n_states)
         self.emission.log_likelihood(self.series, state.emission, fit)
+        if power != 1.0:
+            fit *= power
         total = subtract_peaks(fit)
         borders, out = self.series.borders, self._messages
         if self.longest == 0:
@@ -137,7 +144,7 @@ class Sweeper:
         return fit, law, total + log_evidence(borders, state.initial, out)
 
     def draw_labels(
-        self, bits: WordArray, state: SemiMarkovState
+        self, bits: WordArray, state: SemiMarkovState, power: float = 1.0
     ) -> tuple[IntArray, IntArray, float, int]:
         """Draw states of all rows and durations of last segments, given all parameters.
 
@@ -145,7 +152,7 @@ class Sweeper:
         """
         from luce.kernels.semi_markov.segments import draw_segments, write_labels
 
-        fit, law, log_likelihood = self.fill_messages(state)
+        fit, law, log_likelihood = self.fill_messages(state, power)
         borders = self.series.borders
         count = draw_segments(
             bits, fit, borders, state.initial, state.rows, law, self._messages, self._segments
@@ -189,13 +196,14 @@ class Sweeper:
         starts: IntArray,
         lengths: IntArray,
         states: IntArray,
+        power: float = 1.0,
     ) -> int:
         """Make moves that split and merge states, changing `states`; return how many succeeded."""
         from luce.kernels.semi_markov.split_merge import split_and_merge
 
         n, law = len(starts), self._law(state, starts)
         groups = np.repeat(np.arange(n), np.diff(np.r_[starts, self.series.length]))
-        rows = self.emission.statistics(series, groups, n)
+        rows = power * self.emission.statistics(series, groups, n)
         spans = self.duration.statistics(lengths, np.arange(n), n, self.longest)
         return split_and_merge(
             bits,
@@ -216,6 +224,7 @@ class Sweeper:
         starts: IntArray,
         lengths: IntArray,
         states: IntArray,
+        power: float = 1.0,
     ) -> tuple[IntArray, IntArray, IntArray, int, int]:
         """Let stretches of rows get states of their own, or lose them.
 
@@ -235,9 +244,10 @@ class Sweeper:
         while left:
             left = births.number_rows(windows, numbered, groups)
             parts.append(self.emission.statistics(series, groups, number))
-        sums = np.sum(parts, axis=0)
+        sums = power * np.sum(parts, axis=0)
         seen = np.diff(np.r_[starts, rows])
-        state_sums = self.emission.statistics(series, np.repeat(states, seen), self.n_states)
+        held = self.emission.statistics(series, np.repeat(states, seen), self.n_states)
+        state_sums = power * held
         spans = self.duration.statistics(lengths, states, self.n_states, self.longest)
         room = np.zeros((4, n + 2 * number), np.int64)
         marks = np.zeros((2, n + 2 * number), np.bool_)
@@ -275,7 +285,7 @@ class Sweeper:
         )
 
     def draw_parameters(
-        self, bits: WordArray, state: SemiMarkovState
+        self, bits: WordArray, state: SemiMarkovState, power: float = 1.0
     ) -> tuple[SemiMarkovState, int, int]:
         """Draw all parameters given the states of all rows; count moves proposed and accepted."""
         from luce.kernels.semi_markov.initial import draw_initial
@@ -284,9 +294,9 @@ class Sweeper:
         starts, lengths, states = self.segments_of(state)
         labels, last, proposed, accepted = state.labels, state.last_lengths, 0, 0
         if self.splits_states:
-            accepted = self.split_and_merge(bits, series, state, starts, lengths, states)
+            accepted = self.split_and_merge(bits, series, state, starts, lengths, states, power)
             starts, lengths, states, more, born = self.bear_and_bury(
-                bits, series, state, starts, lengths, states
+                bits, series, state, starts, lengths, states, power
             )
             proposed, accepted = self.moves + more, accepted + born
             if accepted:
@@ -294,7 +304,7 @@ class Sweeper:
                 labels = np.repeat(states, ends - starts)
                 last = lengths[np.isin(ends, self.series.borders[1:])]
         duration = self.duration.resample(bits, lengths, states, dict(state.duration), self.longest)
-        emission = self.emission.resample(bits, series, labels, state.emission)
+        emission = self._draw_emission(bits, series, labels, state, power)
         n = self.n_states
         first = np.isin(starts, self.series.borders[:-1])
         counts, begun = np.zeros((n, n)), np.bincount(states[first], minlength=n).astype(float)
@@ -324,10 +334,33 @@ class Sweeper:
         )
         return new, proposed, accepted
 
-    def sweep(self, bits: WordArray, state: SemiMarkovState) -> tuple[SemiMarkovState, StepInfo]:
-        """Make one sweep; of the arguments only `bits` changes."""
-        new, proposed, accepted = self.draw_parameters(bits, state)
-        labels, last, log_likelihood, count = self.draw_labels(bits, new)
+    def _draw_emission(
+        self,
+        bits: WordArray,
+        series: Series,
+        labels: IntArray,
+        state: SemiMarkovState,
+        power: float,
+    ) -> dict[str, FloatArray]:
+        """Draw the parameters of the emission given the state of each row."""
+        if power == 1.0:
+            return self.emission.resample(bits, series, labels, state.emission)
+        return self.emission.draw(
+            bits, power * self.emission.statistics(series, labels, self.n_states)
+        )
+
+    def sweep(
+        self, bits: WordArray, state: SemiMarkovState, power: float = 1.0
+    ) -> tuple[SemiMarkovState, StepInfo]:
+        """Make one sweep; of the arguments only `bits` changes.
+
+        With a power below 1 observations count less than they should, and states merge and split
+        more easily: for the first sweeps of a chain.  It is 1 where parameters of the emission
+        cannot be integrated out.
+        """
+        power = power if self.emission.conjugate else 1.0
+        new, proposed, accepted = self.draw_parameters(bits, state, power)
+        labels, last, log_likelihood, count = self.draw_labels(bits, new, power)
         used = int(np.count_nonzero(np.bincount(labels, minlength=self.n_states)))
         lengths = self._segments.length[:count]
         at_longest = int(np.count_nonzero(lengths == self.longest)) if self.longest else 0
