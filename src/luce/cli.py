@@ -484,17 +484,29 @@ def run_report(arguments: argparse.Namespace) -> int:
         raise DataError(f"{out} cannot be written: there is no folder {out.parent}.")
     check_page(out)
     run = load(file)
-    view = DrawsView.of(run)
     page, trust = write_report(
         run,
         out,
         title=arguments.title,
         ci_prob=arguments.ci_prob,
-        among=_selected(arguments, view.categories, view.effects),
+        among=_ranked_on_page(arguments, run),
         source=arguments.file,
     )
     print(printable_lines(f"{trust.headline}.\nThe page: {page.resolve()}"))
     return NOT_CONVERGED if trust.kind == "bad" else 0
+
+
+def _ranked_on_page(arguments: argparse.Namespace, run: DataTree) -> list[Any] | None:
+    """Choose the categories that a page ranks; a segmented time series has none."""
+    if run.attrs.get("model") == "semi-markov":
+        if arguments.among or arguments.exclude:
+            raise DataError(
+                "--among and --exclude choose categories to rank; a segmented time series has "
+                "none. Leave them out."
+            )
+        return None
+    view = DrawsView.of(run)
+    return _selected(arguments, view.categories, view.effects)
 
 
 def _add_resume(commands: Any) -> None:

@@ -389,19 +389,12 @@ def semi_markov_of(run: DataTree) -> tuple[SemiMarkov, Series, BoolArray]:
     require_run(run)
     if run.attrs.get("model") != "semi-markov":
         raise DataError(f"this is a run of the model {run.attrs.get('model')!r}, not semi-Markov.")
+    series = series_of(run)
     try:
-        observed, mask = run["observed_data"], run["constant_data"]["forbidden"].to_numpy()
-        names = observed.to_dataset().variables
-        series = Series(
-            np.ascontiguousarray(observed["values"].to_numpy(), np.float64),
-            np.asarray(observed["borders"].to_numpy(), np.int64),
-            tuple(observed["channel"].to_numpy().tolist()),
-            tuple(observed["sequence_names"].to_numpy().tolist()),
-            observed["clock"].to_numpy() if "clock" in names else None,
-            tuple(observed["category"].to_numpy().tolist()) if "category" in names else (),
-            bool(observed.attrs.get("dates", 0)),
-        )
-        may_end = observed["may_end"].to_numpy() if "may_end" in names else np.empty(0, np.bool_)
+        mask = run["constant_data"]["forbidden"].to_numpy()
+        observed = run["observed_data"]
+        held = observed.to_dataset().variables
+        may_end = observed["may_end"].to_numpy() if "may_end" in held else np.empty(0, np.bool_)
         states = run["constant_data"]["state"].to_numpy().tolist()
         given = json.loads(run.attrs["specification"])
     except KeyError as error:
@@ -410,6 +403,30 @@ def semi_markov_of(run: DataTree) -> tuple[SemiMarkov, Series, BoolArray]:
         raise DataError("observed_data is not the data that this run was drawn from.")
     model = SemiMarkov.from_json(given, states, np.asarray(mask, np.bool_))
     return model, series, np.asarray(may_end, np.bool_)
+
+
+def series_of(run: DataTree) -> Series:
+    """Read the series that a run was drawn from.
+
+    Raises
+    ------
+    DataError
+        When the run does not hold its data.
+    """
+    try:
+        observed = run["observed_data"]
+        held = observed.to_dataset().variables
+        return Series(
+            np.ascontiguousarray(observed["values"].to_numpy(), np.float64),
+            np.asarray(observed["borders"].to_numpy(), np.int64),
+            tuple(observed["channel"].to_numpy().tolist()),
+            tuple(observed["sequence_names"].to_numpy().tolist()),
+            observed["clock"].to_numpy() if "clock" in held else None,
+            tuple(observed["category"].to_numpy().tolist()) if "category" in held else (),
+            bool(observed.attrs.get("dates", 0)),
+        )
+    except KeyError as error:
+        raise DataError(f"the run does not hold {error.args[0]!r}.") from error
 
 
 def semi_markov_plan_of(run: DataTree, given: dict[str, Any], **more: Any) -> SemiMarkovPlan:
