@@ -189,6 +189,22 @@ def test_an_impossible_series_is_warned_of() -> None:
     assert float(found) == -np.inf
 
 
+def test_categories_and_histograms_keep_their_own_probabilities() -> None:
+    """Both call their parameter `probabilities`."""
+    run = fitted(SemiMarkov(2, Categories(), Histogram([1.0, 2.0, 1.0])), ["a", "b", "c", "b"] * 3)
+    kept = run["states"].to_dataset().isel(chain=0, draw=[1])
+    own = kept.isel(draw=0)
+    p, n = own["duration_probabilities"].values, own["probabilities"].values
+    at_least = p[:, ::-1].cumsum(axis=1)[:, ::-1]
+    # Of the rows "a", "c": one segment, or two.
+    first = own["initial"].values
+    one = first * at_least[:, 1] * n[:, 0] * n[:, 2]
+    two = first * p[:, 0] * n[:, 0] * at_least[::-1, 0] * n[::-1, 2]
+    exact = np.log((one + two).sum())
+    found = silently(run.isel(chain=[0], draw=[1]), ["a", "c"])
+    np.testing.assert_allclose(float(found), exact, rtol=1e-12)
+
+
 # -- rows after the last one -----------------------------------------------------------------------
 
 

@@ -21,7 +21,7 @@ from luce.counts.labels import plural, some
 from luce.errors import DataError, MethodError
 from luce.sampling.settings import Settings, check_whole
 from luce.sequences.semi_markov import SemiMarkov, new_bits
-from luce.sequences.semi_markov_runs import semi_markov_of
+from luce.sequences.semi_markov_runs import semi_markov_of, stored_name
 from luce.sequences.semi_markov_state import SemiMarkovState
 from luce.sequences.semi_markov_sweep import Sweeper
 from luce.sequences.series import Series, check_candidates
@@ -81,7 +81,7 @@ class KeptParameters:
     @cached_property
     def _arrays(self) -> dict[str, npt.NDArray[Any]]:
         """Parameters by name, (chain, draw, ...), read once."""
-        names = ["rows", "log_base", "initial", *self._emission, *self._duration]
+        names = ["rows", "log_base", "initial", *self._emission, *self._duration.values()]
         variables = {name: self.kept[name].variable for name in names}
         return {name: own.transpose("chain", "draw", ...).values for name, own in variables.items()}
 
@@ -90,8 +90,10 @@ class KeptParameters:
         return list(self.model.emission.dims(self.series))
 
     @cached_property
-    def _duration(self) -> list[str]:
-        return list(self.model.duration.dims(self.longest))
+    def _duration(self) -> dict[str, str]:
+        """Names of the durations' parameters, and those they are stored under."""
+        names = self.model.duration.dims(self.longest)
+        return {name: stored_name(name, self._emission) for name in names}
 
     @cached_property
     def labels(self) -> npt.NDArray[Any]:
@@ -102,15 +104,23 @@ class KeptParameters:
         """Return the parameters of a kept draw as a state of the sampler, without labels."""
         none = np.empty(0, np.int64)
 
-        def own(names: list[str]) -> Mapping[str, FloatArray]:
-            return {name: np.ascontiguousarray(self._arrays[name][chain, draw]) for name in names}
+        def own(names: Mapping[str, str]) -> dict[str, FloatArray]:
+            return {
+                name: np.ascontiguousarray(self._arrays[stored][chain, draw])
+                for name, stored in names.items()
+            }
 
-        fixed = own(["initial", "rows", "log_base"])
-        # Concentrations have no part in the law of a series given the rows of A.
+        fixed = own({name: name for name in ("initial", "rows", "log_base")})
         return SemiMarkovState(
-            none, none, own(self._emission), own(self._duration), **fixed,
-            concentration=float("nan"), base_concentration=float("nan"),
-        )  # fmt: skip
+            labels=none,
+            last_lengths=none,
+            emission=own({name: name for name in self._emission}),
+            duration=own(self._duration),
+            # Concentrations have no part in the law of a series given the rows of A.
+            concentration=float("nan"),
+            base_concentration=float("nan"),
+            **fixed,
+        )
 
     # -- another series ----------------------------------------------------------------------------
 

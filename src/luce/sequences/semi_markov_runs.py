@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -100,8 +100,10 @@ class SemiMarkovChain(FixedLengthChain):
         rows["states/states"][k] = now.labels
         for name in ("rows", "log_base", "initial"):
             rows[f"states/{name}"][k] = getattr(now, name)
-        for name, values in {**now.emission, **now.duration}.items():
+        for name, values in now.emission.items():
             rows[f"states/{name}"][k] = values
+        for name, values in now.duration.items():
+            rows[f"states/{stored_name(name, now.emission)}"][k] = values
 
     def state(self) -> Snapshot:
         """Return the arrays that the next sweep depends on."""
@@ -209,7 +211,10 @@ class SemiMarkovPlan(Plan):
         ]
         own = self.model.emission.dims(self.series)
         found += [kept(name, ("state", *dims)) for name, dims in own.items()]
-        found += [kept(name, ("state", *dims)) for name, (dims, _) in self._duration_dims.items()]
+        found += [
+            kept(stored_name(name, own), ("state", *dims))
+            for name, (dims, _) in self._duration_dims.items()
+        ]
         return tuple(found)
 
     @cached_property
@@ -361,6 +366,11 @@ class SemiMarkovPlan(Plan):
         """Pickle the decisions alone."""
         given = (self.model, self.series, self.settings, self.may_end, self.moves, self.every)
         return type(self), given
+
+
+def stored_name(name: str, emission: Iterable[str]) -> str:
+    """Name a parameter of durations in the group `states`, apart from those of the emission."""
+    return f"duration_{name}" if name in emission else name
 
 
 def semi_markov_of(run: DataTree) -> tuple[SemiMarkov, Series, BoolArray]:
