@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from luce._types import Attributes, BoolArray, FloatArray, WordArray
+from luce.answers.diagnostics import verdict
 from luce.counts.labels import label_array, plural
 from luce.errors import DataError
 from luce.model.contents import Group, require_run
@@ -21,7 +22,7 @@ from luce.sampling.convergence import Verdict
 from luce.sampling.plan import Plan, settings_from_json, settings_to_json
 from luce.sampling.screen import DrawsToCheck
 from luce.sampling.settings import Settings
-from luce.sequences.agreement import Doubts, doubts_about
+from luce.sequences.agreement import Doubts, doubts_about, doubts_of
 from luce.sequences.semi_markov import BEGINNINGS, SemiMarkov, new_bits
 from luce.sequences.semi_markov_state import SemiMarkovState, StepInfo
 from luce.sequences.semi_markov_sweep import Sweeper
@@ -305,15 +306,7 @@ class SemiMarkovPlan(Plan):
 
     def judged(self, sink: DrawsToCheck, verdict: Verdict) -> Verdict:
         """Add what the states say: agreement of chains, empty states, longest segments."""
-        doubts = self.doubts(sink)
-        if doubts.kind == "good" or (doubts.kind == "mixed" and verdict.kind == "bad"):
-            return verdict
-        sentences = list(doubts.sentences)
-        if doubts.kind == "mixed":
-            kind = "mixed" if verdict.kind == "good" else verdict.kind
-            return replace(verdict, kind=kind, care=(*verdict.care, *sentences))
-        problem = " ".join([verdict.problem or "do not trust these draws yet:", *sentences])
-        return replace(verdict, kind="bad", problem=problem)
+        return with_doubts(verdict, self.doubts(sink))
 
     def doubts(self, sink: DrawsToCheck) -> Doubts:
         """Judge the draws by figures that do not depend on labels of states."""
@@ -366,6 +359,31 @@ class SemiMarkovPlan(Plan):
         """Pickle the decisions alone."""
         given = (self.model, self.series, self.settings, self.may_end, self.moves, self.every)
         return type(self), given
+
+
+def with_doubts(trust: Verdict, doubts: Doubts) -> Verdict:
+    """Add what the states say to a verdict on the parameters."""
+    if doubts.kind == "good" or (doubts.kind == "mixed" and trust.kind == "bad"):
+        return trust
+    sentences = list(doubts.sentences)
+    if doubts.kind == "mixed":
+        kind = "mixed" if trust.kind == "good" else trust.kind
+        return replace(trust, kind=kind, care=(*trust.care, *sentences))
+    problem = " ".join([trust.problem or "do not trust these draws yet:", *sentences])
+    return replace(trust, kind="bad", problem=problem)
+
+
+def verdict_of(run: DataTree, doubts: Doubts | None = None) -> Verdict:
+    """Judge whether the draws of a run can be trusted, as `SemiMarkov.fit` does.
+
+    Parameters
+    ----------
+    run
+        A run of `SemiMarkov.fit`, in memory or on a disk.
+    doubts
+        What its states say, where that is known already.
+    """
+    return with_doubts(verdict(run), doubts_of(run) if doubts is None else doubts)
 
 
 def stored_name(name: str, emission: Iterable[str]) -> str:
