@@ -139,7 +139,12 @@ def test_the_many_kernels_of_time_series_are_told_once(
 ) -> None:
     monkeypatch.setattr(announcing, "UNSAID", 0.0)
     tell = Compilations()
-    for function in ("messages.convolve", "gaussian.draw", "gaussian.draw", "segments.draw_segments"):
+    for function in (
+        "messages.convolve",
+        "gaussian.draw",
+        "gaussian.draw",
+        "segments.draw_segments",
+    ):
         compiled(tell, f"semi_markov.{function}")
     compiled(tell, "hdp.advance")
     compiled(tell, "semi_markov.durations.fill_table", data="counts")

@@ -512,7 +512,7 @@ def run_resume(arguments: argparse.Namespace) -> int:
     of = ""
     if "category" in sizes:
         of = f" of {plural(sizes['category'], 'category', 'categories')}"
-    elif run.attrs.get("model") == "semi-markov":
+    elif run.attrs.get("model") == "semi-markov" and "data" in run.attrs:
         of = f" of the states of {run.attrs['data']}"
     print(
         f"{Path(arguments.run_folder)} is complete: {size_of(run)}{of}, "

@@ -24,7 +24,7 @@ from luce.runs.saving import check_target, save
 from luce.sampling.settings import check_whole
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from xarray import DataTree
 
@@ -173,7 +173,7 @@ def _emission(word: str) -> Emission:
     """Read the law of values in a state."""
     from luce.sequences import emissions
 
-    laws = {
+    laws: dict[str, Callable[[], Emission]] = {
         "gaussian": emissions.Gaussian,
         "diagonal": emissions.DiagonalGaussian,
         "counts": emissions.Counts,
@@ -261,8 +261,10 @@ def _lengths_of_chains(
     nanoseconds = _NANOSECONDS + _NANOSECONDS_BY_LONGEST * longest
     work = nanoseconds * series.length * model.n_states * arguments.chains
     half = int(_SECONDS * 1e9 / work / 2)
-    draws = arguments.draws or min(max(half, _LEAST_SWEEPS), _MOST_DRAWS)
-    warmup = arguments.warmup
+    draws, warmup = arguments.draws, arguments.warmup
+    if draws is None:
+        draws = min(max(half, _LEAST_SWEEPS), _MOST_DRAWS)
+    check_whole("--draws", draws, 1)
     if warmup is None:
         warmup = min(max(half, _LEAST_SWEEPS), _MOST_WARMUP)
     if arguments.draws is None and draws < _MOST_DRAWS:
