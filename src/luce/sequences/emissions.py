@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from luce._types import FloatArray, IntArray, Label, WordArray
+from luce.counts.labels import plural
 from luce.errors import DataError, MethodError
 from luce.sampling.settings import check_whole
 from luce.sequences.emission_priors import (
@@ -119,6 +120,15 @@ class Emission(ABC):
         self, bits: WordArray, labels: IntArray, borders: IntArray, parameters: Parameters
     ) -> FloatArray:
         """Draw observations, shape (rows, channels), given the state of each row."""
+
+    def simulate_after(
+        self, bits: WordArray, labels: IntArray, before: FloatArray, parameters: Parameters
+    ) -> FloatArray:
+        """Draw observations given the state of each row, after the rows `before` of the sequence.
+
+        Only an autoregressive emission depends on these.
+        """
+        return self.simulate(bits, labels, np.array([0, len(labels)]), parameters)
 
     @property
     @abstractmethod
@@ -941,15 +951,26 @@ class Autoregressive(_Conjugate):
         )
         out = np.tile(center, (len(labels), 1))
         self._kernel.simulate(bits, labels, borders, *held, out)
-        bad = ~np.isfinite(out).all(axis=1)
-        if bad.any():
-            row = int(np.argmax(bad))
+        return _within_range(out, labels)
+
+    def simulate_after(
+        self, bits: WordArray, labels: IntArray, before: FloatArray, parameters: Parameters
+    ) -> FloatArray:
+        """Draw observations given the state of each row, after the rows `before` of the sequence.
+
+        There must be at least `lags` rows before.
+        """
+        if len(before) < self.lags:
             raise DataError(
-                f"the simulated series exceeds the range of doubles in row {row}, in state "
-                f"{int(labels[row])}: its coefficients make it grow. Simulate fewer rows, or keep "
-                "coefficients nearer to their prior mean by a larger weight."
+                f"the sequence has {plural(len(before), 'row')}, and lags = {self.lags} needs as "
+                "many rows to go on from."
             )
-        return out
+        past = before[len(before) - self.lags :]
+        states = np.concatenate([np.zeros(self.lags, np.int64), labels])
+        out = np.concatenate([past, np.empty((len(labels), past.shape[1]))])
+        borders = np.array([0, len(out)])
+        self._kernel.simulate(bits, states, borders, *self._parameters(parameters), out)
+        return _within_range(out[self.lags :], labels)
 
 
 class Custom(Emission):
@@ -1113,6 +1134,19 @@ def _keep(emission: Emission, **changes: object) -> None:
     """Set fields of a frozen emission while it is made."""
     for name, value in changes.items():
         object.__setattr__(emission, name, value)
+
+
+def _within_range(simulated: FloatArray, labels: IntArray) -> FloatArray:
+    """Refuse a simulated series that grows beyond all bounds."""
+    bad = ~np.isfinite(simulated).all(axis=1)
+    if bad.any():
+        row = int(np.argmax(bad))
+        raise DataError(
+            f"the simulated series exceeds the range of doubles in row {row}, in state "
+            f"{int(labels[row])}: its coefficients make it grow. Simulate fewer rows, or keep "
+            "coefficients nearer to their prior mean by a larger weight."
+        )
+    return simulated
 
 
 def _no_closed_form() -> MethodError:

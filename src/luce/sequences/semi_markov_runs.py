@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from luce._types import Attributes, BoolArray, FloatArray, WordArray
+from luce.answers.diagnostics import verdict
 from luce.counts.labels import label_array, plural
 from luce.errors import DataError
 from luce.model.contents import Group, require_run
@@ -21,7 +22,7 @@ from luce.sampling.convergence import Verdict
 from luce.sampling.plan import Plan, settings_from_json, settings_to_json
 from luce.sampling.screen import DrawsToCheck
 from luce.sampling.settings import Settings
-from luce.sequences.agreement import Doubts, doubts_about
+from luce.sequences.agreement import Doubts, doubts_about, doubts_of
 from luce.sequences.semi_markov import BEGINNINGS, SemiMarkov, new_bits
 from luce.sequences.semi_markov_state import SemiMarkovState, StepInfo
 from luce.sequences.semi_markov_sweep import Sweeper
@@ -104,8 +105,10 @@ class SemiMarkovChain(FixedLengthChain):
         rows["states/states"][k] = now.labels
         for name in ("rows", "log_base", "initial"):
             rows[f"states/{name}"][k] = getattr(now, name)
-        for name, values in {**now.emission, **now.duration}.items():
+        for name, values in now.emission.items():
             rows[f"states/{name}"][k] = values
+        for name, values in now.duration.items():
+            rows[f"states/{stored_name(name, now.emission)}"][k] = values
 
     def state(self) -> Snapshot:
         """Return the arrays that the next sweep depends on."""
@@ -213,7 +216,10 @@ class SemiMarkovPlan(Plan):
         ]
         own = self.model.emission.dims(self.series)
         found += [kept(name, ("state", *dims)) for name, dims in own.items()]
-        found += [kept(name, ("state", *dims)) for name, (dims, _) in self._duration_dims.items()]
+        found += [
+            kept(stored_name(name, own), ("state", *dims))
+            for name, (dims, _) in self._duration_dims.items()
+        ]
         return tuple(found)
 
     @cached_property
@@ -305,15 +311,7 @@ class SemiMarkovPlan(Plan):
 
     def judged(self, sink: DrawsToCheck, verdict: Verdict) -> Verdict:
         """Add what the states say: agreement of chains, empty states, longest segments."""
-        doubts = self.doubts(sink)
-        if doubts.kind == "good" or (doubts.kind == "mixed" and verdict.kind == "bad"):
-            return verdict
-        sentences = list(doubts.sentences)
-        if doubts.kind == "mixed":
-            kind = "mixed" if verdict.kind == "good" else verdict.kind
-            return replace(verdict, kind=kind, care=(*verdict.care, *sentences))
-        problem = " ".join([verdict.problem or "do not trust these draws yet:", *sentences])
-        return replace(verdict, kind="bad", problem=problem)
+        return with_doubts(verdict, self.doubts(sink))
 
     def doubts(self, sink: DrawsToCheck) -> Doubts:
         """Judge the draws by figures that do not depend on labels of states."""
@@ -376,6 +374,36 @@ def annealed(sweep: int, warmup: int) -> float:
     """
     share = sweep / (_ANNEALED * warmup)
     return float(_FIRST_POWER ** (1.0 - share)) if share < 1.0 else 1.0
+
+
+def with_doubts(trust: Verdict, doubts: Doubts) -> Verdict:
+    """Add what the states say to a verdict on the parameters."""
+    if doubts.kind == "good" or (doubts.kind == "mixed" and trust.kind == "bad"):
+        return trust
+    sentences = list(doubts.sentences)
+    if doubts.kind == "mixed":
+        kind = "mixed" if trust.kind == "good" else trust.kind
+        return replace(trust, kind=kind, care=(*trust.care, *sentences))
+    problem = " ".join([trust.problem or "do not trust these draws yet:", *sentences])
+    return replace(trust, kind="bad", problem=problem)
+
+
+def verdict_of(run: DataTree, doubts: Doubts | None = None) -> Verdict:
+    """Judge whether the draws of a run can be trusted, as `SemiMarkov.fit` does.
+
+    Parameters
+    ----------
+    run
+        A run of `SemiMarkov.fit`, in memory or on a disk.
+    doubts
+        What its states say, where that is known already.
+    """
+    return with_doubts(verdict(run), doubts_of(run) if doubts is None else doubts)
+
+
+def stored_name(name: str, emission: Iterable[str]) -> str:
+    """Name a parameter of durations in the group `states`, apart from those of the emission."""
+    return f"duration_{name}" if name in emission else name
 
 
 def semi_markov_of(run: DataTree) -> tuple[SemiMarkov, Series, BoolArray]:

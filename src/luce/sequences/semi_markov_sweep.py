@@ -143,6 +143,24 @@ class Sweeper:
             law = DurationLaw(tables.log_p, tables.log_survival, no_stops, np.empty((2, 0)))
         return fit, law, total + log_evidence(borders, state.initial, out)
 
+    def log_likelihoods(self, state: SemiMarkovState) -> FloatArray:
+        """Compute the log likelihood of each sequence, segmentations summed out."""
+        from luce.kernels.semi_markov.messages import log_evidence
+
+        series, borders = self.series, self.series.borders
+        total = self.fill_messages(state)[2]
+        if series.n_sequences == 1:
+            return np.array([total])
+        # Messages are of densities divided by the largest of their row: these are summed apart.
+        densities = self._buffer("densities", series.length, self.n_states)
+        self.emission.log_likelihood(series, state.emission, densities)
+        peaks = np.add.reduceat(densities.max(axis=1), borders[:-1])
+        own = [
+            log_evidence(borders[k : k + 2], state.initial, self._messages)
+            for k in range(series.n_sequences)
+        ]
+        return np.asarray(peaks + own)
+
     def draw_labels(
         self, bits: WordArray, state: SemiMarkovState, power: float = 1.0
     ) -> tuple[IntArray, IntArray, float, int]:
