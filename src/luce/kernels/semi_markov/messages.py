@@ -29,8 +29,11 @@ _WIDEST = 300.0
 # New entries of a window that need no scaling: e^-300 and e^300 but for a margin.
 _LEAST_NEW, _LARGEST_NEW = 1e-130, 1e130
 
-# Sums below this may have lost terms to underflow; terms that were lost are below 1e-300.
-_LEAST_SUM = 1e-280
+# Sums below this may have lost terms to underflow; terms that were lost are below 1e-300, or below
+# 1e-170 where probabilities of durations are: those are 0 as numbers, and entries reach 1e130.
+_LEAST_SUM, _LEAST_SUM_OF_SMALL = 1e-280, 1e-156
+
+_LEAST_NORMAL = 2.2250738585072014e-308  # smallest double with all its digits
 
 # Messages that are stored as they are.
 _LEAST_NUMBER, _LARGEST_NUMBER = 1e-260, 1e100
@@ -140,6 +143,7 @@ def convolve(
     columns = np.ascontiguousarray(rows.T)
     log_rows = np.log(rows)
     x, sums, powers = np.empty(n_states), np.empty(n_states), np.empty(n_states)
+    least = _least_sums(durations)
     for k in range(len(borders) - 1):
         first, last = borders[k], borders[k + 1] - 1
         window[:] = 0.0
@@ -151,13 +155,15 @@ def convolve(
         for s in range(last, first - 1, -1):
             starts = s == first or len(may_end) == 0 or may_end[s - 1]
             out.lift[s], out.step[s] = 0.0, 0.0
+            # Of rows that follow each other, sums over what is known are taken together.
+            place = (last - s) % _AT_ONCE if len(may_end) == 0 else 0
             if starts:
-                # Of rows that follow each other, sums over what is known are taken together.
-                place = (last - s) % _AT_ONCE if len(may_end) == 0 else 0
                 if place == 0:
                     _sum_known(p, window, head, longest, parts)
                 _complete_sums(p, window, head, place, parts, sums)
-                _message(s, last, head, log_likelihood, durations, window, x, powers, sums, out)
+                _message(
+                    s, last, head, log_likelihood, durations, least, window, x, powers, sums, out
+                )
             if s == first:
                 break
             if starts:
@@ -175,9 +181,36 @@ def convolve(
                 if starts and not (_LEAST_NEW < new < _LARGEST_NEW and out.lift[s] == 0.0):
                     now = x[j] + out.step[s]
                     log_new = log_of(out.after[s - 1, j]) + now
-                    new = _rescale(window, parts, j, head, longest, x, log_new)
+                    new = _rescale(
+                        p,
+                        window,
+                        parts,
+                        j,
+                        head,
+                        place,
+                        s,
+                        last,
+                        log_likelihood,
+                        x,
+                        log_new,
+                        out,
+                    )
                 window[j, head] = new
                 x[j] += out.step[s] - log_likelihood[s - 1, j]
+
+
+@internal
+def _least_sums(durations: Durations) -> FloatArray:
+    """Return the sum of each state from which on no term that matters was lost."""
+    n_states, longest = durations.p.shape
+    least = np.full(n_states, _LEAST_SUM)
+    for j in range(n_states):
+        for d in range(longest):
+            small = durations.p[j, d] < _LEAST_NORMAL and durations.log_p[j, d] > -np.inf
+            left = durations.survival[j, d] < _LEAST_NORMAL
+            if small or (left and durations.log_survival[j, d] > -np.inf):
+                least[j] = _LEAST_SUM_OF_SMALL
+    return least
 
 
 @internal
@@ -223,6 +256,7 @@ def _message(
     head: int,
     log_likelihood: FloatArray,
     durations: Durations,
+    least: FloatArray,
     window: FloatArray,
     x: FloatArray,
     powers: FloatArray,
@@ -240,11 +274,11 @@ def _message(
         power = math.exp(x[j]) if abs(x[j]) <= _WIDEST else 0.0
         powers[j] = power
         number = total / power if power > 0.0 else 0.0
-        if total >= _LEAST_SUM and _LEAST_NUMBER <= number < _LARGEST_NUMBER:
+        if total >= least[j] and _LEAST_NUMBER <= number < _LARGEST_NUMBER:
             out.begin[s, j] = number
             inside = True
             continue
-        if total >= _LEAST_SUM:
+        if total >= least[j]:
             sums[j] = math.log(total) - x[j]
         else:
             sums[j] = _log_message(s, last, j, log_likelihood, durations, out)
@@ -277,25 +311,33 @@ def _store_logarithms(begin: FloatArray, logarithms: FloatArray, lifts: bool) ->
 
 @internal
 def _rescale(
+    p: FloatArray,
     window: FloatArray,
     parts: FloatArray,
     j: int,
     head: int,
-    longest: int,
+    place: int,
+    s: int,
+    last: int,
+    log_likelihood: FloatArray,
     x: FloatArray,
     log_new: float,
+    out: Messages,
 ) -> float:
     """Scale the window of a state, and its x, so that a new entry fits; return the new entry."""
-    shift = 0.0
+    longest, shift = p.shape[1] - _AT_ONCE, 0.0
     if log_new > _WIDEST:
         shift = -log_new - _WIDEST  # entries of states that fit badly grow further
-    elif log_new < -_WIDEST:
+    elif -np.inf < log_new < -_WIDEST:
         top = 0.0
         for k in range(head + 1, head + longest):
             top = max(top, window[j, k])
-        peak = max(math.log(top) if top > 0.0 else -np.inf, log_new)
-        if -np.inf < peak < -_WIDEST:
-            shift = -peak
+        if top < _LEAST_SUM:  # digits were lost
+            return _restore(
+                p, window, parts, j, head, place, s, last, log_likelihood, x, log_new, out
+            )
+        shift = -max(math.log(top), log_new)
+        shift = shift if shift > _WIDEST else 0.0
     if shift != 0.0:
         factor = np.exp(shift)
         for k in range(head + 1, head + longest):
@@ -304,6 +346,44 @@ def _rescale(
             parts[j, k] *= factor
         x[j] += shift
     return float(np.exp(log_new + shift))
+
+
+@internal
+def _restore(
+    p: FloatArray,
+    window: FloatArray,
+    parts: FloatArray,
+    j: int,
+    head: int,
+    place: int,
+    s: int,
+    last: int,
+    log_likelihood: FloatArray,
+    x: FloatArray,
+    log_new: float,
+    out: Messages,
+) -> float:
+    """Form the window of a state again by logarithms, its largest entry being 1.
+
+    Sums over what is known, for rows to come before the next are taken, are formed again too.
+    Returns the new entry.
+    """
+    longest, peak, ahead = p.shape[1] - _AT_ONCE, log_new, x[j]
+    known = min(longest - 1, last + 1 - s)
+    for k in range(known):
+        row = s + k
+        window[j, head + 1 + k] = log_of(out.after[row, j]) + ahead + log_likelihood[row, j]
+        peak = max(peak, window[j, head + 1 + k])
+        if row < last:
+            ahead += log_likelihood[row, j] - out.step[row + 1]
+    for k in range(longest - 1):
+        window[j, head + 1 + k] = math.exp(window[j, head + 1 + k] - peak) if k < known else 0.0
+    for m in range(place + 1, _AT_ONCE):
+        parts[j, m] = 0.0
+        for k in range(longest - m):
+            parts[j, m] += p[j, k + m] * window[j, head + place + 1 + k]
+    x[j] -= peak
+    return math.exp(log_new - peak)
 
 
 @internal
