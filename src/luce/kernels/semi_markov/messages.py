@@ -23,11 +23,17 @@ from luce._types import BoolArray, FloatArray, IntArray
 from luce.kernels.jit import borrowed, compiled, internal, reordered
 from luce.kernels.semi_markov.codes import code_of, log_of
 
-# Largest |x| whose exponential is taken, and largest |log| in a window.
+# Range of x whose exponential is taken.
+_LEAST_X, _LARGEST_X = -300.0, 700.0
+
+# Largest |log| of new entries of a window.
 _WIDEST = 300.0
 
 # New entries of a window that need no scaling: e^-300 and e^300 but for a margin.
 _LEAST_NEW, _LARGEST_NEW = 1e-130, 1e130
+
+# Entries of a window that are scaled below this are dropped.
+_LEAST_KEPT = 1e-300
 
 # Sums below this may have lost terms to underflow; terms that were lost are below 1e-300.
 _LEAST_SUM = 1e-280
@@ -140,10 +146,12 @@ def convolve(
     columns = np.ascontiguousarray(rows.T)
     log_rows = np.log(rows)
     x, sums, powers = np.empty(n_states), np.empty(n_states), np.empty(n_states)
+    kept = np.empty(n_states, np.int64)  # entries of the window of a state; later ones are 0
     for k in range(len(borders) - 1):
         first, last = borders[k], borders[k + 1] - 1
         window[:] = 0.0
         head = width - longest
+        kept[:] = 1
         for j in range(n_states):
             window[j, head] = 1.0
             x[j] = -log_likelihood[last, j]
@@ -155,7 +163,7 @@ def convolve(
                 # Of rows that follow each other, sums over what is known are taken together.
                 place = (last - s) % _AT_ONCE if len(may_end) == 0 else 0
                 if place == 0:
-                    _sum_known(p, window, head, longest, parts)
+                    _sum_known(p, window, head, kept, parts)
                 _complete_sums(p, window, head, place, parts, sums)
                 _message(s, last, head, log_likelihood, durations, window, x, powers, sums, out)
             if s == first:
@@ -171,31 +179,32 @@ def convolve(
                         window[j, head + m] = window[j, m]
             head -= 1
             for j in range(n_states):
+                kept[j] = min(kept[j] + 1, longest)
                 new = sums[j] * powers[j] if starts else 0.0
                 if starts and not (_LEAST_NEW < new < _LARGEST_NEW and out.lift[s] == 0.0):
                     now = x[j] + out.step[s]
                     log_new = log_of(out.after[s - 1, j]) + now
-                    new = _rescale(window, parts, j, head, longest, x, log_new)
+                    new = _rescale(window, parts, j, head, kept, x, log_new)
                 window[j, head] = new
                 x[j] += out.step[s] - log_likelihood[s - 1, j]
 
 
 @internal
 def _sum_known(
-    p: FloatArray, window: FloatArray, head: int, longest: int, parts: FloatArray
+    p: FloatArray, window: FloatArray, head: int, kept: IntArray, parts: FloatArray
 ) -> None:
     """Sum the terms of this row and the ones before it that belong to known messages."""
     for j in range(len(p)):
-        parts[j, 0], parts[j, 1], parts[j, 2], parts[j, 3] = _four_sums(p, window, j, head, longest)
+        parts[j, 0], parts[j, 1], parts[j, 2], parts[j, 3] = _four_sums(p, window, j, head, kept[j])
 
 
 @reordered
 def _four_sums(
-    p: FloatArray, window: FloatArray, j: int, head: int, longest: int
+    p: FloatArray, window: FloatArray, j: int, head: int, kept: int
 ) -> tuple[float, float, float, float]:
     """Sum products of the window of a state with its probabilities, and with these moved on."""
     a, b, c, d = 0.0, 0.0, 0.0, 0.0
-    for k in range(longest):
+    for k in range(kept):
         w = window[j, head + k]
         a += p[j, k] * w
         b += p[j, k + 1] * w
@@ -237,7 +246,7 @@ def _message(
         total = sums[j]
         if left <= longest:
             total += durations.survival[j, left - 1] * window[j, head + left - 1]
-        power = math.exp(x[j]) if abs(x[j]) <= _WIDEST else 0.0
+        power = math.exp(x[j]) if _LEAST_X <= x[j] <= _LARGEST_X else 0.0
         powers[j] = power
         number = total / power if power > 0.0 else 0.0
         if total >= _LEAST_SUM and _LEAST_NUMBER <= number < _LARGEST_NUMBER:
@@ -281,7 +290,7 @@ def _rescale(
     parts: FloatArray,
     j: int,
     head: int,
-    longest: int,
+    kept: IntArray,
     x: FloatArray,
     log_new: float,
 ) -> float:
@@ -291,15 +300,21 @@ def _rescale(
         shift = -log_new - _WIDEST  # entries of states that fit badly grow further
     elif log_new < -_WIDEST:
         top = 0.0
-        for k in range(head + 1, head + longest):
+        for k in range(head + 1, head + kept[j]):
             top = max(top, window[j, k])
         peak = max(math.log(top) if top > 0.0 else -np.inf, log_new)
         if -np.inf < peak < -_WIDEST:
             shift = -peak
     if shift != 0.0:
-        factor = np.exp(shift)
-        for k in range(head + 1, head + longest):
-            window[j, k] *= factor
+        factor, left = np.exp(shift), 1
+        for k in range(1, kept[j]):
+            scaled = window[j, head + k] * factor
+            if scaled < _LEAST_KEPT:
+                scaled = 0.0
+            else:
+                left = k + 1
+            window[j, head + k] = scaled
+        kept[j] = left
         for k in range(_AT_ONCE):
             parts[j, k] *= factor
         x[j] += shift
