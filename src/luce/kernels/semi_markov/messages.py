@@ -139,21 +139,22 @@ def convolve(
     log_likelihood, durations, out = borrowed(log_likelihood), borrowed(durations), borrowed(out)
     n_states, longest = durations.p.shape
     width = longest + max(longest, _ROOM) + 5  # not a power of 2, which would crowd the cache
-    window = np.empty((n_states, width))
+    window, parts = np.empty((n_states, width)), np.empty((n_states, _AT_ONCE))
     p = np.zeros((n_states, longest + _AT_ONCE))
-    p[:, :longest] = durations.p
-    parts = np.empty((n_states, _AT_ONCE))
-    columns = np.ascontiguousarray(rows.T)
-    log_rows = np.log(rows)
+    for j in range(n_states):
+        for d in range(longest):
+            p[j, d] = durations.p[j, d]
+    columns, log_rows = transpose(rows), logarithms(rows)
     x, sums, powers = np.empty(n_states), np.empty(n_states), np.empty(n_states)
     kept = np.empty(n_states, np.int64)  # entries of the window of a state; later ones are 0
     for k in range(len(borders) - 1):
         first, last = borders[k], borders[k + 1] - 1
-        window[:] = 0.0
         head = width - longest
-        kept[:] = 1
         for j in range(n_states):
+            for m in range(width):
+                window[j, m] = 0.0
             window[j, head] = 1.0
+            kept[j] = 1
             x[j] = -log_likelihood[last, j]
             out.after[last, j] = 1.0
         for s in range(last, first - 1, -1):
@@ -171,7 +172,8 @@ def convolve(
             if starts:
                 out.step[s] = multiply_rows(columns, log_rows, out, s, sums)
             else:
-                out.after[s - 1] = 0.0
+                for j in range(n_states):
+                    out.after[s - 1, j] = 0.0
             if head == 0:
                 head = width - longest
                 for j in range(n_states):
@@ -358,7 +360,8 @@ def multiply_rows(
     logarithms, with the maximum over log A_ij + log B*_s(j): that over B* alone may be of j = i.
     """
     n_states = len(columns)
-    sums[:] = 0.0
+    for i in range(n_states):
+        sums[i] = 0.0
     for j in range(n_states):
         code = out.begin[s, j]
         if code > 0.0:
@@ -388,7 +391,8 @@ def _multiply_logs(log_rows: FloatArray, out: Messages, s: int, sums: FloatArray
             after[i] = log_product(log_rows[i], out.begin[s])
         top = max(top, after[i])
     if top == -np.inf:
-        after[:] = 0.0
+        for i in range(n_states):
+            after[i] = 0.0
         return 0.0
     for i in range(n_states):
         after[i] = code_of(after[i] - top)
@@ -410,6 +414,26 @@ def log_product(log_row: FloatArray, codes: FloatArray) -> float:
 
 
 @internal
+def transpose(rows: FloatArray) -> FloatArray:
+    """Copy a square matrix so that its columns are contiguous."""
+    columns = np.empty_like(rows)
+    for i in range(len(rows)):
+        for j in range(len(rows)):
+            columns[j, i] = rows[i, j]
+    return columns
+
+
+@internal
+def logarithms(rows: FloatArray) -> FloatArray:
+    """Compute the logarithms of probabilities."""
+    logs = np.empty_like(rows)
+    for i in range(len(rows)):
+        for j in range(len(rows)):
+            logs[i, j] = log_of(rows[i, j])
+    return logs
+
+
+@internal
 def log_sum(a: float, b: float) -> float:
     """Compute log(exp a + exp b)."""
     top, least = max(a, b), min(a, b)
@@ -420,7 +444,9 @@ def log_sum(a: float, b: float) -> float:
 def log_evidence(borders: IntArray, initial: FloatArray, messages: Messages) -> float:
     """Compute Σ log Σ_j π0(j) B*(j) over the sequences, from filled messages."""
     total, lost = 0.0, 0.0
-    log_initial = np.log(initial)
+    log_initial = np.empty_like(initial)
+    for j in range(len(initial)):
+        log_initial[j] = log_of(initial[j])
     for k in range(len(borders) - 1):
         first, last = borders[k], borders[k + 1] - 1
         for s in range(first, last + 1):
