@@ -25,8 +25,9 @@ import importlib.util
 import os
 import statistics
 import time
+import warnings
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from rate import ONE_THREAD
@@ -35,6 +36,7 @@ import luce
 from luce.kernels.semi_markov import durations, messages, phases, segments
 from luce.sequences import Gaussian, Poisson
 from luce.sequences.semi_markov import new_bits
+from luce.sequences.semi_markov_sweep import Sweeper
 
 Work = Callable[[], object]
 
@@ -44,6 +46,7 @@ SCALING, LOGARITHMS = "hmmlearn, scaling", "hmmlearn, logarithms"
 AIMS = {(10_000, 20, 100): (2.0, 0.3), (100_000, 50, 60): (0.8, 0.3)}
 
 MEAN_DURATION = 30.0
+WARMUP = 100  # sweeps before those that are measured
 APART = 2.5  # standard deviations between the means of two states
 WIDE_SPAN, WIDE_SPREAD = 140.0, 0.7  # median span of a row, in nats, and sd of its logarithm
 
@@ -135,7 +138,7 @@ def works_of_hmmlearn(case: Case) -> dict[str, Work]:
     from hmmlearn import _hmmc
 
     n_states = case.fit.shape[1]
-    initial, rows, likelihood = np.full(n_states, 1.0 / n_states), with_self_loops(case), None
+    initial, rows = np.full(n_states, 1.0 / n_states), with_self_loops(case)
     likelihood = np.exp(case.fit)
 
     def scaling() -> None:
@@ -217,23 +220,30 @@ def simulated(n: int, n_states: int = 6, seed: int = 1) -> np.ndarray:
     return means[labels[:n]] + rng.normal(size=(n, 2))
 
 
-def sweep_parts(n: int, n_states: int, longest: int, repeats: int) -> dict[str, float]:
-    """Median CPU seconds of a sweep and of its parts, in sweeps that follow a warm-up."""
-    rng = np.random.default_rng(1)
-    model = luce.SemiMarkov(
-        n_states, emission=Gaussian(), duration=Poisson(mean=MEAN_DURATION), longest=longest
-    )
-    sweeper = model.sweeper(model.read(simulated(n)))
-    bits, series = new_bits(rng), sweeper.series
-    state = model.begin(sweeper, rng, bits, "random")
-    space = np.empty((n, n_states))
-    found: dict[str, list[float]] = {}
+class Stopwatch:
+    """CPU seconds of works by name."""
 
-    def timed(name: str, work: Work) -> object:
+    def __init__(self) -> None:
+        self.found: dict[str, list[float]] = {}
+
+    def time(self, name: str, work: Callable[..., object], *arguments: object) -> None:
+        """Do a work once."""
         began = time.process_time()
-        result = work()
-        found.setdefault(name, []).append(time.process_time() - began)
-        return result
+        work(*arguments)
+        self.found.setdefault(name, []).append(time.process_time() - began)
+
+    def medians(self) -> dict[str, float]:
+        """Median seconds of each work."""
+        return {name: statistics.median(times) for name, times in self.found.items()}
+
+
+def time_parts(watch: Stopwatch, sweeper: Sweeper, bits: np.ndarray, state: Any) -> None:
+    """Do each part of a sweep once, given a state; nothing is changed."""
+    series, n_states, own = sweeper.series, sweeper.n_states, bits.copy()
+    starts, lengths, states = sweeper.segments_of(state)
+    counts, space = np.zeros((n_states, n_states)), np.empty((series.length, n_states))
+    np.add.at(counts, (states[:-1], states[1:]), 1.0)
+    given = own, series, state, starts, lengths
 
     def likelihood() -> None:
         sweeper.emission.log_likelihood(series, state.emission, space)
@@ -242,39 +252,40 @@ def sweep_parts(n: int, n_states: int, longest: int, repeats: int) -> dict[str, 
     def transitions() -> None:
         problem = sweeper.transitions.problem(counts, np.zeros(n_states))
         scales = np.log([state.concentration, state.base_concentration])
-        problem.advance(bits, state.log_base.copy(), scales, 1, True)
+        problem.advance(own, state.log_base.copy(), scales, 1, True)
 
-    for k in range(2 * repeats):
+    ends = own, lengths, states, dict(state.duration), sweeper.longest
+    watch.time("likelihood", likelihood)
+    watch.time("likelihood and messages", sweeper.fill_messages, state)
+    watch.time("likelihood, messages and sampling", sweeper.draw_labels, own, state)
+    watch.time("split and merge", sweeper.split_and_merge, *given, states.copy())
+    watch.time("births and deaths", sweeper.bear_and_bury, *given, states.copy())
+    watch.time("durations", sweeper.duration.resample, *ends)
+    watch.time("emissions", sweeper.emission.resample, own, series, state.labels, state.emission)
+    watch.time("transitions (HDP)", transitions)
+    watch.time("whole sweep", sweeper.sweep, own, state)
+
+
+def sweep_parts(n: int, n_states: int, longest: int, repeats: int) -> dict[str, float]:
+    """Median CPU seconds of a sweep and of its parts, in sweeps that follow a warm-up."""
+    rng, watch = np.random.default_rng(1), Stopwatch()
+    model = luce.SemiMarkov(
+        n_states, emission=Gaussian(), duration=Poisson(mean=MEAN_DURATION), longest=longest
+    )
+    sweeper, bits = model.sweeper(model.read(simulated(n))), new_bits(rng)
+    state = model.begin(sweeper, rng, bits, "random")
+    for _ in range(WARMUP):
         state, _ = sweeper.sweep(bits, state)
-        if k < repeats:
-            continue
-        starts, lengths, states = sweeper.segments_of(state)
-        counts = np.zeros((n_states, n_states))
-        np.add.at(counts, (states[:-1], states[1:]), 1.0)
-        given = bits.copy(), series, state, starts, lengths
-        timed("likelihood", likelihood)
-        timed("likelihood and messages", lambda: sweeper.fill_messages(state))
-        timed("all of these and sampling", lambda: sweeper.draw_labels(bits.copy(), state))
-        timed("split and merge", lambda: sweeper.split_and_merge(*given, states.copy()))
-        timed("births and deaths", lambda: sweeper.bear_and_bury(*given, states.copy()))
-        timed(
-            "durations",
-            lambda: sweeper.duration.resample(bits, lengths, states, dict(state.duration), longest),
-        )
-        timed(
-            "emissions",
-            lambda: sweeper.emission.resample(bits, series, state.labels, state.emission),
-        )
-        timed("transitions (HDP)", transitions)
-        timed("whole sweep", lambda: sweeper.sweep(bits.copy(), state))
-    parts = {name: statistics.median(times) for name, times in found.items()}
-    filled, drawn = parts.pop("likelihood and messages"), parts.pop("all of these and sampling")
-    whole = parts.pop("whole sweep")
-    parts["messages"] = filled - parts["likelihood"]
-    parts["sampling"] = drawn - filled
-    parts["all else"] = whole - sum(parts.values())
-    parts["whole sweep"] = whole
-    return parts
+    for _ in range(repeats):
+        state, _ = sweeper.sweep(bits, state)
+        time_parts(watch, sweeper, bits, state)
+    times = watch.medians()
+    filled, drawn = (
+        times.pop(f"likelihood{more}") for more in (" and messages", ", messages and sampling")
+    )
+    whole = times.pop("whole sweep")
+    parts = {"messages": filled - times["likelihood"], "sampling": drawn - filled} | times
+    return parts | {"all else": whole - sum(parts.values()), "whole sweep": whole}
 
 
 def print_parts(parts: dict[str, float], title: str) -> None:
@@ -294,10 +305,12 @@ def print_parts(parts: dict[str, float], title: str) -> None:
 def fit_seconds(n: int, n_states: int, draws: int) -> float:
     """CPU seconds of 4 chains, with their warm-up and the checks at the end; code is compiled."""
     model = luce.SemiMarkov(n_states, duration=Poisson(mean=MEAN_DURATION))
-    model.fit(simulated(n)[:200], 2, chains=4, seed=1, progress=False)
-    began = time.process_time()
-    model.fit(simulated(n), draws, chains=4, seed=1, threads=1, progress=False)
-    return time.process_time() - began
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", luce.errors.ConvergenceWarning)
+        model.fit(simulated(n)[:200], 2, chains=4, seed=1, threads=1, progress=False)
+        began = time.process_time()
+        model.fit(simulated(n), draws, chains=4, seed=1, threads=1, progress=False)
+        return time.process_time() - began
 
 
 def main(arguments: list[str] | None = None) -> None:

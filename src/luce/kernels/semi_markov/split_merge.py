@@ -268,9 +268,7 @@ def put_row(target: FloatArray, k: int, source: FloatArray, i: int) -> None:
 
 
 @internal
-def put_sum(
-    target: FloatArray, k: int, one: FloatArray, i: int, other: FloatArray, j: int
-) -> None:
+def put_sum(target: FloatArray, k: int, one: FloatArray, i: int, other: FloatArray, j: int) -> None:
     """Write the sum of two rows into row k of an array."""
     for m in range(target.shape[1]):
         target[k, m] = one[i, m] + other[j, m]
