@@ -160,7 +160,7 @@ def right(
     rng: np.random.Generator, model: SemiMarkov, series: Series, state: SemiMarkovState
 ) -> SemiMarkovState:
     """The sweep of the library."""
-    return model.step(rng, series, state)[0]
+    return model.step(rng, series, state, split_merge=10)[0]
 
 
 def _changed(change: Callable[..., dict[str, Any]]) -> Sweep:

@@ -1,5 +1,6 @@
 """Pictures of segmented time series against numbers that were counted by hand."""
 
+import re
 from io import BytesIO
 from typing import Any
 
@@ -221,7 +222,9 @@ def test_a_picture_is_the_same_twice(draw: Any, run: xr.DataTree) -> None:
     files = [BytesIO(), BytesIO()]
     for file in files:
         np.ravel(np.asarray(draw(run), object))[0].figure.savefig(file, format="svg")
-    assert files[0].getvalue() == files[1].getvalue()
+    # Ids of clips hash places of axes, which the layout of many axes finds to rounding error.
+    first, second = (re.sub(rb"\bp[0-9a-f]{10}\b", b"clip", file.getvalue()) for file in files)
+    assert first == second
 
 
 def test_other_runs_are_refused() -> None:

@@ -29,6 +29,7 @@ from luce.sequences import (
     Autoregressive,
     Categories,
     Counts,
+    Custom,
     DiagonalGaussian,
     Gaussian,
     Geometric,
@@ -261,6 +262,7 @@ def test_a_good_run_is_called_so(tmp_path: Path) -> None:
     said = text_of(luce.report(made, tmp_path / "a.html", pictures=False))
     assert "By all of them the chains have met and moved." in said
     assert "none were proposed" in said
+    assert "Geometric: a state ends with any of its rows with the same probability" in said
     assert "may be wrong" not in said
     assert (
         "α (large: all states are followed alike; small: each in its own way) is fixed at 2."
@@ -341,14 +343,18 @@ def test_categories_and_counts_are_described(tmp_path: Path) -> None:
     assert (
         "with concentration given for each length. The mean duration before any data is 5" in said
     )
-    assert table_of(page, 2)["Category"][:3] == ["a", "b", "c"]
+    found = table_of(page, 2)
+    assert found["Category"][:3] == ["a", "b", "c"]
+    drawn = found_in(made).states.emission_parameter("probabilities")
+    assert drawn.shape[2] == 3  # of categories, not of durations
+    chances = [float(x) for x in found["Probability"][:3]]
+    np.testing.assert_allclose(chances, np.nanmean(drawn[:, 0], axis=0))
     assert table_of(page, 5) == {"Category": ["a", "b", "c"], "Rows": ["10.0", "10.0", "1.0"]}
     numbers = np.repeat([1.0, 9.0, 2.0], 12)
-    made = fit(luce.SemiMarkov(3, Counts(), Geometric(mean=12)), numbers, 4, chains=1)
+    made = fit(luce.SemiMarkov(3, Counts(), Poisson(mean=12)), numbers, 4, chains=1)
     page = luce.report(made, tmp_path / "b.html", pictures=False)
     said = text_of(page)
     assert "Counts, Poisson and independent of each other, with rates for each state." in said
-    assert "Geometric: a state ends with any of its rows with the same probability" in said
     rates = made["states"]["rate"].values[0]
     numbers_of = found_in(made).states.numbers[:, 0]
     there = [rates[d, k, 0] for d, k in enumerate(numbers_of) if k >= 0]
@@ -373,6 +379,19 @@ def test_times_stand_in_the_table_where_they_are_not_rows(tmp_path: Path) -> Non
     made["states"]["states"][:] = np.repeat([0, 1, 0, 1], 15)
     found = table_of(luce.report(made, tmp_path / "c.html", pictures=False), 3)
     assert found["From"] == ["2024-03-01", "2024-03-16", "2024-03-31", "2024-04-15"]
+
+
+def test_functions_of_a_user_are_refused(tmp_path: Path) -> None:
+    emission = Custom(
+        lambda series, parameters: -0.5 * (series - parameters["m"]) ** 2,
+        lambda rng, series, labels, parameters: parameters,
+        lambda rng, n: {"m": rng.normal(size=n)},
+    )
+    made = fit(luce.SemiMarkov(3, emission, Poisson(mean=15)), levels(), 4, chains=1)
+    assert luce.plots.segmentation(made).shape == (1, 2)
+    with pytest.raises(DataError, match="the emission of this run is Custom"):
+        luce.report(made, tmp_path / "a.html")
+    assert not (tmp_path / "a.html").exists()
 
 
 @pytest.mark.parametrize("candidates", [None, [10, 15, 30, 45]])
@@ -403,7 +422,7 @@ def test_a_saved_run_is_reported_by_the_command(
     assert json.loads(made.attrs["specification"])["duration"]["name"] == "poisson"
     capsys.readouterr()
     assert main(["report", str(tmp_path / "steps.nc"), "--among", "a"]) != 0
-    assert "a segmented time series has none" in capsys.readouterr().err
+    assert "leave --among and --exclude out" in capsys.readouterr().err
     with pytest.raises(DataError, match="among chooses categories to rank"):
         luce.report(run, tmp_path / "a.html", among=["a"])
 

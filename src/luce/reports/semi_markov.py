@@ -37,7 +37,7 @@ def title_of(found: SegmentFindings) -> str:
 def lead(found: SegmentFindings) -> list[Inline]:
     """Say how many states hold how much time with which probability, and count segments."""
     words: list[Inline] = [_numbers_in_words(found), _segments_in_words(found)]
-    if found.doubts.problems:
+    if found.doubts.problems or found.verdict.kind == "bad":
         address = f"#{TRUST.lower().replace(' ', '-')}"
         words += ["The numbers on this page may be wrong: see ", Link("why", address), ". "]
     return words
@@ -141,8 +141,8 @@ class Quantities:
     observed: dict[str, FloatArray]
 
 
-def quantities(found: SegmentFindings) -> Quantities | None:
-    """Choose what describes the observations within a state; None for parameters of a user."""
+def quantities(found: SegmentFindings) -> Quantities:
+    """Choose what describes the observations within a state."""
     states, series, name = found.states, found.series, found.model.emission.name
     channels = names_of(list(series.channels))
 
@@ -165,13 +165,11 @@ def quantities(found: SegmentFindings) -> Quantities | None:
         case "categories":
             labels = names_of(list(series.categories))
             return Quantities("Category", labels, {"Probability": parameter("probabilities")}, {})
-        case "autoregressive":
+        case _:  # autoregressive
             before = np.diagonal(parameter("coefficients"), axis1=2, axis2=3)
             draws = {"Coefficient of the row before": before, "Noise": deviations()}
             means = state_means(series.values, states.estimate, states.n)
             return Quantities("Channel", channels, draws, {"Mean of its rows": means})
-        case _:
-            return None
     return Quantities("Channel", channels, draws, {})
 
 
@@ -189,14 +187,6 @@ def state_means(values: FloatArray, labels: IntArray, n: int) -> FloatArray:
 def write_parameters(page: Page, found: SegmentFindings, most: int = _MOST_ROWS) -> None:
     """Add the table of the parameters of the observations within each state."""
     told = quantities(found)
-    if told is None:
-        page.text(
-            "The parameters of the observations are those of the functions given; the run holds "
-            "their draws in its group ",
-            Code("states"),
-            ".",
-        )
-        return
     outer = percent(found.ci_prob)
     head = ["State", told.entry, *told.observed]
     for name in told.draws:
@@ -486,16 +476,21 @@ def write_model(page: Page, found: SegmentFindings) -> None:
     page.text(Strong("Longest segment. "), _longest(found))
     page.text(Strong("Transitions. "), _concentrations(found))
     page.text(Strong("Beginning and end. "), _ends(found))
-    method = Code(str(found.run.attrs.get("method", "not recorded")))
-    moves = int(found.run.attrs.get("split_merge", 0))
-    page.text(
-        Strong("Method. "),
-        method,
-        f": {found.run.attrs.get('reason', NOTHING)}. Each sweep proposes "
-        f"{plural(moves, 'move')} that split a state in two or merge two."
-        if moves
-        else f": {found.run.attrs.get('reason', NOTHING)}.",
-    )
+    page.text(Strong("Method. "), *_method(found))
+
+
+def _method(found: SegmentFindings) -> list[Inline]:
+    """Tell how states and parameters were drawn."""
+    attributes = found.run.attrs
+    words = f": {attributes.get('reason', NOTHING)}."
+    if moves := int(attributes.get("split_merge", 0)):
+        words += f" Each sweep proposes {plural(moves, 'move')} that split a state or merge two."
+    if attributes.get("annealed"):
+        words += (
+            " During the warm-up, which is discarded, observations count little at first and "
+            "fully at its end, so that chains find their states together."
+        )
+    return [Code(str(attributes.get("method", "not recorded"))), words]
 
 
 def _forbidden(found: SegmentFindings) -> str:
@@ -516,7 +511,7 @@ def _emission(found: SegmentFindings) -> str:
             return "Counts, Poisson and independent of each other, with rates for each state"
         case "categories":
             return "Categories, with probabilities for each state"
-        case "autoregressive":
+        case _:  # autoregressive
             rows = "the row before it" if emission.lags == 1 else f"the {emission.lags} rows before"
             first = "row" if emission.lags == 1 else f"{emission.lags} rows"
             return (
@@ -524,8 +519,6 @@ def _emission(found: SegmentFindings) -> str:
                 "coefficients and a covariance matrix for each state; nothing is assumed about the "
                 f"first {first} of a sequence"
             )
-        case _:
-            return "Given by functions of the user"
 
 
 def _emission_prior(found: SegmentFindings) -> str:

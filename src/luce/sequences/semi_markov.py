@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 DEFAULT_CONCENTRATION = Gamma(2.0, 0.4)
 
 # Moves that split and merge states, in each sweep, unless given.
-DEFAULT_MOVES = 100
+DEFAULT_MOVES = 20
 
 STARTS = ("own", "base", "uniform")
 ENDS = ("censored", "complete")

@@ -103,6 +103,20 @@ class Sweeper:
 
         return Segments(*(np.empty(self.series.length, np.int64) for _ in range(3)))
 
+    @cached_property
+    def _is_first(self) -> BoolArray:
+        """Is this row the first one of its sequence?"""
+        marks = np.zeros(self.series.length, np.bool_)
+        marks[self.series.borders[:-1]] = True
+        return marks
+
+    @cached_property
+    def _is_last(self) -> BoolArray:
+        """Is this row the last one of its sequence?"""
+        marks = np.zeros(self.series.length, np.bool_)
+        marks[self.series.borders[1:] - 1] = True
+        return marks
+
     @property
     def splits_states(self) -> bool:
         """Can parameters be integrated out, as moves that split and merge states need?"""
@@ -190,20 +204,18 @@ class Sweeper:
                 bits, dict(state.duration), segments, count, borders
             )
         ends = segments.start[:count] + segments.length[:count]
-        return labels, lengths[np.isin(ends, borders[1:])], log_likelihood, count
+        return labels, lengths[self._is_last[ends - 1]], log_likelihood, count
 
     # -- parameters given states -------------------------------------------------------------------
 
     def segments_of(self, state: SemiMarkovState) -> tuple[IntArray, IntArray, IntArray]:
         """Return first rows, durations and states of the segments of a state."""
-        labels, borders = state.labels, self.series.borders
-        new = np.empty(len(labels), np.bool_)
-        np.not_equal(labels[1:], labels[:-1], out=new[1:])
-        new[borders[:-1]] = True
+        labels, new = state.labels, self._is_first.copy()
+        new[1:] |= labels[1:] != labels[:-1]
         starts = np.flatnonzero(new)
         ends = np.r_[starts[1:], len(labels)]
         lengths = ends - starts
-        lengths[np.isin(ends, borders[1:])] = state.last_lengths
+        lengths[self._is_last[ends - 1]] = state.last_lengths
         return starts, lengths, labels[starts]
 
     def split_and_merge(
@@ -270,8 +282,8 @@ class Sweeper:
         room = np.zeros((4, n + 2 * number), np.int64)
         marks = np.zeros((2, n + 2 * number), np.bool_)
         room[:, :n] = starts, seen, lengths, states
-        marks[0, :n] = np.isin(starts, self.series.borders[:-1])
-        marks[1, :n] = np.isin(starts + seen, self.series.borders[1:])
+        marks[0, :n] = self._is_first[starts]
+        marks[1, :n] = self._is_last[starts + seen - 1]
         pieces = births.Pieces(room[0], room[1], room[2], room[3], marks[0], marks[1])
         count, proposed, accepted = births.bear_and_bury(
             bits,
@@ -299,7 +311,7 @@ class Sweeper:
             self.transitions.forbidden,
             state.base if self.start == "base" else even,
             self.start != "own",
-            np.isin(starts, self.series.borders[:-1]),
+            self._is_first[starts],
         )
 
     def draw_parameters(
@@ -320,11 +332,11 @@ class Sweeper:
             if accepted:
                 ends = np.r_[starts[1:], self.series.length]
                 labels = np.repeat(states, ends - starts)
-                last = lengths[np.isin(ends, self.series.borders[1:])]
+                last = lengths[self._is_last[ends - 1]]
         duration = self.duration.resample(bits, lengths, states, dict(state.duration), self.longest)
         emission = self._draw_emission(bits, series, labels, state, power)
         n = self.n_states
-        first = np.isin(starts, self.series.borders[:-1])
+        first = self._is_first[starts]
         counts, begun = np.zeros((n, n)), np.bincount(states[first], minlength=n).astype(float)
         follows = np.flatnonzero(~first)
         np.add.at(counts, (states[follows - 1], states[follows]), 1.0)

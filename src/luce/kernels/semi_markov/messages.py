@@ -23,14 +23,23 @@ from luce._types import BoolArray, FloatArray, IntArray
 from luce.kernels.jit import borrowed, compiled, internal, reordered
 from luce.kernels.semi_markov.codes import code_of, log_of
 
-# Largest |x| whose exponential is taken, and largest |log| in a window.
+# Range of x whose exponential is taken.
+_LEAST_X, _LARGEST_X = -300.0, 700.0
+
+# Largest |log| of new entries of a window.
 _WIDEST = 300.0
 
 # New entries of a window that need no scaling: e^-300 and e^300 but for a margin.
 _LEAST_NEW, _LARGEST_NEW = 1e-130, 1e130
 
-# Sums below this may have lost terms to underflow; terms that were lost are below 1e-300.
-_LEAST_SUM = 1e-280
+# Entries of a window that are scaled below this are dropped.
+_LEAST_KEPT = 1e-300
+
+# Sums below this may have lost terms to underflow; terms that were lost are below 1e-300, or below
+# 1e-170 where probabilities of durations are: those are 0 as numbers, and entries reach 1e130.
+_LEAST_SUM, _LEAST_SUM_OF_SMALL = 1e-280, 1e-156
+
+_LEAST_NORMAL = 2.2250738585072014e-308  # smallest double with all its digits
 
 # Messages that are stored as they are.
 _LEAST_NUMBER, _LARGEST_NUMBER = 1e-260, 1e100
@@ -133,37 +142,44 @@ def convolve(
     log_likelihood, durations, out = borrowed(log_likelihood), borrowed(durations), borrowed(out)
     n_states, longest = durations.p.shape
     width = longest + max(longest, _ROOM) + 5  # not a power of 2, which would crowd the cache
-    window = np.empty((n_states, width))
+    window, parts = np.empty((n_states, width)), np.empty((n_states, _AT_ONCE))
     p = np.zeros((n_states, longest + _AT_ONCE))
-    p[:, :longest] = durations.p
-    parts = np.empty((n_states, _AT_ONCE))
-    columns = np.ascontiguousarray(rows.T)
-    log_rows = np.log(rows)
+    for j in range(n_states):
+        for d in range(longest):
+            p[j, d] = durations.p[j, d]
+    columns, log_rows = transpose(rows), logarithms(rows)
     x, sums, powers = np.empty(n_states), np.empty(n_states), np.empty(n_states)
+    least = _least_sums(durations)
+    kept = np.empty(n_states, np.int64)  # entries of the window of a state; later ones are 0
     for k in range(len(borders) - 1):
         first, last = borders[k], borders[k + 1] - 1
-        window[:] = 0.0
         head = width - longest
         for j in range(n_states):
+            for m in range(width):
+                window[j, m] = 0.0
             window[j, head] = 1.0
+            kept[j] = 1
             x[j] = -log_likelihood[last, j]
             out.after[last, j] = 1.0
         for s in range(last, first - 1, -1):
             starts = s == first or len(may_end) == 0 or may_end[s - 1]
             out.lift[s], out.step[s] = 0.0, 0.0
+            # Of rows that follow each other, sums over what is known are taken together.
+            place = (last - s) % _AT_ONCE if len(may_end) == 0 else 0
             if starts:
-                # Of rows that follow each other, sums over what is known are taken together.
-                place = (last - s) % _AT_ONCE if len(may_end) == 0 else 0
                 if place == 0:
-                    _sum_known(p, window, head, longest, parts)
+                    _sum_known(p, window, head, kept, parts)
                 _complete_sums(p, window, head, place, parts, sums)
-                _message(s, last, head, log_likelihood, durations, window, x, powers, sums, out)
+                _message(
+                    s, last, head, log_likelihood, durations, least, window, x, powers, sums, out
+                )
             if s == first:
                 break
             if starts:
                 out.step[s] = multiply_rows(columns, log_rows, out, s, sums)
             else:
-                out.after[s - 1] = 0.0
+                for j in range(n_states):
+                    out.after[s - 1, j] = 0.0
             if head == 0:
                 head = width - longest
                 for j in range(n_states):
@@ -171,31 +187,60 @@ def convolve(
                         window[j, head + m] = window[j, m]
             head -= 1
             for j in range(n_states):
+                kept[j] = min(kept[j] + 1, longest)
                 new = sums[j] * powers[j] if starts else 0.0
                 if starts and not (_LEAST_NEW < new < _LARGEST_NEW and out.lift[s] == 0.0):
                     now = x[j] + out.step[s]
                     log_new = log_of(out.after[s - 1, j]) + now
-                    new = _rescale(window, parts, j, head, longest, x, log_new)
+                    new = _rescale(
+                        p,
+                        window,
+                        parts,
+                        kept,
+                        j,
+                        head,
+                        place,
+                        s,
+                        last,
+                        log_likelihood,
+                        x,
+                        log_new,
+                        out,
+                    )
                 window[j, head] = new
                 x[j] += out.step[s] - log_likelihood[s - 1, j]
 
 
 @internal
+def _least_sums(durations: Durations) -> FloatArray:
+    """Return the sum of each state from which on no term that matters was lost."""
+    n_states, longest = durations.p.shape
+    least = np.full(n_states, _LEAST_SUM)
+    for j in range(n_states):
+        for d in range(longest):
+            small = durations.p[j, d] < _LEAST_NORMAL and durations.log_p[j, d] > -np.inf
+            left = durations.survival[j, d] < _LEAST_NORMAL
+            if small or (left and durations.log_survival[j, d] > -np.inf):
+                least[j] = _LEAST_SUM_OF_SMALL
+    return least
+
+
+@internal
 def _sum_known(
-    p: FloatArray, window: FloatArray, head: int, longest: int, parts: FloatArray
+    p: FloatArray, window: FloatArray, head: int, kept: IntArray, parts: FloatArray
 ) -> None:
     """Sum the terms of this row and the ones before it that belong to known messages."""
     for j in range(len(p)):
-        parts[j, 0], parts[j, 1], parts[j, 2], parts[j, 3] = _four_sums(p, window, j, head, longest)
+        parts[j, 0], parts[j, 1], parts[j, 2], parts[j, 3] = _four_sums(p, window, j, head, kept[j])
 
 
 @reordered
 def _four_sums(
-    p: FloatArray, window: FloatArray, j: int, head: int, longest: int
+    p: FloatArray, window: FloatArray, j: int, head: int, kept: int
 ) -> tuple[float, float, float, float]:
     """Sum products of the window of a state with its probabilities, and with these moved on."""
     a, b, c, d = 0.0, 0.0, 0.0, 0.0
-    for k in range(longest):
+    for k in range(kept):
         w = window[j, head + k]
         a += p[j, k] * w
         b += p[j, k + 1] * w
@@ -223,6 +268,7 @@ def _message(
     head: int,
     log_likelihood: FloatArray,
     durations: Durations,
+    least: FloatArray,
     window: FloatArray,
     x: FloatArray,
     powers: FloatArray,
@@ -237,14 +283,14 @@ def _message(
         total = sums[j]
         if left <= longest:
             total += durations.survival[j, left - 1] * window[j, head + left - 1]
-        power = math.exp(x[j]) if abs(x[j]) <= _WIDEST else 0.0
+        power = math.exp(x[j]) if _LEAST_X <= x[j] <= _LARGEST_X else 0.0
         powers[j] = power
         number = total / power if power > 0.0 else 0.0
-        if total >= _LEAST_SUM and _LEAST_NUMBER <= number < _LARGEST_NUMBER:
+        if total >= least[j] and _LEAST_NUMBER <= number < _LARGEST_NUMBER:
             out.begin[s, j] = number
             inside = True
             continue
-        if total >= _LEAST_SUM:
+        if total >= least[j]:
             sums[j] = math.log(total) - x[j]
         else:
             sums[j] = _log_message(s, last, j, log_likelihood, durations, out)
@@ -277,33 +323,88 @@ def _store_logarithms(begin: FloatArray, logarithms: FloatArray, lifts: bool) ->
 
 @internal
 def _rescale(
+    p: FloatArray,
     window: FloatArray,
     parts: FloatArray,
+    kept: IntArray,
     j: int,
     head: int,
-    longest: int,
+    place: int,
+    s: int,
+    last: int,
+    log_likelihood: FloatArray,
     x: FloatArray,
     log_new: float,
+    out: Messages,
 ) -> float:
     """Scale the window of a state, and its x, so that a new entry fits; return the new entry."""
     shift = 0.0
     if log_new > _WIDEST:
         shift = -log_new - _WIDEST  # entries of states that fit badly grow further
-    elif log_new < -_WIDEST:
+    elif -np.inf < log_new < -_WIDEST:
         top = 0.0
-        for k in range(head + 1, head + longest):
+        for k in range(head + 1, head + kept[j]):
             top = max(top, window[j, k])
-        peak = max(math.log(top) if top > 0.0 else -np.inf, log_new)
-        if -np.inf < peak < -_WIDEST:
-            shift = -peak
+        if top < _LEAST_SUM:  # digits were lost
+            return _restore(
+                p, window, parts, kept, j, head, place, s, last, log_likelihood, x, log_new, out
+            )
+        shift = -max(math.log(top), log_new)
+        shift = shift if shift > _WIDEST else 0.0
     if shift != 0.0:
-        factor = np.exp(shift)
-        for k in range(head + 1, head + longest):
-            window[j, k] *= factor
+        factor, left = np.exp(shift), 1
+        for k in range(1, kept[j]):
+            scaled = window[j, head + k] * factor
+            if scaled < _LEAST_KEPT:
+                scaled = 0.0
+            else:
+                left = k + 1
+            window[j, head + k] = scaled
+        kept[j] = left
         for k in range(_AT_ONCE):
             parts[j, k] *= factor
         x[j] += shift
     return float(np.exp(log_new + shift))
+
+
+@internal
+def _restore(
+    p: FloatArray,
+    window: FloatArray,
+    parts: FloatArray,
+    kept: IntArray,
+    j: int,
+    head: int,
+    place: int,
+    s: int,
+    last: int,
+    log_likelihood: FloatArray,
+    x: FloatArray,
+    log_new: float,
+    out: Messages,
+) -> float:
+    """Form the window of a state again by logarithms, its largest entry being 1.
+
+    Sums over what is known, for rows to come before the next are taken, are formed again too.
+    Returns the new entry.
+    """
+    longest, peak, ahead = p.shape[1] - _AT_ONCE, log_new, x[j]
+    known = min(longest - 1, last + 1 - s)
+    for k in range(known):
+        row = s + k
+        window[j, head + 1 + k] = log_of(out.after[row, j]) + ahead + log_likelihood[row, j]
+        peak = max(peak, window[j, head + 1 + k])
+        if row < last:
+            ahead += log_likelihood[row, j] - out.step[row + 1]
+    for k in range(longest - 1):
+        window[j, head + 1 + k] = math.exp(window[j, head + 1 + k] - peak) if k < known else 0.0
+    for m in range(place + 1, _AT_ONCE):
+        parts[j, m] = 0.0
+        for k in range(longest - m):
+            parts[j, m] += p[j, k + m] * window[j, head + place + 1 + k]
+    x[j] -= peak
+    kept[j] = longest
+    return math.exp(log_new - peak)
 
 
 @internal
@@ -343,7 +444,8 @@ def multiply_rows(
     logarithms, with the maximum over log A_ij + log B*_s(j): that over B* alone may be of j = i.
     """
     n_states = len(columns)
-    sums[:] = 0.0
+    for i in range(n_states):
+        sums[i] = 0.0
     for j in range(n_states):
         code = out.begin[s, j]
         if code > 0.0:
@@ -373,7 +475,8 @@ def _multiply_logs(log_rows: FloatArray, out: Messages, s: int, sums: FloatArray
             after[i] = log_product(log_rows[i], out.begin[s])
         top = max(top, after[i])
     if top == -np.inf:
-        after[:] = 0.0
+        for i in range(n_states):
+            after[i] = 0.0
         return 0.0
     for i in range(n_states):
         after[i] = code_of(after[i] - top)
@@ -395,6 +498,26 @@ def log_product(log_row: FloatArray, codes: FloatArray) -> float:
 
 
 @internal
+def transpose(rows: FloatArray) -> FloatArray:
+    """Copy a square matrix so that its columns are contiguous."""
+    columns = np.empty_like(rows)
+    for i in range(len(rows)):
+        for j in range(len(rows)):
+            columns[j, i] = rows[i, j]
+    return columns
+
+
+@internal
+def logarithms(rows: FloatArray) -> FloatArray:
+    """Compute the logarithms of probabilities."""
+    logs = np.empty_like(rows)
+    for i in range(len(rows)):
+        for j in range(len(rows)):
+            logs[i, j] = log_of(rows[i, j])
+    return logs
+
+
+@internal
 def log_sum(a: float, b: float) -> float:
     """Compute log(exp a + exp b)."""
     top, least = max(a, b), min(a, b)
@@ -405,7 +528,9 @@ def log_sum(a: float, b: float) -> float:
 def log_evidence(borders: IntArray, initial: FloatArray, messages: Messages) -> float:
     """Compute Σ log Σ_j π0(j) B*(j) over the sequences, from filled messages."""
     total, lost = 0.0, 0.0
-    log_initial = np.log(initial)
+    log_initial = np.empty_like(initial)
+    for j in range(len(initial)):
+        log_initial[j] = log_of(initial[j])
     for k in range(len(borders) - 1):
         first, last = borders[k], borders[k + 1] - 1
         for s in range(first, last + 1):
