@@ -111,8 +111,8 @@ def test_a_killed_run_goes_on_bit_for_bit(
 
 
 @pytest.mark.cluster
-def test_a_cluster_draws_the_same(runs: dict[str, Any], cluster: Any) -> None:
-    assert same_run(fitted("gaussian", cluster=cluster), runs["gaussian"])
+def test_a_cluster_draws_the_same(runs: dict[str, Any], client: Any) -> None:
+    assert same_run(fitted("gaussian", cluster=client), runs["gaussian"])
 
 
 def test_observations_count_little_at_first() -> None:
