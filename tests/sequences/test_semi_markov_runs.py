@@ -100,9 +100,7 @@ def test_draws_do_not_depend_on_threads_or_on_where_they_go(
 
 
 @pytest.mark.parametrize("files", [3, 40])
-def test_a_killed_run_goes_on_bit_for_bit(
-    files: int, runs: dict[str, Any], tmp_path: Path
-) -> None:
+def test_a_killed_run_goes_on_bit_for_bit(files: int, runs: dict[str, Any], tmp_path: Path) -> None:
     folder = tmp_path / "run.zarr"
     draw_and_die(
         "semi_markov_runs.fitted('gaussian', folder, threads=1)", "semi_markov_runs", folder, files
