@@ -63,6 +63,7 @@ benchmark: $(VENV)/.tools  ## measure speed, against the peers that are installe
 	$(BIN)/python benchmarks/mode.py
 	$(BIN)/python benchmarks/reading.py
 	$(BIN)/python benchmarks/hdp.py
+	$(BIN)/python benchmarks/semi_markov.py
 	$(BIN)/python benchmarks/gibbs_step.py
 	$(BIN)/python benchmarks/streaming.py
 	$(BIN)/python benchmarks/cluster.py

@@ -93,6 +93,16 @@ def hdp() -> None:
     luce.HDPTransitions(8, luce.Gamma(2, 1)).fit(counts, 1000, seed=1, progress=False)
 
 
+def time_series() -> None:
+    rng = np.random.default_rng(0)
+    levels = np.repeat(3.0 * rng.integers(6, size=60), 30)
+    luce.SemiMarkov(12).fit(levels + rng.normal(size=1800), 100, seed=1, progress=False)
+
+
+# Models that are fitted to data without a `Posterior`.
+FITS: dict[str, Callable[[], None]] = {"HDP": hdp, "time series": time_series}
+
+
 def seconds(arguments: list[str], folder: str) -> float:
     """Run a command with a folder of compiled code, and return its CPU seconds."""
 
@@ -108,7 +118,7 @@ def seconds(arguments: list[str], folder: str) -> float:
 
 
 def main(kinds: list[str]) -> None:
-    known = [*POSTERIORS, "HDP", "demo"]
+    known = [*POSTERIORS, *FITS, "demo"]
     unknown = [kind for kind in kinds if kind not in known]
     if unknown:
         sys.exit(f"there is no kind {unknown[0]!r}; choose from {', '.join(known)}.")
@@ -125,6 +135,6 @@ def main(kinds: list[str]) -> None:
 
 if __name__ == "__main__":
     if sys.argv[1:2] == ["--once"]:
-        hdp() if sys.argv[2] == "HDP" else draw(sys.argv[2])
+        FITS[sys.argv[2]]() if sys.argv[2] in FITS else draw(sys.argv[2])
     else:
         main(sys.argv[1:])

@@ -134,6 +134,27 @@ def test_second_kinds_of_data_and_second_functions_are_told_apart(
     ]
 
 
+def test_the_many_kernels_of_time_series_are_told_once(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(announcing, "UNSAID", 0.0)
+    tell = Compilations()
+    for function in (
+        "messages.convolve",
+        "gaussian.draw",
+        "gaussian.draw",
+        "segments.draw_segments",
+    ):
+        compiled(tell, f"semi_markov.{function}")
+    compiled(tell, "hdp.advance")
+    compiled(tell, "semi_markov.durations.fill_table", data="counts")
+    lines = [line.partition(" (")[0] for line in capsys.readouterr().err.splitlines()]
+    assert lines == [
+        "luce: compiling the sampler of time series",
+        "luce: compiling the sampler of hierarchical transitions",
+    ]
+
+
 def test_without_a_folder_the_remedy_is_named_once(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -16,6 +16,7 @@ import agree  # noqa: E402
 import measure  # noqa: E402
 import mode  # noqa: E402
 import problems  # noqa: E402
+import semi_markov  # noqa: E402
 
 import luce  # noqa: E402
 
@@ -187,3 +188,41 @@ def test_estimates_that_differ_are_found_out(monkeypatch):
     monkeypatch.setattr(mode, "peer_of", lambda *_: peer._replace(methods=off))
     with pytest.raises(SystemExit, match="different estimates"):
         mode.compare("P3", 0.0, 60.0)
+
+
+@pytest.mark.parametrize("kind", ["mild", "wide"])
+def test_likelihoods_of_time_series_span_what_is_claimed(kind):
+    case = semi_markov.make_case(2000, 20, 100, kind)
+    assert (case.fit.max(axis=1) == 0).all()
+    spans = -case.fit.min(axis=1)
+    if kind == "wide":
+        assert 120 < np.median(spans) < 160
+        assert 700 < spans.max() < 4000
+    else:
+        assert spans.max() < 30
+    for matrix in (case.rows, semi_markov.with_self_loops(case)):
+        np.testing.assert_allclose(matrix.sum(axis=1), 1.0)
+
+
+@pytest.mark.parametrize("installed", [True, False])
+def test_the_tables_of_time_series_are_printed(installed, monkeypatch, capsys):
+    if installed:
+        pytest.importorskip("hmmlearn")
+    found = importlib.util.find_spec
+    monkeypatch.setattr(
+        importlib.util,
+        "find_spec",
+        lambda name: found(name) if installed and name == "hmmlearn" else None,
+    )
+    monkeypatch.setattr(semi_markov, "WARMUP", 1)
+    monkeypatch.setattr(semi_markov, "AIMS", {(60, 3, 20): (1e9, 1e9)})
+    semi_markov.main(["--sizes", "60,3,20", "--repeats=1", "--rows=60", "--draws=2"])
+    printed = capsys.readouterr().out
+    assert "| T = 60, L = 3, M = 20, mild | ms |" in printed
+    assert "the rest of a sweep is" in printed
+    assert "| whole sweep |" in printed
+    assert "fit of 60 rows, 4 × 2 draws" in printed
+    assert "dynamax is not installed, so it is skipped." in printed
+    assert ("hmmlearn is not installed, so it is skipped." in printed) != installed
+    assert ("| hmmlearn, scaling |" in printed) == installed
+    assert ("is aimed at: reached" in printed.partition("the rest")[0]) == installed

@@ -34,11 +34,15 @@ NAMES = {
     "random_concentration": "the sampler with a random concentration",
     "rejection": "the sampler by rejection",
     "running_moments": "running means",
+    "semi_markov": "the sampler of time series",
     "shards": "the sampler on shards",
     "star_bound": "the bound of rejection",
     "structure": "the structure of sets",
     "waiting_times": "the sampler by waiting times",
 }
+
+# Names of many kernels that are compiled one after the other: told once, for all of them.
+TOLD_ONCE = {"the sampler of time series": "up to half a minute, once for each kind of data"}
 
 Told = Callable[[str, float], None]  # called with a name and the seconds of its compilation
 
@@ -65,6 +69,7 @@ class Compilations(event.Listener):
         self.listeners: list[Told] = []
         self._depth, self._unsaid, self._last = 0, 0.0, ""
         self._seen: set[str] = set()
+        self._told_once: set[str] = set()
 
     def on_start(self, started: Any) -> None:
         """Begin to tell of a compilation."""
@@ -82,10 +87,13 @@ class Compilations(event.Listener):
             self._words(name),
             self._history(expected),
             patience=UNSAID - self._unsaid - (expected or 0.0),
+            again=name in self._told_once,
         )
 
     def _words(self, name: str) -> str:
         """Name a compilation, apart from earlier ones of the same name."""
+        if name in TOLD_ONCE:
+            return name
         if self._function in self._seen:
             return f"{name} for another kind of data"
         return f"more of {name}" if name == self._last else name
@@ -98,6 +106,8 @@ class Compilations(event.Listener):
                 "written"
             )
             return "in every process" + ("" if self._last else remedy)
+        if self._name in TOLD_ONCE:
+            return TOLD_ONCE[self._name]
         if expected is None:
             return "some seconds, once for each kind of data"
         return f"took {expected:.1f} s last time"
@@ -113,6 +123,8 @@ class Compilations(event.Listener):
         self._unsaid = 0.0 if said else self._unsaid + seconds
         if said:
             self._last = self._name
+            if self._name in TOLD_ONCE:
+                self._told_once.add(self._name)
         self._seen.add(self._function)
         if tuple(ended.data["args"]) in ended.data["dispatcher"].overloads:  # without an error
             note_seconds(self._key, seconds)
@@ -131,10 +143,12 @@ class Message:
         How long that took last time.
     patience
         Seconds before the message is shown.
+    again
+        Was the same told before?  Then nothing is printed, and a terminal shows the seconds alone.
     """
 
-    def __init__(self, what: str, history: str, patience: float) -> None:
-        self._what, self._history = what, history
+    def __init__(self, what: str, history: str, patience: float, again: bool = False) -> None:
+        self._what, self._history, self._again = what, history, again
         self._began, self._shown, self._ended = time.monotonic(), False, False
         self._bar: Any = None
         self._turn = threading.Lock()
@@ -151,7 +165,7 @@ class Message:
                 return
             self._shown = True
             text = f"luce: compiling {self._what} ({self._history})"
-            self._bar = clock(text)
+            self._bar = clock(text, printed=not self._again)
 
     def end(self) -> tuple[float, bool]:
         """End the message; return the seconds since it began, and whether it was shown."""
@@ -161,7 +175,8 @@ class Message:
             self._ended = True
             if self._bar is not None:
                 self._bar.stop()
-                say(f"luce: compiled {self._what} in {seconds:.1f} s")
+                if self._what not in TOLD_ONCE:
+                    say(f"luce: compiled {self._what} in {seconds:.1f} s")
         return seconds, self._shown
 
 
@@ -172,11 +187,15 @@ def say(text: str) -> None:
             print(text, file=sys.stderr, flush=True)
 
 
-def clock(text: str) -> Any:
-    """Show a text with the seconds that pass, until `stop`; without a terminal print it: None."""
+def clock(text: str, printed: bool = True) -> Any:
+    """Show a text with the seconds that pass, until `stop`.
+
+    Without a terminal the text is `printed`, unless that is not wanted, and None is returned.
+    """
     alone = multiprocessing.parent_process() is None and not bar_shown()
     if not (alone and sys.stderr is not None and not sys.stderr.closed and sys.stderr.isatty()):
-        say(text)
+        if printed:
+            say(text)
         return None
     from rich.console import Console
     from rich.markup import escape

@@ -92,7 +92,8 @@ def advance(
     """
     for d in range(len(bases)):
         _sweep(bits, data, log_base, scales, tables, log_hidden)
-        bases[d] = log_base
+        for j in range(len(log_base)):
+            bases[d, j] = log_base[j]
         concentrations[d, 0], concentrations[d, 1] = math.exp(scales[0]), math.exp(scales[1])
         if len(rows) > 0:
             _draw_rows(bits, data, log_base, scales[0], rows[d])
@@ -109,8 +110,9 @@ def _sweep(
 ) -> None:
     """Draw hidden counts, tables, α, γ and β."""
     n_rows, n_columns = data.counts.shape
-    alpha, gamma_now, base = math.exp(scales[0]), math.exp(scales[1]), np.exp(log_base)
-    tables[:] = 0.0
+    alpha, gamma_now, base = math.exp(scales[0]), math.exp(scales[1]), np.empty(n_columns)
+    for j in range(n_columns):
+        base[j], tables[j] = math.exp(log_base[j]), 0.0
     rate = data.prior[1]
     for i in range(n_rows):
         log_hidden[i] = -np.inf
@@ -119,9 +121,12 @@ def _sweep(
             if data.prior[0] > 0.0:
                 log_total = _log_sum(math.log(data.totals[i]), log_hidden[i])
                 rate -= _log_beta_draw(bits, alpha, log_total)
-    if data.prior[0] > 0.0:
-        scales[0] = _scale_draw(bits, data.prior[0] + tables.sum(), rate)
     total, dishes = 0.0, 0.0
+    for j in range(n_columns):
+        total += tables[j]
+    if data.prior[0] > 0.0:
+        scales[0] = _scale_draw(bits, data.prior[0] + total, rate)
+    total = 0.0
     for j in range(n_columns):
         tables[j] += data.starts[j]
         total += tables[j]
@@ -139,8 +144,12 @@ def _sweep(
         shape = max(gamma_now * data.share[j] + tables[j], _LEAST_SHAPE)
         log_base[j] = _log_gamma(bits, shape)
         top = max(top, log_base[j])
-    log_base -= top
-    log_base -= math.log(np.exp(log_base).sum())
+    total = 0.0
+    for j in range(n_columns):
+        log_base[j] -= top
+        total += math.exp(log_base[j])
+    for j in range(n_columns):
+        log_base[j] -= math.log(total)
 
 
 @internal
@@ -187,7 +196,9 @@ def _draw_rows(
 ) -> None:
     """Draw π given α and β."""
     n_rows, n_columns = data.counts.shape
-    shape = np.exp(log_alpha + log_base)
+    shape = np.empty(n_columns)
+    for j in range(n_columns):
+        shape[j] = math.exp(log_alpha + log_base[j])
     for i in range(n_rows):
         # In a row with counts some shape exceeds 1, and a gamma that underflows may be 0.  In a row
         # without, all gammas may underflow, so logarithms are drawn.

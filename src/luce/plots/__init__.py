@@ -9,14 +9,19 @@ from luce.plots.chains import autocorrelation, trace
 from luce.plots.checks import predictive_check, reliability
 from luce.plots.heatmaps import rank_heatmap, win_matrix
 from luce.plots.intervals import shares, strengths
+from luce.plots.time_series import durations, moves, segmentation, similarity
 from luce.plots.triangle import simplex
 
 __all__ = [
     "autocorrelation",
+    "durations",
+    "moves",
     "predictive_check",
     "rank_heatmap",
     "reliability",
+    "segmentation",
     "shares",
+    "similarity",
     "simplex",
     "strengths",
     "trace",

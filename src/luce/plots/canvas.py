@@ -71,9 +71,16 @@ def drawing(ax: Axes | None, width: float, height: float) -> Iterator[Axes]:
 
 @contextmanager
 def drawing_rows(
-    ax: Sequence[Axes] | None, rows: int, width: float, height: float
+    ax: Sequence[Axes] | None,
+    rows: int,
+    width: float,
+    height: float,
+    shares: Sequence[float] | None = None,
 ) -> Iterator[list[Axes]]:
-    """Give one set of axes for each row: those given, or new ones below each other."""
+    """Give one set of axes for each row: those given, or new ones below each other.
+
+    `shares` are the relative heights of new rows, all equal unless given.
+    """
     require_matplotlib()
     from matplotlib import rcParams, style
 
@@ -88,7 +95,8 @@ def drawing_rows(
     with style.context({**_STYLE, "font.family": rcParams["font.family"]}, after_reset=True):
         room = ConstrainedLayoutEngine(w_pad=0.1, h_pad=0.08)
         figure = Picture(figsize=(width, height), layout=room)
-        axes = [figure.add_subplot(rows, 1, 1 + k) for k in range(rows)]
+        grid = figure.add_gridspec(rows, 1, height_ratios=shares)
+        axes = [figure.add_subplot(grid[k]) for k in range(rows)]
         for each in axes:
             # Ticks are made when they are drawn, after this style has been left.
             each.tick_params(which="both", color=GREY, labelcolor=GREY, labelsize=9)

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from luce._types import IntArray, Label, Labels
+from luce._types import FloatArray, IntArray, Label, Labels
 from luce.answers.diagnostics import autocorrelation as autocorrelation_of
 from luce.answers.diagnostics import ess
 from luce.answers.view import DrawsView
 from luce.plots.canvas import CHAINS, GREY, drawing_rows, require_matplotlib
-from luce.plots.label_text import names_of
+from luce.plots.label_text import Names, names_of
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -112,7 +112,7 @@ def _draw_lines(
     words: str,
     ax: Axes | Iterable[Axes] | None,
 ) -> npt.NDArray[Any]:
-    """Draw one row of axes for each category, with one line for each chain.
+    """Draw some categories, or those with the smallest effective sample size.
 
     `values` have dimensions (chain, along, category).
     """
@@ -120,13 +120,39 @@ def _draw_lines(
     numbers = _slowest(x) if categories is None else x.numbers(categories, "categories")
     labels: list[Label] = list(x.categories)
     names = names_of(labels, numbers.tolist(), 60)
-    rows = len(numbers)
-    width = 0.5 if along == "draw" else 1.2
     steps = values[along].values if along in values.coords else np.arange(values.shape[1])
+    return draw_chains(values.values[:, :, numbers], steps, names, along, words, ax)
+
+
+def draw_chains(
+    values: FloatArray,
+    steps: npt.NDArray[Any],
+    names: Names,
+    along: str,
+    words: str,
+    ax: Axes | Iterable[Axes] | None,
+) -> npt.NDArray[Any]:
+    """Draw one row of axes for each quantity, with one line for each chain.
+
+    Parameters
+    ----------
+    values
+        Shape (chain, step, quantity).
+    steps
+        Places of the steps on the horizontal axis.
+    names
+        Names of the quantities.
+    along, words
+        Labels of the horizontal and of the vertical axes.
+    ax
+        Axes to draw into, one for each quantity.
+    """
+    rows = values.shape[2]
+    width = 0.5 if along == "draw" else 1.2
     with drawing_rows(_listed(ax), rows, 6.8, 0.6 + 1.45 * rows) as axes:
-        for k, number in enumerate(numbers):
+        for k in range(rows):
             each = axes[k]
-            for chain, line in enumerate(values.values[:, :, number]):
+            for chain, line in enumerate(values[:, :, k]):
                 look: dict[str, Any] = {
                     "color": CHAINS[chain % len(CHAINS)],
                     "label": f"chain {chain}",

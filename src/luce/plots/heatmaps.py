@@ -203,6 +203,11 @@ def _best(x: DrawsView, order: list[Label], most: int) -> IntArray:
     return np.array([place[label] for label in order[:most]])
 
 
+def shade_table(ax: Axes, table: FloatArray, norm: Normalize) -> AxesImage:
+    """Draw a table as shades from white to dark blue."""
+    return _shade(ax, table, _SHADES, norm)
+
+
 def _shade(ax: Axes, table: FloatArray, shades: list[str], norm: Normalize) -> AxesImage:
     from matplotlib.colors import LinearSegmentedColormap
 

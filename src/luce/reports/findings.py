@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from luce._types import BoolArray, FloatArray, IntArray, Label, Labels
+from luce.answers.diagnostics import verdict
 from luce.answers.ranks import in_order, not_told_from, tie_groups
 from luce.answers.scales import log_odds
 from luce.answers.summaries import Summary, summary, without_ranks
@@ -17,20 +18,29 @@ from luce.counts.comparability import comparable_groups, prior_only
 from luce.errors import DataError
 from luce.posterior import Posterior, posterior_of
 from luce.reports.formatting import names_of
+from luce.sampling.convergence import Verdict
+from luce.sequences import segmentations
+from luce.sequences.agreement import Doubts
 from luce.sequences.hdp_runs import Transitions, transitions_of
+from luce.sequences.matched_states import MatchedStates
+from luce.sequences.segmentations import KeptStates
+from luce.sequences.semi_markov_runs import semi_markov_of
+from luce.sequences.series import Series
+from luce.sequences.tables import Table
 
 if TYPE_CHECKING:
     from xarray import DataArray, DataTree
 
     from luce.sequences.hdp import HDPTransitions
+    from luce.sequences.semi_markov import SemiMarkov
 
 TOLD_APART = 0.95  # probability from which on two categories count as different
 _MOST_COMPARISONS = 2e9  # draws times pairs of categories that are compared for a page
 
 
 @dataclass(frozen=True, eq=False)
-class Findings:
-    """A run and its summaries; rows are the compared probabilities, the largest mean first.
+class RunFindings:
+    """A run, and the probability of the intervals that are told of it.
 
     Parameters
     ----------
@@ -38,26 +48,10 @@ class Findings:
         The draws, with their data and settings.
     ci_prob
         The probability of all intervals.
-    whole
-        The same draws, read once.
-    view
-        Those of the probabilities that are compared with each other.
-    table
-        Summary of these, of effects and of parameters.
     """
 
     run: DataTree
     ci_prob: float
-    whole: DrawsView
-    view: DrawsView
-    table: Summary
-
-    subjects: ClassVar[str] = "categories"  # the compared probabilities in a word
-
-    @property
-    def n(self) -> int:
-        """Number of compared probabilities."""
-        return len(self.table.categories)
 
     @property
     def chains(self) -> int:
@@ -73,6 +67,32 @@ class Findings:
     def independent(self) -> bool:
         """Are the draws independent by construction?"""
         return bool(self.run.attrs.get("independent_draws") == 1)
+
+
+@dataclass(frozen=True, eq=False)
+class Findings(RunFindings):
+    """A run and its summaries; rows are the compared probabilities, the largest mean first.
+
+    Parameters
+    ----------
+    whole
+        The same draws, read once.
+    view
+        Those of the probabilities that are compared with each other.
+    table
+        Summary of these, of effects and of parameters.
+    """
+
+    whole: DrawsView
+    view: DrawsView
+    table: Summary
+
+    subjects: ClassVar[str] = "categories"  # the compared probabilities in a word
+
+    @property
+    def n(self) -> int:
+        """Number of compared probabilities."""
+        return len(self.table.categories)
 
     @cached_property
     def names(self) -> list[str]:
@@ -234,9 +254,94 @@ class TransitionFindings(Findings):
         return names_of(self.run["posterior"]["state"].to_numpy().tolist())
 
 
+@dataclass(frozen=True, eq=False)
+class SegmentFindings(RunFindings):
+    """Findings of a run that `SemiMarkov.fit` made.
+
+    Parameters
+    ----------
+    model
+        The model, its priors explicit.
+    may_end
+        Rows with which a segment may end; no entries where all rows are such.
+    states
+        States of the point estimate, and the draws matched to them.
+    """
+
+    model: SemiMarkov
+    may_end: BoolArray
+    states: MatchedStates
+
+    @property
+    def kept(self) -> KeptStates:
+        """States of the draws that were kept."""
+        return self.states.kept
+
+    @property
+    def series(self) -> Series:
+        """The data."""
+        return self.states.series
+
+    @property
+    def tail(self) -> float:
+        """Probability beyond each end of an interval."""
+        return tail_of(self.ci_prob)
+
+    @cached_property
+    def doubts(self) -> Doubts:
+        """Figures on convergence that need no labels, and their meaning in words."""
+        return self.kept.doubts
+
+    @cached_property
+    def verdict(self) -> Verdict:
+        """Verdict on the quantities without labels, as for all runs."""
+        return verdict(self.run)
+
+    @cached_property
+    def table(self) -> Table:
+        """Summary of the states of the point estimate."""
+        return segmentations.summary(self.kept, self.ci_prob)
+
+    @cached_property
+    def segments(self) -> Table:
+        """Segments of the point estimate."""
+        return segmentations.segments(self.kept)
+
+    @cached_property
+    def changes(self) -> FloatArray:
+        """Probability that a segment begins at each row, shape (time,)."""
+        return np.asarray(segmentations.change_probability(self.kept).values)
+
+    @cached_property
+    def numbers_of_states(self) -> list[tuple[int, float]]:
+        """Numbers of states that hold at least 1 % of the time, the most probable first."""
+        counted = segmentations.states_counted(self.kept).values
+        numbers, times = np.unique(counted, return_counts=True)
+        order = np.lexsort((numbers, -times))
+        return [(int(numbers[k]), float(times[k] / counted.size)) for k in order]
+
+    @cached_property
+    def disagreement(self) -> FloatArray:
+        """Share of time in which each draw is not in the matched state, shape (draw,)."""
+        return self.kept.matched[1]
+
+    def figure(self, name: str) -> FloatArray:
+        """Return all draws of a figure without labels, shape (chain, draw)."""
+        group = "posterior" if name in self.run["posterior"].data_vars else "sample_stats"
+        return np.asarray(self.run[group][name].variable.transpose("chain", "draw").values)
+
+    def interval(self, draws: FloatArray) -> tuple[float, float]:
+        """Compute the ends of the central interval of draws, nan being left out."""
+        there = draws[~np.isnan(draws)]
+        if len(there) == 0:
+            return float("nan"), float("nan")
+        low, high = np.quantile(there, [self.tail, 1 - self.tail])
+        return float(low), float(high)
+
+
 def find(
     run: DataTree, ci_prob: float, among: Labels | None = None
-) -> ChoiceFindings | TransitionFindings:
+) -> ChoiceFindings | TransitionFindings | SegmentFindings:
     """Summarise a run; refuse anything that is no run.
 
     Parameters
@@ -249,11 +354,23 @@ def find(
         The categories or states to compare, as in `luce.summary`.
     """
     tail_of(ci_prob)
-    if getattr(run, "attrs", {}).get("model") == "transitions":
+    kind = getattr(run, "attrs", {}).get("model")
+    if kind == "semi-markov":
+        return _find_segments(run, ci_prob, among)
+    if kind == "transitions":
         model, data = transitions_of(run)
         return TransitionFindings(*_summarised(run, ci_prob, among), model, data)
     posterior = posterior_of(run)
     return ChoiceFindings(*_summarised(run, ci_prob, among), posterior)
+
+
+def _find_segments(run: DataTree, ci_prob: float, among: Labels | None) -> SegmentFindings:
+    if among is not None:
+        raise DataError(
+            "among chooses categories to rank; a run of a semi-Markov model has none. Leave it out."
+        )
+    model, _, may_end = semi_markov_of(run)
+    return SegmentFindings(run, ci_prob, model, may_end, MatchedStates.of(run))
 
 
 def _summarised(

@@ -110,7 +110,7 @@ def write_check_picture(
     )
     more = f", {out.sum() - most:,} more" if out.sum() > most else ""
     words += f"; outside: {', '.join(outside)}{more}." if outside else "."
-    page.figure([_panel(axes, words, "Diamonds are recorded, lines replicated.")])
+    page.figure([panel_of(axes, words, "Diamonds are recorded, lines replicated.")])
 
 
 def _intervals(found: Findings) -> str:
@@ -140,7 +140,7 @@ def _strengths(
             f"; {found.n - most.described:,} more, down to {spoken(found.names[-1])} with "
             f"{probability(found.table['mean'][-1], decimals)}"
         )
-    return _panel(axes, f"{words}.", caption)
+    return panel_of(axes, f"{words}.", caption)
 
 
 def _ranks(found: ChoiceFindings, most: PictureSizes) -> Panel:
@@ -156,7 +156,7 @@ def _ranks(found: ChoiceFindings, most: PictureSizes) -> Panel:
     left = found.n - most.described
     more = f"; {plural(left, 'more follows', 'more follow')}" if left > 0 else ""
     words = f"Probability of each rank, as shades. The most probable ranks: {', '.join(rows)}{more}"
-    return _panel(axes, f"{words}.", f"Probability of each rank{_only(found, most.ranks)}.")
+    return panel_of(axes, f"{words}.", f"Probability of each rank{_only(found, most.ranks)}.")
 
 
 def _wins(found: ChoiceFindings, most: PictureSizes) -> list[Panel]:
@@ -180,7 +180,7 @@ def _wins(found: ChoiceFindings, most: PictureSizes) -> list[Panel]:
     ]
     words += f"; each over the next: {', '.join(steps)}." if steps else "."
     caption = f"How often the row is chosen over the column{_only(found, most.wins)}."
-    return [_panel(axes, words, caption)]
+    return [panel_of(axes, words, caption)]
 
 
 def _transitions(found: TransitionFindings, most: PictureSizes) -> Panel:
@@ -203,7 +203,7 @@ def _transitions(found: TransitionFindings, most: PictureSizes) -> Panel:
     cut = len(states) > most.states
     only = f", the first {most.states} of {len(states):,} states" if cut else ""
     caption = f"Probability to move from the row to the column{only}; × cannot occur."
-    return _panel(axes, words, caption)
+    return panel_of(axes, words, caption)
 
 
 def _traces(found: Findings, slowest: list[Label], names: list[str]) -> Panel:
@@ -218,7 +218,7 @@ def _traces(found: Findings, slowest: list[Label], names: list[str]) -> Panel:
         f"Draws of {plural(found.chains, 'chain')}, one after another, {found.draws:,} each. "
         f"{'; '.join(rows)}."
     )
-    return _panel(axes, words, "Draws, one after another.")
+    return panel_of(axes, words, "Draws, one after another.")
 
 
 def _correlations(found: Findings, slowest: list[Label], names: list[str]) -> Panel:
@@ -234,14 +234,14 @@ def _correlations(found: Findings, slowest: list[Label], names: list[str]) -> Pa
         end = f"below 0.1 from lag {small[0]} on" if len(small) else f"above 0.1 up to lag {lags}"
         rows.append(f"{spoken(name)} {values[min(1, lags)]:.2f} at lag 1, {end}")
     words = f"Autocorrelation against lag, mean of the chains: {listed(rows)}."
-    return _panel(axes, words, "Autocorrelation; independent draws would stay in the grey band.")
+    return panel_of(axes, words, "Autocorrelation; independent draws would stay in the grey band.")
 
 
 def _only(found: Findings, most: int) -> str:
     return f", the best {most} of {found.n:,}" if found.n > most else ""
 
 
-def _panel(axes: Any, words: str, caption: str = "") -> Panel:
+def panel_of(axes: Any, words: str, caption: str = "") -> Panel:
     """Convert the axes of a plot, or an array of axes, to a picture on a page."""
     file = BytesIO()
     np.ravel(np.asarray(axes, object))[0].figure.savefig(file, format="svg")

@@ -13,14 +13,21 @@ import numpy as np
 from luce.counts.labels import plural
 from luce.model.priors import Gamma
 from luce.page.document import Cell, Code, Page
-from luce.reports.findings import ChoiceFindings, Findings, TransitionFindings
+from luce.reports.findings import (
+    ChoiceFindings,
+    Findings,
+    RunFindings,
+    SegmentFindings,
+    TransitionFindings,
+)
 from luce.version import __version__
 
 _UNKNOWN = "not recorded"
+_REBUILD = "from luce.sequences.semi_markov_runs import semi_markov_of"
 
 
 def write_provenance(
-    page: Page, found: Findings, source: str | None, title: str | None = None
+    page: Page, found: RunFindings, source: str | None, title: str | None = None
 ) -> None:
     """Add settings and fingerprint of the run, and the lines that give its draws and page again.
 
@@ -45,7 +52,7 @@ def write_provenance(
     )
 
 
-def python_lines(found: Findings, source: str | None) -> list[str] | None:
+def python_lines(found: RunFindings, source: str | None) -> list[str] | None:
     """Write Python that makes the draws again from the saved run; None where the seed is unknown.
 
     Parameters
@@ -60,6 +67,8 @@ def python_lines(found: Findings, source: str | None) -> list[str] | None:
         return None
     if isinstance(found, TransitionFindings):
         lines = _fit_lines(found, seed)
+    elif isinstance(found, SegmentFindings):
+        lines = _segment_lines(found, seed)
     else:
         assert isinstance(found, ChoiceFindings)
         drawn = 'posterior["probabilities"]'
@@ -71,6 +80,7 @@ def python_lines(found: Findings, source: str | None) -> list[str] | None:
     quoted = json.dumps(source or "run.nc", ensure_ascii=False)
     return [
         "import luce",
+        *([_REBUILD] if isinstance(found, SegmentFindings) else []),
         *(["import numpy as np", ""] if seed.startswith("np.") else []),
         f"run = luce.load({quoted})"
         + ("" if source else '  # written by luce.save(run, "run.nc")'),
@@ -85,18 +95,20 @@ def shell_lines(lines: list[str], source: str | None, options: Sequence[str] = (
     return ["python - <<'END'", *lines, "END", shlex.join(command)]
 
 
-def page_options(found: Findings, title: str | None) -> list[str]:
+def page_options(found: RunFindings, title: str | None) -> list[str]:
     """List the options of `luce report` that the page was written with, others than usual."""
     options = [] if title is None else [f"--title={title}"]
     if found.ci_prob != 0.9:
         options.append(f"--ci-prob={found.ci_prob!r}")
+    if not isinstance(found, Findings):
+        return options
     ranked, effects = set(found.view.categories), found.whole.effects
     if ranked != {label for label in found.whole.categories if label not in effects}:
         options += [f"--among={label}" for label in found.view.categories]
     return options
 
 
-def _facts(found: Findings) -> dict[str, Cell]:
+def _facts(found: RunFindings) -> dict[str, Cell]:
     attributes = found.run.attrs
 
     def told(name: str) -> str:
@@ -120,7 +132,9 @@ def _facts(found: Findings) -> dict[str, Cell]:
     }
 
 
-def _simulated(found: Findings) -> str:
+def _simulated(found: RunFindings) -> str:
+    if isinstance(found, SegmentFindings):
+        return "states of all rows, parameters and transition probabilities"
     if isinstance(found, TransitionFindings):
         return "base, concentrations and rows"
     if found.independent and found.run.attrs.get("method") == "exact":
@@ -175,11 +189,32 @@ def _fit_lines(found: TransitionFindings, seed: str) -> list[str]:
     ]
 
 
-def _arguments(found: Findings, options: dict[str, str]) -> str:
+def _segment_lines(found: SegmentFindings, seed: str) -> list[str]:
+    kept = int(found.run["states"].sizes["draw"])
+    options = {
+        "chains": repr(found.chains),
+        "seed": seed,
+        "warmup": repr(int(found.run.attrs.get("warmup", 0))),
+        "keep_states": repr(kept),
+        "split_merge": repr(int(found.run.attrs.get("split_merge", 0))),
+    }
+    lines = ["model, series, may_end = semi_markov_of(run)"]
+    if len(found.may_end):
+        # A segment may begin at the row after one with which a segment may end.
+        lines.append("candidates = [False, *may_end[:-1].tolist()]")
+        options["candidates"] = "candidates"
+    return [
+        *lines,
+        f"again = model.fit(series, {_arguments(found, options)})",
+        'print((again["states"]["states"].values == run["states"]["states"].values).all())',
+    ]
+
+
+def _arguments(found: RunFindings, options: dict[str, str]) -> str:
     return ", ".join([repr(found.draws), *(f"{k}={v}" for k, v in options.items())])
 
 
-def _seed(found: Findings) -> str | None:
+def _seed(found: RunFindings) -> str | None:
     """Write the seed as Python if it consists of whole numbers, else return None."""
     try:
         entropy = ast.literal_eval(str(found.run.attrs.get("seed")))

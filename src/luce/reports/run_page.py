@@ -1,4 +1,4 @@
-"""The page about one run: its sections in order, for choices and for transitions."""
+"""The page about one run: its sections in order, for choices, transitions and time series."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from luce.runs.saving import load
 if TYPE_CHECKING:
     from xarray import DataTree
 
-    from luce.reports.findings import ChoiceFindings, TransitionFindings
+    from luce.reports.findings import ChoiceFindings, SegmentFindings, TransitionFindings
     from luce.reports.trust import Trust
 
 __all__ = ["report", "write_report"]
@@ -36,8 +36,8 @@ def report(
     Parameters
     ----------
     run
-        Draws that `Posterior.sample`, `HDPTransitions.fit` or `luce.load` returned; or the name of
-        a saved run.
+        Draws that `Posterior.sample`, `HDPTransitions.fit`, `SemiMarkov.fit` or `luce.load`
+        returned; or the name of a saved run.
     path
         The page, a name that ends in ``.html``.  A file of that name is replaced.
     title
@@ -101,20 +101,22 @@ def check_page(path: str | os.PathLike[str]) -> Path:
 
 
 def _page(
-    found: ChoiceFindings | TransitionFindings,
+    found: ChoiceFindings | TransitionFindings | SegmentFindings,
     source: str | None,
     title: str | None,
     pictures: bool,
 ) -> tuple[Page, Trust]:
     # Imported here, so that nothing of this is loaded before a page is written.
-    from luce.reports.findings import TransitionFindings
+    from luce.reports.findings import SegmentFindings, TransitionFindings
     from luce.reports.pictures import why_none, write_chain_pictures
     from luce.reports.provenance import write_provenance
     from luce.reports.trust import judge, write_trust
 
-    trust = judge(found)
     obstacle = why_none() if pictures else "they were not asked for."
     name = f"{shortened(Path(source).stem, 60)}: " if source and title is None else ""
+    if isinstance(found, SegmentFindings):
+        return _page_of_segments(found, source, name, title, obstacle)
+    trust = judge(found)
     if isinstance(found, TransitionFindings):
         page = _begin_transitions(found, trust, name, title, obstacle)
     else:
@@ -178,6 +180,47 @@ def _begin_transitions(
     page.section("How it was modelled")
     transitions.write_model(page, found)
     return page
+
+
+def _page_of_segments(
+    found: SegmentFindings, source: str | None, name: str, title: str | None, obstacle: str
+) -> tuple[Page, Trust]:
+    """Write all sections about a run that `SemiMarkov.fit` made."""
+    from luce.reports import semi_markov
+    from luce.reports import semi_markov_pictures as pictures
+    from luce.reports.provenance import write_provenance
+    from luce.reports.semi_markov_trust import judge_segments, write_trust
+
+    trust = judge_segments(found)
+    heading = f"{name}{semi_markov.title_of(found)}" if title is None else title
+    page = Page(heading, [*semi_markov.lead(found), Badge(trust.headline, trust.kind)])
+    page.section("The answer")
+    if obstacle:
+        page.text(f"There are no pictures: {obstacle}")
+    else:
+        pictures.write_segmentation(page, found)
+    semi_markov.write_states(page, found)
+    semi_markov.write_parameters(page, found)
+    page.section("Segments and changes")
+    semi_markov.write_segments(page, found)
+    page.section("How long states last, and what follows them")
+    if not obstacle:
+        pictures.write_durations_and_moves(page, found)
+    semi_markov.write_transitions(page, found)
+    if not obstacle:
+        page.section("Which times are in one state")
+        pictures.write_similarity(page, found)
+    page.section("What the data was")
+    semi_markov.write_data(page, found)
+    page.section("How it was modelled")
+    semi_markov.write_model(page, found)
+    page.section(semi_markov.TRUST)
+    write_trust(page, found, trust)
+    if not obstacle:
+        pictures.write_chains(page, found)
+    page.section("Where it came from, and how to get it again")
+    write_provenance(page, found, source, title)
+    return page, trust
 
 
 def _write_predictive_check(page: Page, found: ChoiceFindings, drawn: bool) -> None:

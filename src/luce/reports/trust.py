@@ -86,6 +86,11 @@ def _checks_of_chains(found: Findings, told: Verdict) -> list[Check]:
 def write_trust(page: Page, found: Findings, trust: Trust) -> None:
     """Add the verdict, its reason, and the checks."""
     page.text(Badge(trust.headline, trust.kind), " ", _why(found, trust))
+    table_of_checks(page, trust)
+
+
+def table_of_checks(page: Page, trust: Trust) -> None:
+    """Add the checks that a verdict follows from."""
     page.table(
         ["What", "Worst found", "Wanted", "Reached"],
         [[c.what, c.found, c.wanted, Badge(_WORDS[c.kind], c.kind)] for c in trust.checks],
@@ -130,7 +135,7 @@ def _kind_of_draws(found: Findings, told: Verdict) -> Check:
 def _rhat(found: Findings, told: Verdict) -> Check:
     worst = told.largest_rhat
     wanted = f"at most {GOOD_RHAT}; above {LARGEST_RHAT} chains have not met"
-    kind = _grade(worst.value, GOOD_RHAT, LARGEST_RHAT)
+    kind = grade(worst.value, GOOD_RHAT, LARGEST_RHAT)
     check = Check("R-hat", _told(f"{worst.value:.3f}", worst.entry), wanted, kind)
     return _or_missing(check, worst, found)
 
@@ -147,7 +152,7 @@ def _ess(found: Findings, told: Verdict) -> Check:
 def _mcse(found: Findings, told: Verdict) -> Check:
     worst = told.largest_mcse
     wanted = f"at most {percent(GOOD_MCSE)} of the standard deviation"
-    kind = _grade(worst.value, GOOD_MCSE, LARGEST_MCSE)
+    kind = grade(worst.value, GOOD_MCSE, LARGEST_MCSE)
     words = _told(f"{100 * worst.value:.2g} %", worst.entry)
     return _or_missing(Check("Monte Carlo error of the mean", words, wanted, kind), worst, found)
 
@@ -158,7 +163,7 @@ def _acceptance(least: float) -> Check:
     return Check("Accepted proposals of a chain", f"{100 * least:.2g} %", wanted, kind)
 
 
-def _grade(value: float, good: float, largest: float) -> Kind:
+def grade(value: float, good: float, largest: float) -> Kind:
     """Compare a figure with the bounds up to which it is good, and above which it is bad."""
     return "good" if value <= good else "mixed" if value <= largest else "bad"
 

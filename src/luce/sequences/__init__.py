@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from luce.sequences.hdp import HDPTransitions as HDPTransitions
     from luce.sequences.hdp_state import HDPState as HDPState
     from luce.sequences.hdp_state import ResampleInfo as ResampleInfo
+    from luce.sequences.prediction import forecast as forecast
+    from luce.sequences.prediction import log_predictive as log_predictive
     from luce.sequences.segmentations import change_probability as change_probability
     from luce.sequences.segmentations import segments as segments
     from luce.sequences.segmentations import similarity as similarity
@@ -44,6 +46,8 @@ _HOMES = {
     "SemiMarkovState": "semi_markov_state",
     "StepInfo": "semi_markov_state",
     "change_probability": "segmentations",
+    "forecast": "prediction",
+    "log_predictive": "prediction",
     "segments": "segmentations",
     "similarity": "segmentations",
     "summary": "segmentations",

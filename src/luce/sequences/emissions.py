@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from luce._types import FloatArray, IntArray, Label, WordArray
+from luce.counts.labels import plural
 from luce.errors import DataError, MethodError
 from luce.sampling.settings import check_whole
 from luce.sequences.emission_priors import (
@@ -120,10 +121,23 @@ class Emission(ABC):
     ) -> FloatArray:
         """Draw observations, shape (rows, channels), given the state of each row."""
 
+    def simulate_after(
+        self, bits: WordArray, labels: IntArray, before: FloatArray, parameters: Parameters
+    ) -> FloatArray:
+        """Draw observations given the state of each row, after the rows `before` of the sequence.
+
+        Only an autoregressive emission depends on these.
+        """
+        return self.simulate(bits, labels, np.array([0, len(labels)]), parameters)
+
     @property
     @abstractmethod
     def kernel_prior(self) -> Any:
         """Prior as compiled code takes it: a named tuple of `luce.kernels.semi_markov`."""
+
+    @abstractmethod
+    def draw(self, bits: WordArray, rows: FloatArray) -> dict[str, FloatArray]:
+        """Draw parameters of states given the statistics of their rows."""
 
     @abstractmethod
     def statistics(self, series: Series, groups: IntArray, n_groups: int) -> FloatArray:
@@ -254,9 +268,9 @@ class _Conjugate(Emission):
     def draw_prior(self, bits: WordArray, n_states: int, n_channels: int) -> dict[str, FloatArray]:
         """Draw the parameters of states without data; `bits` is advanced."""
         own = self._completed(n_channels, {})
-        return own._draw(bits, np.zeros((n_states, own._statistics_length())))
+        return own.draw(bits, np.zeros((n_states, own._statistics_length())))
 
-    def _draw(self, bits: WordArray, rows: FloatArray) -> dict[str, FloatArray]:
+    def draw(self, bits: WordArray, rows: FloatArray) -> dict[str, FloatArray]:
         """Draw parameters of states given the statistics of their rows."""
         new = {name: np.empty((len(rows), *shape)) for name, shape in self._shapes().items()}
         self._kernel.draw(bits, self.kernel_prior, rows, *new.values())
@@ -303,7 +317,7 @@ class _Conjugate(Emission):
         The series must be one that `imputed` returned; only `Gaussian` changes it.
         """
         n_states = len(parameters[self._names()[0]])
-        return self._draw(bits, self.statistics(series, labels, n_states))
+        return self.draw(bits, self.statistics(series, labels, n_states))
 
     def simulate(
         self, bits: WordArray, labels: IntArray, borders: IntArray, parameters: Parameters
@@ -937,15 +951,26 @@ class Autoregressive(_Conjugate):
         )
         out = np.tile(center, (len(labels), 1))
         self._kernel.simulate(bits, labels, borders, *held, out)
-        bad = ~np.isfinite(out).all(axis=1)
-        if bad.any():
-            row = int(np.argmax(bad))
+        return _within_range(out, labels)
+
+    def simulate_after(
+        self, bits: WordArray, labels: IntArray, before: FloatArray, parameters: Parameters
+    ) -> FloatArray:
+        """Draw observations given the state of each row, after the rows `before` of the sequence.
+
+        There must be at least `lags` rows before.
+        """
+        if len(before) < self.lags:
             raise DataError(
-                f"the simulated series exceeds the range of doubles in row {row}, in state "
-                f"{int(labels[row])}: its coefficients make it grow. Simulate fewer rows, or keep "
-                "coefficients nearer to their prior mean by a larger weight."
+                f"the sequence has {plural(len(before), 'row')}, and lags = {self.lags} needs as "
+                "many rows to go on from."
             )
-        return out
+        past = before[len(before) - self.lags :]
+        states = np.concatenate([np.zeros(self.lags, np.int64), labels])
+        out = np.concatenate([past, np.empty((len(labels), past.shape[1]))])
+        borders = np.array([0, len(out)])
+        self._kernel.simulate(bits, states, borders, *self._parameters(parameters), out)
+        return _within_range(out[self.lags :], labels)
 
 
 class Custom(Emission):
@@ -1084,6 +1109,10 @@ class Custom(Emission):
         """Refuse: there is no prior for compiled code."""
         raise _no_closed_form()
 
+    def draw(self, bits: WordArray, rows: FloatArray) -> dict[str, FloatArray]:
+        """Refuse: there are no sufficient statistics."""
+        raise _no_closed_form()
+
     def statistics(self, series: Series, groups: IntArray, n_groups: int) -> FloatArray:
         """Refuse: there are no sufficient statistics."""
         raise _no_closed_form()
@@ -1105,6 +1134,19 @@ def _keep(emission: Emission, **changes: object) -> None:
     """Set fields of a frozen emission while it is made."""
     for name, value in changes.items():
         object.__setattr__(emission, name, value)
+
+
+def _within_range(simulated: FloatArray, labels: IntArray) -> FloatArray:
+    """Refuse a simulated series that grows beyond all bounds."""
+    bad = ~np.isfinite(simulated).all(axis=1)
+    if bad.any():
+        row = int(np.argmax(bad))
+        raise DataError(
+            f"the simulated series exceeds the range of doubles in row {row}, in state "
+            f"{int(labels[row])}: its coefficients make it grow. Simulate fewer rows, or keep "
+            "coefficients nearer to their prior mean by a larger weight."
+        )
+    return simulated
 
 
 def _no_closed_form() -> MethodError:

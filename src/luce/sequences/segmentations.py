@@ -7,6 +7,7 @@ every draw are matched to them, and the share of time where that fails is told.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -15,12 +16,14 @@ import numpy as np
 import numpy.typing as npt
 from numpy.typing import ArrayLike
 
-from luce._types import BoolArray, FloatArray, IntArray
+from luce._types import BoolArray, FloatArray, IntArray, SeedLike
 from luce.answers.view import tail_of
-from luce.counts.labels import describe, label_array
+from luce.counts.labels import describe, label_array, some
 from luce.errors import DataError
 from luce.sequences.agreement import Doubts, Figures, compact, doubts_of
+from luce.sequences.new_series import KeptParameters, matched_names
 from luce.sequences.point_estimates import evenly, point_estimate
+from luce.sequences.series import Series
 from luce.sequences.tables import Table
 
 if TYPE_CHECKING:
@@ -190,16 +193,36 @@ def similarity(run: DataTree | KeptStates, times: ArrayLike | None = None) -> Da
     return xr.DataArray(together / len(kept.draws), index, ("time", "other_time"), "similarity")
 
 
-def segments(run: DataTree | KeptStates) -> Table:
-    """List the segments of the point estimate.
+def segments(
+    run: DataTree | KeptStates,
+    new_series: Any = None,
+    *,
+    seed: SeedLike = None,
+    candidates: Any = None,
+    columns: Any = None,
+    sequence: Any = None,
+    time: Any = None,
+) -> Table:
+    """List the segments of the point estimate, of the run's own series or of a new one.
 
     The point estimate has a small expected variation of information from all draws; its states are
-    numbered by the time they hold, the longest being 0.
+    numbered by the time they hold in the run, the longest being 0.
+
+    For a new series, its states are drawn once given the parameters of each kept draw.  A state has
+    the number that it has in ``segments(run)``; states that the run's point estimate does not have
+    get the numbers after these.
 
     Parameters
     ----------
     run
         A run of `SemiMarkov.fit`.
+    new_series
+        A series as in `SemiMarkov.fit`, with the channels or categories of the run's; the run's own
+        unless given.
+    seed
+        For the states of a new series; the same seed gives the same table.
+    candidates, columns, sequence, time
+        As in `SemiMarkov.fit`, of the new series.
 
     Returns
     -------
@@ -207,22 +230,83 @@ def segments(run: DataTree | KeptStates) -> Table:
         A row for each segment, in order, with the columns `sequence`, its name; `start` and `end`,
         its first row and the one after its last, counted from 0 in each sequence; `state`; and
         `probability`, the posterior probability that its rows are in that state, a mean over rows,
-        after the states of every draw were matched to the point estimate.
+        after the states of every draw were matched to the point estimate.  For a state that the run
+        does not have it is the probability of being in none that the run has.
     """
     kept = KeptStates.of(run)
-    begins = kept.firsts | (np.diff(kept.estimate, prepend=-1) != 0)
+    if new_series is not None:
+        parameters = KeptParameters.of(kept.run)
+        series = parameters.read(new_series, columns, sequence, time)
+        draws = parameters.draw_labels(series, seed, candidates)
+        return _segments_of_new(kept, draws, series, parameters.model.n_states)
+    given = {"candidates": candidates, "columns": columns, "sequence": sequence, "time": time}
+    for name, value in given.items():
+        if value is not None:
+            raise DataError(f"{name} is for a new series, and none was given.")
+    return _table_of(kept.borders, kept.names, kept.estimate, kept.agreeing)
+
+
+def _table_of(
+    borders: IntArray,
+    names: npt.NDArray[Any],
+    estimate: IntArray,
+    agreeing: FloatArray,
+    notes: Sequence[str] = (),
+) -> Table:
+    """List the segments of a segmentation, given the probability of each row's state."""
+    begins = np.diff(estimate, prepend=-1) != 0
+    begins[borders[:-1]] = True
     starts = np.flatnonzero(begins)
-    ends = np.append(starts[1:], kept.length)
-    sequence = np.searchsorted(kept.borders, starts, side="right") - 1
-    first = kept.borders[sequence]
+    ends = np.append(starts[1:], len(estimate))
+    sequence = np.searchsorted(borders, starts, side="right") - 1
+    first = borders[sequence]
     columns = {
-        "sequence": kept.names[sequence],
+        "sequence": names[sequence],
         "start": starts - first,
         "end": ends - first,
-        "state": kept.estimate[starts],
-        "probability": np.add.reduceat(kept.agreeing, starts) / (ends - starts),
+        "state": estimate[starts],
+        "probability": np.add.reduceat(agreeing, starts) / (ends - starts),
     }
-    return Table(columns, row="segment", probabilities=["probability"])
+    return Table(columns, notes=notes, row="segment", probabilities=["probability"])
+
+
+def _segments_of_new(
+    kept: KeptStates, draws: npt.NDArray[np.int16], series: Series, n_states: int
+) -> Table:
+    """List the segments of a new series, whose states were drawn: shape (chain, draw, time).
+
+    A state of the new point estimate becomes the state of the run that the draws put most of its
+    rows in, each at most once; it is new where they put more of them in none of the run's states.
+    """
+    from scipy.optimize import linear_sum_assignment
+
+    own = draws.reshape(-1, draws.shape[2])
+    n = int(kept.estimate.max()) + 1
+    names = matched_names(kept.draws, kept.matched[0], n_states, n)
+    estimate = point_estimate(own, series.borders)
+    m, length = int(estimate.max()) + 1, series.length
+    joint, none = np.zeros((m, n)), np.zeros(m)
+    matched = np.empty(own.shape, np.int16)
+    for labels, to, row in zip(own, names, matched, strict=True):
+        row[:] = to[labels]
+        both = np.bincount(estimate * (n + 1) + row + 1, minlength=m * (n + 1)).reshape(m, n + 1)
+        joint += both[:, 1:]
+        none += both[:, 0]
+    shares = np.hstack([joint, np.where(np.eye(m) > 0, none, -1.0)])
+    _, places = linear_sum_assignment(shares, maximize=True)
+    is_new = (places >= n) | (joint[np.arange(m), np.minimum(places, n - 1)] == 0)
+    state = np.where(is_new, n + np.cumsum(is_new) - 1, places)
+    wanted = np.where(is_new, -1, places)[estimate]
+    agreeing = np.zeros(length)
+    for row in matched:
+        agreeing += row == wanted
+    notes = []
+    if is_new.any():
+        which = some(sorted(state[is_new].tolist()))
+        verb = "is" if is_new.sum() == 1 else "are"
+        notes.append(f"{which} {verb} not among the states of the run's point estimate.")
+    names_of = label_array(series.names)
+    return _table_of(series.borders, names_of, state[estimate], agreeing / len(own), notes)
 
 
 def matched(run: DataTree | KeptStates) -> Dataset:

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from luce._types import BoolArray, FloatArray, IntArray, Label, Labels, SeedLike, WordArray
-from luce.counts.labels import plural
+from luce.counts.labels import Categories, plural
 from luce.errors import DataError, MethodError
 from luce.model.priors import Gamma
 from luce.sampling.settings import check_whole
 from luce.sequences.durations import Duration, Poisson, duration_from_json
-from luce.sequences.emissions import Emission, Gaussian
+from luce.sequences.emissions import Custom, Emission, Gaussian
 from luce.sequences.hdp import HDPTransitions, check_generator
 from luce.sequences.semi_markov_state import SemiMarkovState, StepInfo
 from luce.sequences.semi_markov_sweep import Sweeper, replaced
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 DEFAULT_CONCENTRATION = Gamma(2.0, 0.4)
 
 # Moves that split and merge states, in each sweep, unless given.
-DEFAULT_MOVES = 100
+DEFAULT_MOVES = 20
 
 STARTS = ("own", "base", "uniform")
 ENDS = ("censored", "complete")
@@ -135,20 +135,20 @@ class SemiMarkov:
         if longest is not None:
             check_whole("longest", longest, 1)
             self.duration.check_longest(longest)
+        if isinstance(n_states, str):
+            raise DataError(
+                f"n_states = {n_states!r}; the semi-Markov model is drawn in its weak limit: give a "
+                "number larger than that of the states you expect, as n_states=30."
+            )
+        states = Categories(n_states)
+        if not 2 <= len(states) <= _MOST_STATES:
+            raise DataError(
+                f"n_states = {len(states):,}; 2 to {_MOST_STATES:,} states are possible, and with "
+                "one nothing is to be segmented."
+            )
         self.transitions = HDPTransitions(
-            n_states, concentration, base_concentration, forbidden, self_loops="removed"
+            states.labels, concentration, base_concentration, forbidden, self_loops="removed"
         )
-        if self.transitions.states is None:
-            raise DataError(
-                "n_states = 'nonparametric'; the semi-Markov model is drawn in its weak limit: "
-                "give a number larger than that of the states you expect, as n_states=30."
-            )
-        if self.n_states < 2:
-            raise DataError(
-                "n_states = 1; with one state nothing is to be segmented, give 2 or more."
-            )
-        if self.n_states > _MOST_STATES:
-            raise DataError(f"n_states = {self.n_states:,}; at most {_MOST_STATES:,} are possible.")
         self.start, self.end, self.longest = start, end, longest
 
     @property
@@ -436,6 +436,8 @@ class SemiMarkov:
                     "chain; give at most as many."
                 )
         check_destination(settings, to, cluster)
+        if to is not None:
+            self.emission.to_json()  # refuses functions, which a resumed run would miss
         data = self.read(series, columns=columns, sequence=sequence, time=time)
         plan = SemiMarkovPlan.of(self, data, settings, candidates, split_merge, keep_states)
         return carry_out(plan, to, cluster)
@@ -546,13 +548,14 @@ class SemiMarkov:
     # -- storage -----------------------------------------------------------------------------------
 
     def to_json(self) -> dict[str, Any]:
-        """Return the whole model as values for JSON."""
+        """Return the whole model as values for JSON; of a `Custom` emission only its name."""
 
         def scale(given: float | Gamma) -> Any:
             return [given.shape, given.rate] if isinstance(given, Gamma) else given
 
+        custom = isinstance(self.emission, Custom)
         return {
-            "emission": self.emission.to_json(),
+            "emission": {"emission": "custom"} if custom else self.emission.to_json(),
             "duration": self.duration.to_json(),
             "concentration": scale(self.transitions.concentration),
             "base_concentration": scale(self.transitions.base_concentration),
@@ -570,6 +573,11 @@ class SemiMarkov:
         def scale(value: Any) -> float | Gamma:
             return Gamma(*value) if isinstance(value, list) else float(value)
 
+        if given["emission"]["emission"] == "custom":
+            raise DataError(
+                "the emission of this run is Custom, made of functions that are not stored with "
+                "it; what needs them can be done only with the model itself."
+            )
         return cls(
             states,
             Emission.from_json(given["emission"]),

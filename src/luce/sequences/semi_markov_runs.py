@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from luce._types import Attributes, BoolArray, FloatArray, WordArray
+from luce.answers.diagnostics import verdict
 from luce.counts.labels import label_array, plural
 from luce.errors import DataError
 from luce.model.contents import Group, require_run
@@ -21,7 +22,7 @@ from luce.sampling.convergence import Verdict
 from luce.sampling.plan import Plan, settings_from_json, settings_to_json
 from luce.sampling.screen import DrawsToCheck
 from luce.sampling.settings import Settings
-from luce.sequences.agreement import Doubts, doubts_about
+from luce.sequences.agreement import Doubts, doubts_about, doubts_of
 from luce.sequences.semi_markov import BEGINNINGS, SemiMarkov, new_bits
 from luce.sequences.semi_markov_state import SemiMarkovState, StepInfo
 from luce.sequences.semi_markov_sweep import Sweeper
@@ -34,8 +35,8 @@ if TYPE_CHECKING:
 # `keep_states` says otherwise.
 _STORED_BYTES, _MOST_KEPT = 200_000_000, 250
 
-# Rows × states that a chain sweeps over at once, about 50 ms: progress and Ctrl-C wait as long.
-_CHUNK = 500_000
+# Power of the likelihood in the first sweep, and share of the warm-up after which it is 1.
+_FIRST_POWER, _ANNEALED = 0.1, 0.7
 
 _STATISTICS = ("states_used", "segments", "at_longest", "split_merge_proposed", "split_merge")
 
@@ -73,9 +74,10 @@ class SemiMarkovChain(FixedLengthChain):
         return self.size
 
     def warm_up(self, size: int) -> None:
-        """Sweep without storing anything."""
-        for _ in range(size):
-            self.current, _ = self.sweeper.sweep(self.bits, self.current)
+        """Sweep without storing anything, observations counting little at first."""
+        for k in range(size):
+            power = annealed(self.warmed + k, self.warmup)
+            self.current, _ = self.sweeper.sweep(self.bits, self.current, power)
 
     def draw(self, rows: Rows, size: int) -> None:
         """Sweep, and write figures of all draws and states of some."""
@@ -100,8 +102,10 @@ class SemiMarkovChain(FixedLengthChain):
         rows["states/states"][k] = now.labels
         for name in ("rows", "log_base", "initial"):
             rows[f"states/{name}"][k] = getattr(now, name)
-        for name, values in {**now.emission, **now.duration}.items():
+        for name, values in now.emission.items():
             rows[f"states/{name}"][k] = values
+        for name, values in now.duration.items():
+            rows[f"states/{stored_name(name, now.emission)}"][k] = values
 
     def state(self) -> Snapshot:
         """Return the arrays that the next sweep depends on."""
@@ -174,8 +178,11 @@ class SemiMarkovPlan(Plan):
 
     @property
     def chunk(self) -> int:
-        """Sweeps that a chain makes at once."""
-        return max(1, _CHUNK // (self.series.length * self.model.n_states))
+        """Sweeps that a chain makes at once: a multiple of `every`, or a divisor of it."""
+        steps = self.settings.chunk_steps // (self.series.length * self.model.n_states)
+        if steps >= self.every:
+            return steps // self.every * self.every
+        return next(k for k in range(max(steps, 1), 0, -1) if self.every % k == 0)
 
     @property
     def drawn(self) -> list[str]:
@@ -209,7 +216,10 @@ class SemiMarkovPlan(Plan):
         ]
         own = self.model.emission.dims(self.series)
         found += [kept(name, ("state", *dims)) for name, dims in own.items()]
-        found += [kept(name, ("state", *dims)) for name, (dims, _) in self._duration_dims.items()]
+        found += [
+            kept(stored_name(name, own), ("state", *dims))
+            for name, (dims, _) in self._duration_dims.items()
+        ]
         return tuple(found)
 
     @cached_property
@@ -286,6 +296,7 @@ class SemiMarkovPlan(Plan):
             "start": model.start,
             "end": model.end,
             "split_merge": self.moves,
+            "annealed": int(self.model.emission.conjugate),
             "states_every": self.every,
             "specification": json.dumps(model.to_json()),
             "data": f"{rows} of {channels} in {plural(series.n_sequences, 'sequence')}",
@@ -300,15 +311,7 @@ class SemiMarkovPlan(Plan):
 
     def judged(self, sink: DrawsToCheck, verdict: Verdict) -> Verdict:
         """Add what the states say: agreement of chains, empty states, longest segments."""
-        doubts = self.doubts(sink)
-        if doubts.kind == "good" or (doubts.kind == "mixed" and verdict.kind == "bad"):
-            return verdict
-        sentences = list(doubts.sentences)
-        if doubts.kind == "mixed":
-            kind = "mixed" if verdict.kind == "good" else verdict.kind
-            return replace(verdict, kind=kind, care=(*verdict.care, *sentences))
-        problem = " ".join([verdict.problem or "do not trust these draws yet:", *sentences])
-        return replace(verdict, kind="bad", problem=problem)
+        return with_doubts(verdict, self.doubts(sink))
 
     def doubts(self, sink: DrawsToCheck) -> Doubts:
         """Judge the draws by figures that do not depend on labels of states."""
@@ -336,7 +339,7 @@ class SemiMarkovPlan(Plan):
             "borders": ("border", series.borders),
         }
         if series.times is not None:
-            observed["clock"] = ("time", series.times)
+            coords["clock"] = ("time", series.times)
         if len(self.may_end):
             observed["may_end"] = ("time", self.may_end)
         if series.categories:
@@ -363,6 +366,48 @@ class SemiMarkovPlan(Plan):
         return type(self), given
 
 
+def annealed(sweep: int, warmup: int) -> float:
+    """Return the power of the likelihood in a sweep of the warm-up: from 0.1 to 1.
+
+    Chains then find their states together, from few to many, and agree far better than chains that
+    split and merge states against the whole likelihood.
+    """
+    share = sweep / (_ANNEALED * warmup)
+    return float(_FIRST_POWER ** (1.0 - share)) if share < 1.0 else 1.0
+
+
+def with_doubts(trust: Verdict, doubts: Doubts) -> Verdict:
+    """Add what the states say to a verdict on the parameters."""
+    if doubts.kind == "good" or (doubts.kind == "mixed" and trust.kind == "bad"):
+        return trust
+    sentences = list(doubts.sentences)
+    if doubts.kind == "mixed":
+        kind = "mixed" if trust.kind == "good" else trust.kind
+        return replace(trust, kind=kind, care=(*trust.care, *sentences))
+    told = doubts.unmixed and not trust.still and np.isfinite(trust.rhat)  # by the doubts too
+    known = None if told else trust.problem
+    problem = " ".join([known or "do not trust these draws yet:", *sentences])
+    return replace(trust, kind="bad", problem=problem)
+
+
+def verdict_of(run: DataTree, doubts: Doubts | None = None) -> Verdict:
+    """Judge whether the draws of a run can be trusted, as `SemiMarkov.fit` does.
+
+    Parameters
+    ----------
+    run
+        A run of `SemiMarkov.fit`, in memory or on a disk.
+    doubts
+        What its states say, where that is known already.
+    """
+    return with_doubts(verdict(run), doubts_of(run) if doubts is None else doubts)
+
+
+def stored_name(name: str, emission: Iterable[str]) -> str:
+    """Name a parameter of durations in the group `states`, apart from those of the emission."""
+    return f"duration_{name}" if name in emission else name
+
+
 def semi_markov_of(run: DataTree) -> tuple[SemiMarkov, Series, BoolArray]:
     """Rebuild model, series and rows with which segments may end, from a run.
 
@@ -374,19 +419,12 @@ def semi_markov_of(run: DataTree) -> tuple[SemiMarkov, Series, BoolArray]:
     require_run(run)
     if run.attrs.get("model") != "semi-markov":
         raise DataError(f"this is a run of the model {run.attrs.get('model')!r}, not semi-Markov.")
+    series = series_of(run)
     try:
-        observed, mask = run["observed_data"], run["constant_data"]["forbidden"].to_numpy()
-        names = observed.to_dataset().variables
-        series = Series(
-            np.ascontiguousarray(observed["values"].to_numpy(), np.float64),
-            np.asarray(observed["borders"].to_numpy(), np.int64),
-            tuple(observed["channel"].to_numpy().tolist()),
-            tuple(observed["sequence_names"].to_numpy().tolist()),
-            observed["clock"].to_numpy() if "clock" in names else None,
-            tuple(observed["category"].to_numpy().tolist()) if "category" in names else (),
-            bool(observed.attrs.get("dates", 0)),
-        )
-        may_end = observed["may_end"].to_numpy() if "may_end" in names else np.empty(0, np.bool_)
+        mask = run["constant_data"]["forbidden"].to_numpy()
+        observed = run["observed_data"]
+        held = observed.to_dataset().variables
+        may_end = observed["may_end"].to_numpy() if "may_end" in held else np.empty(0, np.bool_)
         states = run["constant_data"]["state"].to_numpy().tolist()
         given = json.loads(run.attrs["specification"])
     except KeyError as error:
@@ -395,6 +433,30 @@ def semi_markov_of(run: DataTree) -> tuple[SemiMarkov, Series, BoolArray]:
         raise DataError("observed_data is not the data that this run was drawn from.")
     model = SemiMarkov.from_json(given, states, np.asarray(mask, np.bool_))
     return model, series, np.asarray(may_end, np.bool_)
+
+
+def series_of(run: DataTree) -> Series:
+    """Read the series that a run was drawn from.
+
+    Raises
+    ------
+    DataError
+        When the run does not hold its data.
+    """
+    try:
+        observed = run["observed_data"]
+        held = observed.to_dataset().variables
+        return Series(
+            np.ascontiguousarray(observed["values"].to_numpy(), np.float64),
+            np.asarray(observed["borders"].to_numpy(), np.int64),
+            tuple(observed["channel"].to_numpy().tolist()),
+            tuple(observed["sequence_names"].to_numpy().tolist()),
+            observed["clock"].to_numpy() if "clock" in held else None,
+            tuple(observed["category"].to_numpy().tolist()) if "category" in held else (),
+            bool(observed.attrs.get("dates", 0)),
+        )
+    except KeyError as error:
+        raise DataError(f"the run does not hold {error.args[0]!r}.") from error
 
 
 def semi_markov_plan_of(run: DataTree, given: dict[str, Any], **more: Any) -> SemiMarkovPlan:

@@ -103,6 +103,20 @@ class Sweeper:
 
         return Segments(*(np.empty(self.series.length, np.int64) for _ in range(3)))
 
+    @cached_property
+    def _is_first(self) -> BoolArray:
+        """Is this row the first one of its sequence?"""
+        marks = np.zeros(self.series.length, np.bool_)
+        marks[self.series.borders[:-1]] = True
+        return marks
+
+    @cached_property
+    def _is_last(self) -> BoolArray:
+        """Is this row the last one of its sequence?"""
+        marks = np.zeros(self.series.length, np.bool_)
+        marks[self.series.borders[1:] - 1] = True
+        return marks
+
     @property
     def splits_states(self) -> bool:
         """Can parameters be integrated out, as moves that split and merge states need?"""
@@ -110,13 +124,20 @@ class Sweeper:
 
     # -- states given parameters -------------------------------------------------------------------
 
-    def fill_messages(self, state: SemiMarkovState) -> tuple[FloatArray, DurationLaw, float]:
-        """Fill the messages; return scaled likelihoods, law of durations, and log likelihood."""
+    def fill_messages(
+        self, state: SemiMarkovState, power: float = 1.0
+    ) -> tuple[FloatArray, DurationLaw, float]:
+        """Fill the messages; return scaled likelihoods, law of durations, and log likelihood.
+
+        Observations count with their likelihood to a power.
+        """
         from luce.kernels.semi_markov.messages import convolve, log_evidence, subtract_peaks
         from luce.kernels.semi_markov.segments import DurationLaw
 
         fit = self._buffer("log_likelihood", self.series.length, self.n_states)
         self.emission.log_likelihood(self.series, state.emission, fit)
+        if power != 1.0:
+            fit *= power
         total = subtract_peaks(fit)
         borders, out = self.series.borders, self._messages
         if self.longest == 0:
@@ -136,8 +157,26 @@ class Sweeper:
             law = DurationLaw(tables.log_p, tables.log_survival, no_stops, np.empty((2, 0)))
         return fit, law, total + log_evidence(borders, state.initial, out)
 
+    def log_likelihoods(self, state: SemiMarkovState) -> FloatArray:
+        """Compute the log likelihood of each sequence, segmentations summed out."""
+        from luce.kernels.semi_markov.messages import log_evidence
+
+        series, borders = self.series, self.series.borders
+        total = self.fill_messages(state)[2]
+        if series.n_sequences == 1:
+            return np.array([total])
+        # Messages are of densities divided by the largest of their row: these are summed apart.
+        densities = self._buffer("densities", series.length, self.n_states)
+        self.emission.log_likelihood(series, state.emission, densities)
+        peaks = np.add.reduceat(densities.max(axis=1), borders[:-1])
+        own = [
+            log_evidence(borders[k : k + 2], state.initial, self._messages)
+            for k in range(series.n_sequences)
+        ]
+        return np.asarray(peaks + own)
+
     def draw_labels(
-        self, bits: WordArray, state: SemiMarkovState
+        self, bits: WordArray, state: SemiMarkovState, power: float = 1.0
     ) -> tuple[IntArray, IntArray, float, int]:
         """Draw states of all rows and durations of last segments, given all parameters.
 
@@ -145,7 +184,7 @@ class Sweeper:
         """
         from luce.kernels.semi_markov.segments import draw_segments, write_labels
 
-        fit, law, log_likelihood = self.fill_messages(state)
+        fit, law, log_likelihood = self.fill_messages(state, power)
         borders = self.series.borders
         count = draw_segments(
             bits, fit, borders, state.initial, state.rows, law, self._messages, self._segments
@@ -165,20 +204,18 @@ class Sweeper:
                 bits, dict(state.duration), segments, count, borders
             )
         ends = segments.start[:count] + segments.length[:count]
-        return labels, lengths[np.isin(ends, borders[1:])], log_likelihood, count
+        return labels, lengths[self._is_last[ends - 1]], log_likelihood, count
 
     # -- parameters given states -------------------------------------------------------------------
 
     def segments_of(self, state: SemiMarkovState) -> tuple[IntArray, IntArray, IntArray]:
         """Return first rows, durations and states of the segments of a state."""
-        labels, borders = state.labels, self.series.borders
-        new = np.empty(len(labels), np.bool_)
-        np.not_equal(labels[1:], labels[:-1], out=new[1:])
-        new[borders[:-1]] = True
+        labels, new = state.labels, self._is_first.copy()
+        new[1:] |= labels[1:] != labels[:-1]
         starts = np.flatnonzero(new)
         ends = np.r_[starts[1:], len(labels)]
         lengths = ends - starts
-        lengths[np.isin(ends, borders[1:])] = state.last_lengths
+        lengths[self._is_last[ends - 1]] = state.last_lengths
         return starts, lengths, labels[starts]
 
     def split_and_merge(
@@ -189,13 +226,14 @@ class Sweeper:
         starts: IntArray,
         lengths: IntArray,
         states: IntArray,
+        power: float = 1.0,
     ) -> int:
         """Make moves that split and merge states, changing `states`; return how many succeeded."""
         from luce.kernels.semi_markov.split_merge import split_and_merge
 
         n, law = len(starts), self._law(state, starts)
         groups = np.repeat(np.arange(n), np.diff(np.r_[starts, self.series.length]))
-        rows = self.emission.statistics(series, groups, n)
+        rows = power * self.emission.statistics(series, groups, n)
         spans = self.duration.statistics(lengths, np.arange(n), n, self.longest)
         return split_and_merge(
             bits,
@@ -216,6 +254,7 @@ class Sweeper:
         starts: IntArray,
         lengths: IntArray,
         states: IntArray,
+        power: float = 1.0,
     ) -> tuple[IntArray, IntArray, IntArray, int, int]:
         """Let stretches of rows get states of their own, or lose them.
 
@@ -235,15 +274,16 @@ class Sweeper:
         while left:
             left = births.number_rows(windows, numbered, groups)
             parts.append(self.emission.statistics(series, groups, number))
-        sums = np.sum(parts, axis=0)
+        sums = power * np.sum(parts, axis=0)
         seen = np.diff(np.r_[starts, rows])
-        state_sums = self.emission.statistics(series, np.repeat(states, seen), self.n_states)
+        held = self.emission.statistics(series, np.repeat(states, seen), self.n_states)
+        state_sums = power * held
         spans = self.duration.statistics(lengths, states, self.n_states, self.longest)
         room = np.zeros((4, n + 2 * number), np.int64)
         marks = np.zeros((2, n + 2 * number), np.bool_)
         room[:, :n] = starts, seen, lengths, states
-        marks[0, :n] = np.isin(starts, self.series.borders[:-1])
-        marks[1, :n] = np.isin(starts + seen, self.series.borders[1:])
+        marks[0, :n] = self._is_first[starts]
+        marks[1, :n] = self._is_last[starts + seen - 1]
         pieces = births.Pieces(room[0], room[1], room[2], room[3], marks[0], marks[1])
         count, proposed, accepted = births.bear_and_bury(
             bits,
@@ -271,11 +311,11 @@ class Sweeper:
             self.transitions.forbidden,
             state.base if self.start == "base" else even,
             self.start != "own",
-            np.isin(starts, self.series.borders[:-1]),
+            self._is_first[starts],
         )
 
     def draw_parameters(
-        self, bits: WordArray, state: SemiMarkovState
+        self, bits: WordArray, state: SemiMarkovState, power: float = 1.0
     ) -> tuple[SemiMarkovState, int, int]:
         """Draw all parameters given the states of all rows; count moves proposed and accepted."""
         from luce.kernels.semi_markov.initial import draw_initial
@@ -284,19 +324,19 @@ class Sweeper:
         starts, lengths, states = self.segments_of(state)
         labels, last, proposed, accepted = state.labels, state.last_lengths, 0, 0
         if self.splits_states:
-            accepted = self.split_and_merge(bits, series, state, starts, lengths, states)
+            accepted = self.split_and_merge(bits, series, state, starts, lengths, states, power)
             starts, lengths, states, more, born = self.bear_and_bury(
-                bits, series, state, starts, lengths, states
+                bits, series, state, starts, lengths, states, power
             )
             proposed, accepted = self.moves + more, accepted + born
             if accepted:
                 ends = np.r_[starts[1:], self.series.length]
                 labels = np.repeat(states, ends - starts)
-                last = lengths[np.isin(ends, self.series.borders[1:])]
+                last = lengths[self._is_last[ends - 1]]
         duration = self.duration.resample(bits, lengths, states, dict(state.duration), self.longest)
-        emission = self.emission.resample(bits, series, labels, state.emission)
+        emission = self._draw_emission(bits, series, labels, state, power)
         n = self.n_states
-        first = np.isin(starts, self.series.borders[:-1])
+        first = self._is_first[starts]
         counts, begun = np.zeros((n, n)), np.bincount(states[first], minlength=n).astype(float)
         follows = np.flatnonzero(~first)
         np.add.at(counts, (states[follows - 1], states[follows]), 1.0)
@@ -324,10 +364,33 @@ class Sweeper:
         )
         return new, proposed, accepted
 
-    def sweep(self, bits: WordArray, state: SemiMarkovState) -> tuple[SemiMarkovState, StepInfo]:
-        """Make one sweep; of the arguments only `bits` changes."""
-        new, proposed, accepted = self.draw_parameters(bits, state)
-        labels, last, log_likelihood, count = self.draw_labels(bits, new)
+    def _draw_emission(
+        self,
+        bits: WordArray,
+        series: Series,
+        labels: IntArray,
+        state: SemiMarkovState,
+        power: float,
+    ) -> dict[str, FloatArray]:
+        """Draw the parameters of the emission given the state of each row."""
+        if power == 1.0:
+            return self.emission.resample(bits, series, labels, state.emission)
+        return self.emission.draw(
+            bits, power * self.emission.statistics(series, labels, self.n_states)
+        )
+
+    def sweep(
+        self, bits: WordArray, state: SemiMarkovState, power: float = 1.0
+    ) -> tuple[SemiMarkovState, StepInfo]:
+        """Make one sweep; of the arguments only `bits` changes.
+
+        With a power below 1 observations count less than they should, and states merge and split
+        more easily: for the first sweeps of a chain.  It is 1 where parameters of the emission
+        cannot be integrated out.
+        """
+        power = power if self.emission.conjugate else 1.0
+        new, proposed, accepted = self.draw_parameters(bits, state, power)
+        labels, last, log_likelihood, count = self.draw_labels(bits, new, power)
         used = int(np.count_nonzero(np.bincount(labels, minlength=self.n_states)))
         lengths = self._segments.length[:count]
         at_longest = int(np.count_nonzero(lengths == self.longest)) if self.longest else 0

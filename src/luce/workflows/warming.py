@@ -18,7 +18,11 @@ from luce.model.priors import DirichletProcess, Gamma, PriorLike
 from luce.posterior import Posterior
 from luce.sampling.progress import ProgressBar
 from luce.sampling.settings import METHODS
+from luce.sequences.durations import Geometric, Poisson
+from luce.sequences.emissions import Autoregressive, Gaussian
 from luce.sequences.hdp import HDPTransitions
+from luce.sequences.prediction import forecast
+from luce.sequences.semi_markov import SemiMarkov
 
 _MANY = 2_000  # categories of the problem for code that only large data need
 
@@ -188,6 +192,21 @@ def _transitions() -> None:
         HDPTransitions(3, scale, scale).fit(counts, 20, chains=2, seed=1, progress=False)
 
 
+def _time_series() -> None:
+    """Draw states of series with the usual emissions and durations, some values missing."""
+    rng = np.random.default_rng(1)
+    series = np.repeat([[0.0, 0.0], [6.0, -3.0], [0.0, 0.0]], 20, axis=0)
+    series = series + rng.normal(size=series.shape)
+    with_gaps = series.copy()
+    with_gaps[5, 0] = np.nan
+    given = ((Gaussian(), with_gaps), (Autoregressive(), series))
+    for emission, data in given:
+        for duration in (Poisson(mean=20), Geometric(mean=20)):
+            model = SemiMarkov(4, emission, duration)
+            run = model.fit(data, 20, chains=2, warmup=5, seed=1, progress=False)
+            forecast(run, 2, seed=1)
+
+
 def _steps() -> None:
     rng, counts = np.random.default_rng(1), _all_but_one()
     for given in (counts, _general()):
@@ -218,6 +237,7 @@ KINDS: dict[str, Callable[[], None]] = {
     "a Dirichlet process": _dirichlet_process,
     "evidence": _evidence,
     "hierarchical transitions": _transitions,
+    "time series": _time_series,
     "steps of other samplers": _steps,
     "draws to a disk": _to_disk,
 }

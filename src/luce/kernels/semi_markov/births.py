@@ -24,7 +24,14 @@ from luce.kernels.jit import borrowed, compiled, internal
 from luce.kernels.random import uniform
 from luce.kernels.semi_markov.durations import add_duration
 from luce.kernels.semi_markov.marginal import log_marginal
-from luce.kernels.semi_markov.split_merge import Ties, choose_unused, count_unused, log_law
+from luce.kernels.semi_markov.split_merge import (
+    Ties,
+    choose_unused,
+    count_unused,
+    log_law,
+    put_row,
+    put_sum,
+)
 
 
 class Pieces(NamedTuple):
@@ -91,7 +98,8 @@ def number_rows(windows: IntArray, numbered: BoolArray, groups: IntArray) -> int
     `numbered` tells the windows whose turn was before; those numbered now are added.  All windows
     get their turn: a birth would be rarer than its probability says if windows were left out.
     """
-    groups[:] = -1
+    for t in range(len(groups)):
+        groups[t] = -1
     left = 0
     for k in range(len(windows)):
         if numbered[k]:
@@ -100,7 +108,8 @@ def number_rows(windows: IntArray, numbered: BoolArray, groups: IntArray) -> int
         for t in range(windows[k, 0], windows[k, 1]):
             free = free and groups[t] < 0
         if free:
-            groups[windows[k, 0] : windows[k, 1]] = k
+            for t in range(windows[k, 0], windows[k, 1]):
+                groups[t] = k
             numbered[k] = True
         else:
             left += 1
@@ -148,13 +157,14 @@ def bear_and_bury(
     pieces, limits = borrowed(pieces), borrowed(limits)
     n_states = len(law.shape)
     used, table = np.empty(n_states, np.int64), np.empty((n_states, n_states))
-    rows = np.empty((2, state_sums.shape[1]))
+    # Statistics of the old state, of the new one, and of both.
+    rows = np.empty((3, state_sums.shape[1]))
     spans = np.empty((2, duration_sums.shape[1]))
     proposed, accepted = 0, 0
-    before = log_law(law, pieces.state[:count], pieces.is_first, table)
+    before = log_law(law, pieces.state, count, pieces.is_first, table)
     for k in range(len(windows)):
         birth = uniform(bits) <= 0.5
-        unused = count_unused(pieces.state[:count], used)
+        unused = count_unused(pieces.state, count, used)
         if birth:
             c = _segment_of(pieces, count, windows[k, 0])
             first, end = windows[k, 0], windows[k, 1]
@@ -163,8 +173,10 @@ def bear_and_bury(
             if unused == 0 or end == first or not inside or stays == 0:
                 continue
             old, new = pieces.state[c], choose_unused(bits, used, unused)
-            rows[0] = state_sums[old] - window_sums[k]
-            rows[1] = window_sums[k]
+            put_row(rows, 1, window_sums, k)
+            put_row(rows, 2, state_sums, old)
+            for m in range(rows.shape[1]):
+                rows[0, m] = rows[2, m] - rows[1, m]
             more = _cut(pieces, count, c, first, end, new)
         else:
             c = _choose_single(bits, limits, pieces, count, used)
@@ -178,8 +190,9 @@ def bear_and_bury(
             new = pieces.state[c]
             old = pieces.state[c - 1] if to_left else pieces.state[c + 1]
             first, end = pieces.start[c], pieces.start[c] + pieces.seen[c]
-            rows[0] = state_sums[old]
-            rows[1] = state_sums[new]
+            put_row(rows, 0, state_sums, old)
+            put_row(rows, 1, state_sums, new)
+            put_sum(rows, 2, rows, 0, rows, 1)
             both = not pieces.is_first[c] and not pieces.is_last[c]
             both = both and pieces.state[c - 1] == pieces.state[c + 1]
             if not _fits(limits, pieces, c, to_left, both):
@@ -187,18 +200,15 @@ def bear_and_bury(
             more = -_join(pieces, count, c, to_left, both)
         proposed += 1
         # Both directions in terms of the state with one segment more or less.
-        after = log_law(law, pieces.state[: count + more], pieces.is_first, table)
-        apart = log_marginal(emission, rows[0]) + log_marginal(emission, rows[1])
-        if birth:
-            together = log_marginal(emission, state_sums[old])
-        else:
-            together = log_marginal(emission, rows[0] + rows[1])
+        after = log_law(law, pieces.state, count + more, pieces.is_first, table)
+        apart = _log_density(emission, rows, 0) + _log_density(emission, rows, 1)
+        together = _log_density(emission, rows, 2)
         _sum_durations(duration, pieces, count + more, old, new, spans)
-        lasting = log_marginal(duration, spans[0]) + log_marginal(duration, spans[1])
-        lasted = log_marginal(duration, duration_sums[old])
-        lasted += log_marginal(duration, duration_sums[new])
+        lasting = _log_density(duration, spans, 0) + _log_density(duration, spans, 1)
+        lasted = _log_density(duration, duration_sums, old)
+        lasted += _log_density(duration, duration_sums, new)
         if birth:
-            count_unused(pieces.state[: count + more], used)
+            count_unused(pieces.state, count + more, used)
             singles = _count_singles(limits, pieces, count + more, used)
             place = _segment_of(pieces, count + more, first)
             ways = _ways_to_die(pieces, count + more, place)
@@ -211,12 +221,11 @@ def bear_and_bury(
             accepted += 1
             before = after
             count += more
-            duration_sums[old], duration_sums[new] = spans[0], spans[1]
-            if birth:
-                state_sums[old], state_sums[new] = rows[0], rows[1]
-            else:
-                state_sums[old] = rows[0] + rows[1]
-                state_sums[new] = 0.0
+            put_row(duration_sums, old, spans, 0)
+            put_row(duration_sums, new, spans, 1)
+            put_row(state_sums, old, rows, 0 if birth else 2)
+            for m in range(rows.shape[1]):
+                state_sums[new, m] = rows[1, m] if birth else 0.0
         elif birth:
             place = _segment_of(pieces, count + more, first)
             left = place > 0 and not pieces.is_first[place] and pieces.state[place - 1] == old
@@ -225,6 +234,12 @@ def bear_and_bury(
             c = _segment_of(pieces, count + more, first)
             _cut(pieces, count + more, c, first, end, new)
     return count, proposed, accepted
+
+
+@internal
+def _log_density(prior: Any, sums: FloatArray, k: int) -> float:
+    """Compute the log density of what a row of statistics sums up."""
+    return log_marginal(prior, sums[k])
 
 
 @internal
@@ -361,7 +376,8 @@ def _sum_durations(
     duration: Any, pieces: Pieces, count: int, old: int, new: int, spans: FloatArray
 ) -> None:
     """Sum the statistics of the durations of two states up."""
-    spans[:] = 0.0
+    for m in range(spans.shape[1]):
+        spans[0, m], spans[1, m] = 0.0, 0.0
     for c in range(count):
         if pieces.state[c] == old:
             add_duration(duration, pieces.length[c], spans[0])

@@ -194,7 +194,9 @@ def statistics(values: FloatArray, groups: IntArray, prior: GaussianPrior, out: 
     """
     n_channels, partly_missing = values.shape[1], 0
     center, residual = prior.center, np.empty(n_channels)
-    out[:] = 0.0
+    for g in range(len(out)):
+        for k in range(out.shape[1]):
+            out[g, k] = 0.0
     for t in range(len(values)):
         g = groups[t]
         if g < 0:

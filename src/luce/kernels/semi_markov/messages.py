@@ -23,11 +23,17 @@ from luce._types import BoolArray, FloatArray, IntArray
 from luce.kernels.jit import borrowed, compiled, internal, reordered
 from luce.kernels.semi_markov.codes import code_of, log_of
 
-# Largest |x| whose exponential is taken, and largest |log| in a window.
+# Range of x whose exponential is taken.
+_LEAST_X, _LARGEST_X = -300.0, 700.0
+
+# Largest |log| of new entries of a window.
 _WIDEST = 300.0
 
 # New entries of a window that need no scaling: e^-300 and e^300 but for a margin.
 _LEAST_NEW, _LARGEST_NEW = 1e-130, 1e130
+
+# Entries of a window that are scaled below this are dropped.
+_LEAST_KEPT = 1e-300
 
 # Sums below this may have lost terms to underflow; terms that were lost are below 1e-300, or below
 # 1e-170 where probabilities of durations are: those are 0 as numbers, and entries reach 1e130.
@@ -136,20 +142,23 @@ def convolve(
     log_likelihood, durations, out = borrowed(log_likelihood), borrowed(durations), borrowed(out)
     n_states, longest = durations.p.shape
     width = longest + max(longest, _ROOM) + 5  # not a power of 2, which would crowd the cache
-    window = np.empty((n_states, width))
+    window, parts = np.empty((n_states, width)), np.empty((n_states, _AT_ONCE))
     p = np.zeros((n_states, longest + _AT_ONCE))
-    p[:, :longest] = durations.p
-    parts = np.empty((n_states, _AT_ONCE))
-    columns = np.ascontiguousarray(rows.T)
-    log_rows = np.log(rows)
+    for j in range(n_states):
+        for d in range(longest):
+            p[j, d] = durations.p[j, d]
+    columns, log_rows = transpose(rows), logarithms(rows)
     x, sums, powers = np.empty(n_states), np.empty(n_states), np.empty(n_states)
     least = _least_sums(durations)
+    kept = np.empty(n_states, np.int64)  # entries of the window of a state; later ones are 0
     for k in range(len(borders) - 1):
         first, last = borders[k], borders[k + 1] - 1
-        window[:] = 0.0
         head = width - longest
         for j in range(n_states):
+            for m in range(width):
+                window[j, m] = 0.0
             window[j, head] = 1.0
+            kept[j] = 1
             x[j] = -log_likelihood[last, j]
             out.after[last, j] = 1.0
         for s in range(last, first - 1, -1):
@@ -159,7 +168,7 @@ def convolve(
             place = (last - s) % _AT_ONCE if len(may_end) == 0 else 0
             if starts:
                 if place == 0:
-                    _sum_known(p, window, head, longest, parts)
+                    _sum_known(p, window, head, kept, parts)
                 _complete_sums(p, window, head, place, parts, sums)
                 _message(
                     s, last, head, log_likelihood, durations, least, window, x, powers, sums, out
@@ -169,7 +178,8 @@ def convolve(
             if starts:
                 out.step[s] = multiply_rows(columns, log_rows, out, s, sums)
             else:
-                out.after[s - 1] = 0.0
+                for j in range(n_states):
+                    out.after[s - 1, j] = 0.0
             if head == 0:
                 head = width - longest
                 for j in range(n_states):
@@ -177,6 +187,7 @@ def convolve(
                         window[j, head + m] = window[j, m]
             head -= 1
             for j in range(n_states):
+                kept[j] = min(kept[j] + 1, longest)
                 new = sums[j] * powers[j] if starts else 0.0
                 if starts and not (_LEAST_NEW < new < _LARGEST_NEW and out.lift[s] == 0.0):
                     now = x[j] + out.step[s]
@@ -185,6 +196,7 @@ def convolve(
                         p,
                         window,
                         parts,
+                        kept,
                         j,
                         head,
                         place,
@@ -215,20 +227,20 @@ def _least_sums(durations: Durations) -> FloatArray:
 
 @internal
 def _sum_known(
-    p: FloatArray, window: FloatArray, head: int, longest: int, parts: FloatArray
+    p: FloatArray, window: FloatArray, head: int, kept: IntArray, parts: FloatArray
 ) -> None:
     """Sum the terms of this row and the ones before it that belong to known messages."""
     for j in range(len(p)):
-        parts[j, 0], parts[j, 1], parts[j, 2], parts[j, 3] = _four_sums(p, window, j, head, longest)
+        parts[j, 0], parts[j, 1], parts[j, 2], parts[j, 3] = _four_sums(p, window, j, head, kept[j])
 
 
 @reordered
 def _four_sums(
-    p: FloatArray, window: FloatArray, j: int, head: int, longest: int
+    p: FloatArray, window: FloatArray, j: int, head: int, kept: int
 ) -> tuple[float, float, float, float]:
     """Sum products of the window of a state with its probabilities, and with these moved on."""
     a, b, c, d = 0.0, 0.0, 0.0, 0.0
-    for k in range(longest):
+    for k in range(kept):
         w = window[j, head + k]
         a += p[j, k] * w
         b += p[j, k + 1] * w
@@ -271,7 +283,7 @@ def _message(
         total = sums[j]
         if left <= longest:
             total += durations.survival[j, left - 1] * window[j, head + left - 1]
-        power = math.exp(x[j]) if abs(x[j]) <= _WIDEST else 0.0
+        power = math.exp(x[j]) if _LEAST_X <= x[j] <= _LARGEST_X else 0.0
         powers[j] = power
         number = total / power if power > 0.0 else 0.0
         if total >= least[j] and _LEAST_NUMBER <= number < _LARGEST_NUMBER:
@@ -314,6 +326,7 @@ def _rescale(
     p: FloatArray,
     window: FloatArray,
     parts: FloatArray,
+    kept: IntArray,
     j: int,
     head: int,
     place: int,
@@ -325,22 +338,28 @@ def _rescale(
     out: Messages,
 ) -> float:
     """Scale the window of a state, and its x, so that a new entry fits; return the new entry."""
-    longest, shift = p.shape[1] - _AT_ONCE, 0.0
+    shift = 0.0
     if log_new > _WIDEST:
         shift = -log_new - _WIDEST  # entries of states that fit badly grow further
     elif -np.inf < log_new < -_WIDEST:
         top = 0.0
-        for k in range(head + 1, head + longest):
+        for k in range(head + 1, head + kept[j]):
             top = max(top, window[j, k])
         if top < math.exp(-_WIDEST):
             # Scaling up would scale up what was lost to underflow.
             return _restore(
-                p, window, parts, j, head, place, s, last, log_likelihood, x, log_new, out
+                p, window, parts, kept, j, head, place, s, last, log_likelihood, x, log_new, out
             )
     if shift != 0.0:
-        half = math.exp(0.5 * shift)  # the factor itself may have lost digits
-        for k in range(head + 1, head + longest):
-            window[j, k] = window[j, k] * half * half
+        half, left = math.exp(0.5 * shift), 1  # the factor itself may have lost digits
+        for k in range(1, kept[j]):
+            scaled = window[j, head + k] * half * half
+            if scaled < _LEAST_KEPT:
+                scaled = 0.0
+            else:
+                left = k + 1
+            window[j, head + k] = scaled
+        kept[j] = left
         for k in range(_AT_ONCE):
             parts[j, k] = parts[j, k] * half * half
         x[j] += shift
@@ -352,6 +371,7 @@ def _restore(
     p: FloatArray,
     window: FloatArray,
     parts: FloatArray,
+    kept: IntArray,
     j: int,
     head: int,
     place: int,
@@ -382,6 +402,7 @@ def _restore(
         for k in range(longest - m):
             parts[j, m] += p[j, k + m] * window[j, head + place + 1 + k]
     x[j] -= peak
+    kept[j] = longest
     return math.exp(log_new - peak)
 
 
@@ -422,7 +443,8 @@ def multiply_rows(
     logarithms, with the maximum over log A_ij + log B*_s(j): that over B* alone may be of j = i.
     """
     n_states = len(columns)
-    sums[:] = 0.0
+    for i in range(n_states):
+        sums[i] = 0.0
     for j in range(n_states):
         code = out.begin[s, j]
         if code > 0.0:
@@ -452,7 +474,8 @@ def _multiply_logs(log_rows: FloatArray, out: Messages, s: int, sums: FloatArray
             after[i] = log_product(log_rows[i], out.begin[s])
         top = max(top, after[i])
     if top == -np.inf:
-        after[:] = 0.0
+        for i in range(n_states):
+            after[i] = 0.0
         return 0.0
     for i in range(n_states):
         after[i] = code_of(after[i] - top)
@@ -474,6 +497,26 @@ def log_product(log_row: FloatArray, codes: FloatArray) -> float:
 
 
 @internal
+def transpose(rows: FloatArray) -> FloatArray:
+    """Copy a square matrix so that its columns are contiguous."""
+    columns = np.empty_like(rows)
+    for i in range(len(rows)):
+        for j in range(len(rows)):
+            columns[j, i] = rows[i, j]
+    return columns
+
+
+@internal
+def logarithms(rows: FloatArray) -> FloatArray:
+    """Compute the logarithms of probabilities."""
+    logs = np.empty_like(rows)
+    for i in range(len(rows)):
+        for j in range(len(rows)):
+            logs[i, j] = log_of(rows[i, j])
+    return logs
+
+
+@internal
 def log_sum(a: float, b: float) -> float:
     """Compute log(exp a + exp b)."""
     top, least = max(a, b), min(a, b)
@@ -484,7 +527,9 @@ def log_sum(a: float, b: float) -> float:
 def log_evidence(borders: IntArray, initial: FloatArray, messages: Messages) -> float:
     """Compute Σ log Σ_j π0(j) B*(j) over the sequences, from filled messages."""
     total, lost = 0.0, 0.0
-    log_initial = np.log(initial)
+    log_initial = np.empty_like(initial)
+    for j in range(len(initial)):
+        log_initial[j] = log_of(initial[j])
     for k in range(len(borders) - 1):
         first, last = borders[k], borders[k + 1] - 1
         for s in range(first, last + 1):

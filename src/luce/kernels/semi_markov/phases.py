@@ -89,7 +89,7 @@ def count_phases(
             if not safe:
                 log_fit = log_likelihood[s]
                 top = _logarithmic_row(
-                    starts, log_rows, phases.go_on, log_fit, ahead, now, out.begin[s]
+                    starts, columns, log_rows, phases.go_on, log_fit, ahead, now, out.begin[s]
                 )
                 out.step[s] = top
             for j in range(n_states):
@@ -138,6 +138,7 @@ def _scaled_row(
 @internal
 def _logarithmic_row(
     starts: bool,
+    columns: FloatArray,
     log_rows: FloatArray,
     logs: FloatArray,
     log_fit: FloatArray,
@@ -148,8 +149,16 @@ def _logarithmic_row(
     """Fill codes of F of one row relative to its largest entry, whose logarithm is returned."""
     most, n_states = len(now) - 1, now.shape[1]
     top = -np.inf
+    now[0] = 0.0
+    for i in range(n_states):
+        if starts and begin[i] > 0.0:
+            for j in range(n_states):
+                now[0, j] += columns[i, j] * begin[i]
     for j in range(n_states):
-        now[0, j] = log_product(log_rows[j], begin) if starts else -np.inf
+        if now[0, j] >= _LEAST_SHARE:
+            now[0, j] = math.log(now[0, j])
+        else:
+            now[0, j] = log_product(log_rows[j], begin) if starts else -np.inf
         top = max(top, now[0, j])
         for m in range(1, most + 1):
             further = logs[0, j] + log_fit[j] + log_of(ahead[m, j])

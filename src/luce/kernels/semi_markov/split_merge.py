@@ -27,6 +27,7 @@ import numpy as np
 from luce._types import BoolArray, FloatArray, IntArray, WordArray
 from luce.kernels.jit import borrowed, compiled, internal
 from luce.kernels.random import uniform
+from luce.kernels.semi_markov.codes import log_of
 from luce.kernels.semi_markov.marginal import log_marginal
 from luce.kernels.semi_markov.messages import log_sum
 
@@ -93,13 +94,13 @@ def split_and_merge(
     used, table = np.empty(n_states, np.int64), np.empty((n_states, n_states))
     # Sums of the segments that are on the first side, on the second, and of a candidate.
     rows = np.empty((3, emission_sums.shape[1])), np.empty((3, duration_sums.shape[1]))
-    before = log_law(law, states, law.is_first, table)
+    before = log_law(law, states, n, law.is_first, table)
     for _ in range(moves):
         one = int(uniform(bits) * n) % n
         two = int(uniform(bits) * (n - 1)) % (n - 1)
         two += two >= one
         here, there = states[one], states[two]
-        unused = count_unused(states, used)
+        unused = count_unused(states, n, used)
         splits = here == there
         if splits:
             if unused == 0:
@@ -115,7 +116,8 @@ def split_and_merge(
             not splits,
             one,
             two,
-            order[:members],
+            order,
+            members,
             sides,
             emission,
             emission_sums,
@@ -124,27 +126,33 @@ def split_and_merge(
             duration_sums,
             rows[1],
         )
-        proposed[:] = states
+        for c in range(n):
+            proposed[c] = states[c]
         proposed[one], proposed[two] = here, there if splits else here
         for m in range(members):
             proposed[order[m]] = there if splits and sides[m] else here
-        after = log_law(law, proposed, law.is_first, table)
+        after = log_law(law, proposed, n, law.is_first, table)
         if splits:
             log_ratio = after - before + gain + math.log(unused) - log_q
         else:
             log_ratio = after - before - gain + log_q - math.log(unused + 1.0)
         if math.log(uniform(bits)) <= log_ratio:
-            states[:] = proposed
+            for c in range(n):
+                states[c] = proposed[c]
             before = after
             accepted += 1
     return accepted
 
 
 @internal
-def count_unused(states: IntArray, used: IntArray) -> int:
-    """Count the segments of each state; return the number of states without any."""
-    used[:] = 0
-    for c in range(len(states)):
+def count_unused(states: IntArray, count: int, used: IntArray) -> int:
+    """Count the segments of each state; return the number of states without any.
+
+    `states` has those of `count` segments, and may have room for more.
+    """
+    for j in range(len(used)):
+        used[j] = 0
+    for c in range(count):
         used[states[c]] += 1
     unused = 0
     for j in range(len(used)):
@@ -198,6 +206,7 @@ def _allocate(
     one: int,
     two: int,
     order: IntArray,
+    members: int,
     sides: BoolArray,
     emission: Any,
     emission_sums: FloatArray,
@@ -211,51 +220,75 @@ def _allocate(
     Returns the log probability of the choices, and the gain: the log density of both sides less
     that of all segments as one.
     """
-    for side, picked in ((0, one), (1, two)):
-        rows[side] = emission_sums[picked]
-        spans[side] = duration_sums[picked]
-    now = (
-        log_marginal(emission, rows[0]) + log_marginal(duration, spans[0]),
-        log_marginal(emission, rows[1]) + log_marginal(duration, spans[1]),
-    )
-    left, right, log_q = now[0], now[1], 0.0
-    for m in range(len(order)):
+    for side in range(2):
+        picked = two if side == 1 else one
+        put_row(rows, side, emission_sums, picked)
+        put_row(spans, side, duration_sums, picked)
+    left = _log_density(emission, rows, duration, spans, 0)
+    right = _log_density(emission, rows, duration, spans, 1)
+    log_q = 0.0
+    for m in range(members):
         c = order[m]
-        rows[2] = rows[0] + emission_sums[c]
-        spans[2] = spans[0] + duration_sums[c]
-        new_left = log_marginal(emission, rows[2]) + log_marginal(duration, spans[2])
-        rows[2] = rows[1] + emission_sums[c]
-        spans[2] = spans[1] + duration_sums[c]
-        new_right = log_marginal(emission, rows[2]) + log_marginal(duration, spans[2])
+        put_sum(rows, 2, rows, 0, emission_sums, c)
+        put_sum(spans, 2, spans, 0, duration_sums, c)
+        new_left = _log_density(emission, rows, duration, spans, 2)
+        put_sum(rows, 2, rows, 1, emission_sums, c)
+        put_sum(spans, 2, spans, 1, duration_sums, c)
+        new_right = _log_density(emission, rows, duration, spans, 2)
         log_odds = (new_right - right) - (new_left - left)  # of the second side
         if not given:
             sides[m] = math.log(uniform(bits)) <= -log_sum(0.0, -log_odds)
+        side = int(sides[m])
+        log_q -= log_sum(0.0, -log_odds if sides[m] else log_odds)
         if sides[m]:
-            log_q -= log_sum(0.0, -log_odds)
             right = new_right
-            rows[1] += emission_sums[c]
-            spans[1] += duration_sums[c]
         else:
-            log_q -= log_sum(0.0, log_odds)
             left = new_left
-            rows[0] += emission_sums[c]
-            spans[0] += duration_sums[c]
-    rows[2] = rows[0] + rows[1]
-    spans[2] = spans[0] + spans[1]
-    whole = log_marginal(emission, rows[2]) + log_marginal(duration, spans[2])
+        put_sum(rows, side, rows, side, emission_sums, c)
+        put_sum(spans, side, spans, side, duration_sums, c)
+    put_sum(rows, 2, rows, 0, rows, 1)
+    put_sum(spans, 2, spans, 0, spans, 1)
+    whole = _log_density(emission, rows, duration, spans, 2)
     return log_q, left + right - whole
 
 
 @internal
-def log_law(law: Ties, states: IntArray, is_first: BoolArray, counts: FloatArray) -> float:
+def _log_density(
+    emission: Any, rows: FloatArray, duration: Any, spans: FloatArray, k: int
+) -> float:
+    """Compute the log density of what the k-th rows of statistics sum up."""
+    return log_marginal(emission, rows[k]) + log_marginal(duration, spans[k])
+
+
+@internal
+def put_row(target: FloatArray, k: int, source: FloatArray, i: int) -> None:
+    """Copy a row into row k of another array."""
+    for m in range(target.shape[1]):
+        target[k, m] = source[i, m]
+
+
+@internal
+def put_sum(target: FloatArray, k: int, one: FloatArray, i: int, other: FloatArray, j: int) -> None:
+    """Write the sum of two rows into row k of an array."""
+    for m in range(target.shape[1]):
+        target[k, m] = one[i, m] + other[j, m]
+
+
+@internal
+def log_law(
+    law: Ties, states: IntArray, count: int, is_first: BoolArray, counts: FloatArray
+) -> float:
     """Compute the log probability of the states of all segments; -inf for a forbidden one.
 
-    `is_first` tells the first segments of sequences; `counts` is room for a table of transitions.
+    `states` has those of `count` segments, and may have room for more; `is_first` tells the first
+    segments of sequences; `counts` is room for a table of transitions.
     """
     n_states = len(law.shape)
-    counts[:] = 0.0
     firsts, total = np.zeros(n_states), 0.0
-    for c in range(len(states)):
+    for i in range(n_states):
+        for j in range(n_states):
+            counts[i, j] = 0.0
+    for c in range(count):
         if is_first[c]:
             firsts[states[c]] += 1.0
         else:
@@ -275,7 +308,7 @@ def log_law(law: Ties, states: IntArray, is_first: BoolArray, counts: FloatArray
     for j in range(n_states):
         if firsts[j] > 0.0:
             if law.first_known:
-                total += firsts[j] * np.log(law.first[j])
+                total += firsts[j] * log_of(law.first[j])
             else:
                 total += math.lgamma(law.first[j] + firsts[j]) - math.lgamma(law.first[j])
     return total

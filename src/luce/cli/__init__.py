@@ -5,10 +5,8 @@ from __future__ import annotations
 import argparse
 import io
 import os
-import signal
 import sys
 import time
-import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -20,6 +18,20 @@ from luce._types import Label
 from luce.answers.diagnostics import verdict
 from luce.answers.summaries import summary
 from luce.answers.view import DrawsView
+from luce.cli.printing import (
+    INTERRUPTED,
+    NO_READER,
+    NOT_CONVERGED,
+    REFUSED,
+    complain,
+    print_bad_rows,
+    print_ignored,
+    size_of,
+    split_at_commas,
+    uninterrupted,
+    warnings_printed,
+)
+from luce.cli.segment import add_segment
 from luce.counts.comparability import prior_only
 from luce.counts.counts import ConditionalCounts
 from luce.counts.labels import plural, printable, printable_lines, some
@@ -27,11 +39,8 @@ from luce.errors import (
     BadRowsError,
     DataError,
     LuceError,
-    Problem,
-    SkippedRowsWarning,
 )
 from luce.posterior import Posterior
-from luce.reading.accounts import IGNORED
 from luce.reading.files import TextOptions, ask_about, keep_only, understand
 from luce.reading.kind import Reading, near
 from luce.reading.kinds import KINDS
@@ -43,12 +52,6 @@ from luce.version import __version__
 
 if TYPE_CHECKING:
     from xarray import DataTree
-
-# Exit codes; 2, wrong usage, is argparse's.
-REFUSED = 1
-NOT_CONVERGED = 3  # done, but the draws should not be trusted yet
-INTERRUPTED = 130
-NO_READER = 141  # standard output was closed by its reader, as in `luce fit x | head`
 
 # Numbers drawn that are summarised within some seconds.
 _QUICK = 4_000_000
@@ -69,19 +72,19 @@ def main(argv: Sequence[str] | None = None) -> int:
         code = arguments.run(arguments)
         sys.stdout.flush()
     except BadRowsError as error:
-        _print_bad_rows(error)
+        print_bad_rows(error)
         return REFUSED
     except LuceError as error:
-        _complain(f"luce: {error}")
+        complain(f"luce: {error}")
         return REFUSED
     except BrokenPipeError:
         _discard_output()
         return NO_READER
     except KeyboardInterrupt as error:
-        _complain(f"luce: interrupted{f'. {error}' if str(error) else ''}")
+        complain(f"luce: interrupted{f'. {error}' if str(error) else ''}")
         return INTERRUPTED
     except OSError as error:  # standard output on a full disk, a folder that was taken away
-        _complain(f"luce: {error.filename or 'output'}: {error.strerror or error}")
+        complain(f"luce: {error.filename or 'output'}: {error.strerror or error}")
         _discard_output()
         return REFUSED
     return int(code or 0)
@@ -100,7 +103,16 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"luce {__version__}")
     commands = parser.add_subparsers(dest="command", required=True)
-    adders = (_add_fit, _add_inspect, _add_report, _add_resume, _add_demo, _add_paper, _add_warmup)
+    adders = (
+        _add_fit,
+        _add_inspect,
+        add_segment,
+        _add_report,
+        _add_resume,
+        _add_demo,
+        _add_paper,
+        _add_warmup,
+    )
     for add in adders:
         add(commands)
     return parser
@@ -228,9 +240,9 @@ def run_fit(arguments: argparse.Namespace) -> int:
         raise DataError("--stream needs --out RUN, the folder that draws are written to.")
     if arguments.out is not None:  # before any work is done
         check_target(arguments.out, arguments.overwrite)
-    with _warnings_printed():
+    with warnings_printed():
         reading = _read(arguments)
-    _print_ignored(reading.uses)
+    print_ignored(reading.uses)
     posteriors = _posteriors(reading, arguments.concentration)
     if arguments.out is not None and len(posteriors) > 1:
         raise DataError("--out saves one run, and --rows separate makes one for each state.")
@@ -265,7 +277,7 @@ def _fit_one(name: str, posterior: Posterior, seed: Any, arguments: argparse.Nam
     until = arguments.until
     if until is None:
         until = "none" if arguments.stream or arguments.cluster else "converged"
-    with _warnings_printed():
+    with warnings_printed():
         run = posterior.sample(
             arguments.draws,
             chains=arguments.chains,
@@ -279,7 +291,7 @@ def _fit_one(name: str, posterior: Posterior, seed: Any, arguments: argparse.Nam
     if arguments.out is not None and not arguments.stream:  # before anything can go wrong
         if run.attrs["interrupted"]:
             made = plural(run.posterior.sizes["draw"], "draw")
-            _complain(f"luce: interrupted. {made} of each chain are saved to {arguments.out} ...")
+            complain(f"luce: interrupted. {made} of each chain are saved to {arguments.out} ...")
         try:
             save(run, arguments.out, overwrite=arguments.overwrite)
         except LuceError as error:  # told after the summary, which would be lost as well
@@ -304,17 +316,11 @@ def _fit_one(name: str, posterior: Posterior, seed: Any, arguments: argparse.Nam
 
 def _print_outcome(run: DataTree, trust: Verdict, arguments: argparse.Namespace) -> None:
     """Print the size of a run, and the verdict on it."""
-    print(f"\n{_size(run)}, method {run.attrs['method']}, seed {run.attrs['seed']}.")
+    print(f"\n{size_of(run)}, method {run.attrs['method']}, seed {run.attrs['seed']}.")
     if run.posterior.sizes["draw"] > arguments.draws:
         print(f"{arguments.draws:,} draws a chain were asked for; more followed, by --until.")
     # What is wrong with bad draws was said by a warning.
     print(f"{trust.headline}." if trust.kind == "bad" else trust)
-
-
-def _size(run: DataTree) -> str:
-    """Count chains and draws in words."""
-    sizes = run["posterior"].sizes
-    return f"{plural(sizes['chain'], 'chain')} of {plural(sizes['draw'], 'draw')}"
 
 
 @contextmanager
@@ -329,21 +335,13 @@ def _quickly_summarised(run: DataTree) -> Iterator[DataTree]:
     sizes = run.posterior.sizes
     every = -(-run.posterior["probabilities"].size // _QUICK)
     which = f"one in {every:,} of the" if every > 1 else "the"
-    usual = signal.signal(signal.SIGINT, signal.SIG_DFL)
-    print(
-        f"luce: interrupted. The summary is of {which} {sizes['draw']:,} draws made; Ctrl-C again "
-        "ends at once.",
-        file=sys.stderr,
-    )
-    try:
+    with uninterrupted(True, f"{which} {sizes['draw']:,} draws made"):
         yield run.isel(draw=slice(None, None, every))
-    finally:
-        signal.signal(signal.SIGINT, usual)
 
 
 def run_inspect(arguments: argparse.Namespace) -> int:
     """Read a file; print its counts and the exact and simulated parts of its posterior."""
-    with _warnings_printed():
+    with warnings_printed():
         reading = _read(arguments)
     if reading.uses:
         _print_uses(reading.uses)
@@ -364,7 +362,7 @@ def _read(arguments: argparse.Namespace) -> Reading:
         options |= _columns(arguments.column, questions)
         if arguments.codes is not None:
             with questions.gathered():
-                options["codes"] = _codes(_split(arguments.codes))
+                options["codes"] = _codes(split_at_commas(arguments.codes))
         if questions:  # what else is to be asked about the columns is asked with it
             with questions.gathered():
                 ask_about(arguments.file, arguments.kind, text, **options)
@@ -374,7 +372,7 @@ def _read(arguments: argparse.Namespace) -> Reading:
     print(f"{printable(Path(arguments.file).name)}: {kind}: {reading}")
     if arguments.only is None:
         return reading
-    kept = keep_only(reading, _split(arguments.only))
+    kept = keep_only(reading, split_at_commas(arguments.only))
     print(f"kept with --only: {_extent(kept)} of {_extent(reading)}")
     one = kept.counts
     if not isinstance(one, dict) and len(prior_only(one)) == one.n_categories:
@@ -409,18 +407,6 @@ def _print_uses(uses: Mapping[str, str]) -> None:
     width = max(map(len, listed))
     for names, use in listed.items():
         print(f"  {names:<{width}}  {use}")
-
-
-def _print_ignored(uses: Mapping[str, str]) -> None:
-    """Print which columns play no part, unless that was asked for."""
-    ignored = [name for name, use in uses.items() if use.startswith(IGNORED)]
-    if ignored:
-        print(f"Ignored columns: {some(ignored, 12)}.")
-
-
-def _split(given: list[str]) -> list[str]:
-    """Split the values of an option at commas."""
-    return [part.strip() for value in given for part in value.split(",") if part.strip()]
 
 
 def _codes(given: list[str]) -> dict[str, str]:
@@ -464,7 +450,7 @@ def _roles() -> list[str]:
 
 def _add_report(commands: Any) -> None:
     parser = commands.add_parser("report", help="write a page about a saved run")
-    parser.add_argument("file", metavar="RUN", help="what `luce fit --out` or luce.save wrote")
+    parser.add_argument("file", metavar="RUN", help="what --out or luce.save wrote")
     out = "the page (default: the run's name with .html, beside it)"
     parser.add_argument("--out", metavar="PAGE", help=out)
     parser.add_argument("--title", help="heading of the page")
@@ -484,17 +470,29 @@ def run_report(arguments: argparse.Namespace) -> int:
         raise DataError(f"{out} cannot be written: there is no folder {out.parent}.")
     check_page(out)
     run = load(file)
-    view = DrawsView.of(run)
     page, trust = write_report(
         run,
         out,
         title=arguments.title,
         ci_prob=arguments.ci_prob,
-        among=_selected(arguments, view.categories, view.effects),
+        among=_ranked(arguments, run),
         source=arguments.file,
     )
     print(printable_lines(f"{trust.headline}.\nThe page: {page.resolve()}"))
     return NOT_CONVERGED if trust.kind == "bad" else 0
+
+
+def _ranked(arguments: argparse.Namespace, run: DataTree) -> list[Label] | None:
+    """Find the categories of a run to rank; a run of hidden states has none."""
+    if run.attrs.get("model") != "semi-markov":
+        view = DrawsView.of(run)
+        return _selected(arguments, view.categories, view.effects)
+    if arguments.among is not None or arguments.exclude:
+        raise DataError(
+            f"{arguments.file} is a run of hidden states, which are not ranked; leave --among and "
+            "--exclude out."
+        )
+    return None
 
 
 def _add_resume(commands: Any) -> None:
@@ -514,8 +512,10 @@ def run_resume(arguments: argparse.Namespace) -> int:
     of = ""
     if "category" in sizes:
         of = f" of {plural(sizes['category'], 'category', 'categories')}"
+    elif run.attrs.get("model") == "semi-markov" and "data" in run.attrs:
+        of = f" of the states of {run.attrs['data']}"
     print(
-        f"{Path(arguments.run_folder)} is complete: {_size(run)}{of}, "
+        f"{Path(arguments.run_folder)} is complete: {size_of(run)}{of}, "
         f"method {run.attrs['method']}, seed {run.attrs['seed']}."
     )
     return 0
@@ -540,7 +540,7 @@ def run_demo(arguments: argparse.Namespace) -> int:
     draws = posterior.sample(arguments.draws, seed=arguments.seed)
     seconds = time.perf_counter() - began
     print(
-        f"{_size(draws)} in {seconds:.2f} s, method {draws.attrs['method']}: "
+        f"{size_of(draws)} in {seconds:.2f} s, method {draws.attrs['method']}: "
         f"{draws.attrs['reason']}.\n"
     )
     print(summary(draws))
@@ -600,49 +600,7 @@ def run_warmup(arguments: argparse.Namespace) -> int:
     return 0
 
 
-# -- errors and warnings as sentences --------------------------------------------------------------
-
-
-def _complain(text: str) -> None:
-    """Print words on standard error; names from data cannot steer the terminal."""
-    print(printable_lines(text), file=sys.stderr)
-
-
-def _print_bad_rows(error: BadRowsError) -> None:
-    """Print a line for each bad row, then a remedy."""
-    for problem in error.problems:
-        _complain(_located(error.source, problem))
-    them = "it" if len(error.problems) == 1 else "them"
-    print(
-        f"luce: {plural(len(error.problems), error.unit)} cannot be used; mend {them}, or leave "
-        f"{them} out with --skip-bad",
-        file=sys.stderr,
-    )
-    if error.advice:
-        _complain(f"luce: {error.advice}")
-
-
-def _located(source: str, problem: Problem, also: str = "") -> str:
-    """Return "FILE:LINE: problem", without the line where the problem is of the whole file."""
-    where = f"{source}:{problem.place}" if problem.place else source
-    return f"{where}: {also}{problem.what}"
-
-
-@contextmanager
-def _warnings_printed() -> Iterator[None]:
-    """Print warnings as sentences on standard error, without the code that they came from."""
-    with warnings.catch_warnings(record=True) as seen:
-        warnings.simplefilter("always")
-        yield
-    for warning in seen:
-        message = warning.message
-        if isinstance(message, SkippedRowsWarning):
-            for problem in message.problems:
-                _complain(_located(message.source, problem, "left out: "))
-            if message.advice:
-                _complain(f"luce: {message.advice}")
-        else:
-            _complain(f"luce: {message}")
+# -- output that nobody reads ----------------------------------------------------------------------
 
 
 def _open_closed_streams() -> None:
