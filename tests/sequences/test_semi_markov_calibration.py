@@ -21,7 +21,7 @@ LENGTHS = [12, 9]
 
 # Draws that a truth is ranked among, and sweeps between two of them: enough that they are nearly
 # independent in series as short as these.
-DRAWS, APART, BEFORE = 31, 8, 40
+DRAWS, APART, BEFORE = 31, 6, 30
 
 
 def quantities(model: SemiMarkov, state: SemiMarkovState) -> list[float]:
@@ -73,12 +73,12 @@ def least_p(ranks: Any) -> float:
 @pytest.mark.parametrize(
     ("duration", "emission", "replications", "options"),
     [
-        ("poisson", "gaussian", 300, {}),
-        ("whole", "autoregressive", 300, {"start": "base"}),
-        ("histogram", "categories", 300, {"start": "uniform"}),
-        ("real", "diagonal-gaussian", 120, {}),
-        ("geometric", "counts", 120, {"start": "base"}),
-        ("poisson", "custom", 120, {"longest": 6}),
+        ("poisson", "gaussian", 200, {}),
+        ("whole", "autoregressive", 200, {"start": "base"}),
+        ("histogram", "categories", 200, {"start": "uniform"}),
+        ("real", "diagonal-gaussian", 80, {}),
+        ("geometric", "counts", 80, {"start": "base"}),
+        ("poisson", "custom", 80, {"longest": 6}),
     ],
 )
 def test_ranks_are_uniform(
@@ -90,5 +90,5 @@ def test_ranks_are_uniform(
 
 
 def test_a_dropped_last_segment_is_rejected() -> None:
-    ranks = ranks_for("poisson", "gaussian", 300, {}, last_segment_dropped)
+    ranks = ranks_for("poisson", "gaussian", 200, {}, last_segment_dropped)
     assert least_p(ranks) <= FALSE_ALARM
