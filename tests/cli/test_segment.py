@@ -19,7 +19,7 @@ from luce.sequences.semi_markov_sweep import Sweeper
 pytestmark = pytest.mark.filterwarnings("ignore::luce.ConvergenceWarning")
 
 # Few sweeps, of a small model.
-SMALL = ("--states", 4, "--duration", "poisson:10", "--draws", 8, "--warmup", 6, "--chains", 2)
+SMALL = ("--states", 4, "--duration", "poisson:10", "--draws", 8, "--warmup", 60, "--chains", 2)
 
 
 def run(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str, str]:
@@ -83,7 +83,7 @@ def test_a_table_of_segments_is_printed_and_the_run_saved(
         table["start"], table["end"], table["state"]
     ].tolist()
     model = luce.SemiMarkov(4, Gaussian(), Poisson(mean=10))
-    fresh = model.fit(walk, 8, chains=2, warmup=6, seed=1, columns=["x", "y"], progress=False)
+    fresh = model.fit(walk, 8, chains=2, warmup=60, seed=1, columns=["x", "y"], progress=False)
     np.testing.assert_array_equal(fresh["states"]["states"], saved["states"]["states"])
     code, _, err = run(capsys, "segment", walk, *SMALL, "--out", target)
     assert code == 1

@@ -555,4 +555,4 @@ def test_births_and_deaths_keep_their_law_in_many_moves(number: int, moves: int)
 @pytest.mark.compiled
 def test_births_that_are_too_rare_are_rejected() -> None:
     case = births(0)
-    assert kept(case.after(4_000, 8, wrong=0.7), case.law) <= FALSE_ALARM
+    assert kept(case.after(4_000, 8, wrong=0.2), case.law) <= FALSE_ALARM

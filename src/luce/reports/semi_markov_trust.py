@@ -130,7 +130,7 @@ def _variation(found: SegmentFindings) -> list[Check]:
     if np.isnan(x.between):
         return []
     inside = "" if np.isnan(x.within) else f"; within a chain {x.within:.2f}"
-    bad = any("on what is one state" in sentence for sentence in x.problems)
+    bad = x.disagree
     return [
         Check(
             "Variation of information between chains",

@@ -348,6 +348,10 @@ class Doubts:
         Share of draws that use all states of the weak limit.
     at_longest
         Share of segments that are as long as `longest`; 0 where that is not set.
+    disagree
+        Do chains disagree on what is one state?
+    unmixed
+        Is R-hat of a scalar too large, or its effective sample size too small?
     """
 
     problems: tuple[str, ...] = ()
@@ -360,6 +364,8 @@ class Doubts:
     by_chains: tuple[tuple[float, ...], ...] = ()
     full: float = 0.0
     at_longest: float = 0.0
+    disagree: bool = False
+    unmixed: bool = False
 
     @property
     def sentences(self) -> tuple[str, ...]:
@@ -440,8 +446,9 @@ def doubts_about(
     segments = draws.get("segments", np.zeros((1, 1))).sum()
     full = float(np.mean(used >= n_states))
     cut = float(np.sum(at_longest) / segments) if longest > 0 and segments > 0 else 0.0
+    disagreement, unmixed = _chains_in_words(spread), _scalars_in_words(figures)
     return Doubts(
-        problems=(*_chains_in_words(spread), *_scalars_in_words(figures)),
+        problems=(*disagreement, *unmixed),
         cares=(
             *_pairs_in_words(doubtful, pairs, spread),
             *_limits_in_words(full, n_states, cut, longest),
@@ -455,6 +462,8 @@ def doubts_about(
         by_chains=tuple(tuple(map(float, row)) for row in spread.by_chains),
         full=full,
         at_longest=cut,
+        disagree=bool(disagreement),
+        unmixed=bool(unmixed),
     )
 
 

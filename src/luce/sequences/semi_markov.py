@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from luce._types import BoolArray, FloatArray, IntArray, Label, Labels, SeedLike, WordArray
-from luce.counts.labels import plural
+from luce.counts.labels import Categories, plural
 from luce.errors import DataError, MethodError
 from luce.model.priors import Gamma
 from luce.sampling.settings import check_whole
@@ -135,20 +135,20 @@ class SemiMarkov:
         if longest is not None:
             check_whole("longest", longest, 1)
             self.duration.check_longest(longest)
+        if isinstance(n_states, str):
+            raise DataError(
+                f"n_states = {n_states!r}; the semi-Markov model is drawn in its weak limit: give a "
+                "number larger than that of the states you expect, as n_states=30."
+            )
+        states = Categories(n_states)
+        if not 2 <= len(states) <= _MOST_STATES:
+            raise DataError(
+                f"n_states = {len(states):,}; 2 to {_MOST_STATES:,} states are possible, and with "
+                "one nothing is to be segmented."
+            )
         self.transitions = HDPTransitions(
-            n_states, concentration, base_concentration, forbidden, self_loops="removed"
+            states.labels, concentration, base_concentration, forbidden, self_loops="removed"
         )
-        if self.transitions.states is None:
-            raise DataError(
-                "n_states = 'nonparametric'; the semi-Markov model is drawn in its weak limit: "
-                "give a number larger than that of the states you expect, as n_states=30."
-            )
-        if self.n_states < 2:
-            raise DataError(
-                "n_states = 1; with one state nothing is to be segmented, give 2 or more."
-            )
-        if self.n_states > _MOST_STATES:
-            raise DataError(f"n_states = {self.n_states:,}; at most {_MOST_STATES:,} are possible.")
         self.start, self.end, self.longest = start, end, longest
 
     @property

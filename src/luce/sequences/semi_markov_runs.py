@@ -35,9 +35,6 @@ if TYPE_CHECKING:
 # `keep_states` says otherwise.
 _STORED_BYTES, _MOST_KEPT = 200_000_000, 250
 
-# Rows × states that a chain sweeps over at once, about 50 ms: progress and Ctrl-C wait as long.
-_CHUNK = 500_000
-
 # Power of the likelihood in the first sweep, and share of the warm-up after which it is 1.
 _FIRST_POWER, _ANNEALED = 0.1, 0.7
 
@@ -181,8 +178,11 @@ class SemiMarkovPlan(Plan):
 
     @property
     def chunk(self) -> int:
-        """Sweeps that a chain makes at once."""
-        return max(1, _CHUNK // (self.series.length * self.model.n_states))
+        """Sweeps that a chain makes at once: a multiple of `every`, or a divisor of it."""
+        steps = self.settings.chunk_steps // (self.series.length * self.model.n_states)
+        if steps >= self.every:
+            return steps // self.every * self.every
+        return next(k for k in range(max(steps, 1), 0, -1) if self.every % k == 0)
 
     @property
     def drawn(self) -> list[str]:
@@ -339,7 +339,7 @@ class SemiMarkovPlan(Plan):
             "borders": ("border", series.borders),
         }
         if series.times is not None:
-            observed["clock"] = ("time", series.times)
+            coords["clock"] = ("time", series.times)
         if len(self.may_end):
             observed["may_end"] = ("time", self.may_end)
         if series.categories:
@@ -384,7 +384,9 @@ def with_doubts(trust: Verdict, doubts: Doubts) -> Verdict:
     if doubts.kind == "mixed":
         kind = "mixed" if trust.kind == "good" else trust.kind
         return replace(trust, kind=kind, care=(*trust.care, *sentences))
-    problem = " ".join([trust.problem or "do not trust these draws yet:", *sentences])
+    told = doubts.unmixed and not trust.still and np.isfinite(trust.rhat)  # by the doubts too
+    known = None if told else trust.problem
+    problem = " ".join([known or "do not trust these draws yet:", *sentences])
     return replace(trust, kind="bad", problem=problem)
 
 
