@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import luce
@@ -163,6 +164,31 @@ TRANSITIONS: dict[str, Callable[[], Any]] = {
     "nonparametric": lambda: fitted("nonparametric", luce.Gamma(2, 1), 3.0, rows=False),
 }
 
+SERIES_ROWS = np.random.default_rng(1).normal(size=(30, 2))
+
+
+def segmented(*model: Any, series: Any = SERIES_ROWS, **options: Any) -> Any:
+    settings = {"draws": 8, "chains": 2, "seed": 1, **QUIET, **options}
+    return luce.SemiMarkov(3, *model).fit(series, **settings)
+
+
+def timed() -> Any:
+    frame = pd.DataFrame({"time": range(30), "day": list("a" * 20 + "b" * 10)})
+    frame["x"] = SERIES_ROWS[:, 0]
+    settings = {"columns": ["x"], "sequence": "day", "time": "time", "candidates": [[5], [3]]}
+    law = luce.sequences.NegativeBinomial(mean=5)
+    return segmented(luce.sequences.DiagonalGaussian(), law, 2.0, 3.0, series=frame, **settings)
+
+
+SERIES: dict[str, Callable[[], Any]] = {
+    "gaussian": lambda: segmented(luce.sequences.Gaussian(), luce.sequences.Poisson(mean=5)),
+    "autoregressive": lambda: segmented(luce.sequences.Autoregressive()),
+    "labels": lambda: segmented(
+        luce.sequences.Categories(), luce.sequences.Histogram(np.ones(9)), series=list("aab" * 10)
+    ),
+    "times": timed,
+}
+
 ROW = re.compile(r"^\| `(\w+)` \| ((?:`\w+`(?:, )?)+) \|([\w, ]*)\|", re.MULTILINE)
 
 
@@ -204,6 +230,7 @@ def unnamed(run: Any, page: str, attributes: set[str]) -> set[str]:
 
 OUTPUT = (DOCS / "output.md").read_text(encoding="utf-8")
 HSMM = (DOCS / "hsmm.md").read_text(encoding="utf-8")
+TIME_SERIES = (DOCS / "time-series.md").read_text(encoding="utf-8")
 
 
 @pytest.mark.filterwarnings("ignore::luce.ConvergenceWarning")
@@ -220,6 +247,20 @@ def test_everything_in_a_run_is_named(
 def test_everything_in_a_run_of_transitions_is_named(name: str) -> None:
     extra = HSMM + " `chain` `draw`"  # which output.md tells
     assert unnamed(TRANSITIONS[name](), extra, attributes_of(OUTPUT)) == set()
+
+
+@pytest.mark.filterwarnings("ignore::luce.ConvergenceWarning")
+@pytest.mark.parametrize("name", SERIES)
+def test_everything_in_a_run_of_a_time_series_is_named(name: str) -> None:
+    own = set(re.findall(r"`(\w+)`", TIME_SERIES))
+    assert unnamed(SERIES[name](), TIME_SERIES, attributes_of(OUTPUT) | own) == set()
+
+
+@pytest.mark.filterwarnings("ignore::luce.ConvergenceWarning")
+def test_the_page_of_time_series_names_nothing_that_never_is() -> None:
+    nodes = [node for make in SERIES.values() for node in make().subtree]
+    there = {(node.path.strip("/"), str(name)) for node in nodes for name in node.data_vars}
+    assert set(tabled(TIME_SERIES)) <= there
 
 
 @pytest.mark.filterwarnings("ignore::luce.ConvergenceWarning")
