@@ -240,10 +240,6 @@ def test_resume_counts_no_categories_where_there_are_none(
     code, out, err = run(capsys, "resume", folder)
     assert (code, err) == (0, "")
     assert out == f"{folder} is complete: 2 chains of 43 draws, method toy, seed 5.\n"
-    luce.save(luce.load(folder), tmp_path / "run.nc")
-    code, _, err = run(capsys, "report", tmp_path / "run.nc")
-    assert code == 1
-    assert err.endswith("luce.sequences.summary(run) summarises it.\n")
 
 
 # -- readers of the output -------------------------------------------------------------------------

@@ -296,7 +296,6 @@ def test_functions_of_posteriors_name_the_function_to_use_instead(tmp_path: Path
     for ask in (
         lambda: luce.summary(run),
         lambda: luce.answers.DrawsView.of(run),
-        lambda: luce.report(run, tmp_path / "page.html"),
         lambda: luce.posterior_of(run),
     ):
         with pytest.raises(DataError, match=r"luce\.sequences\.summary\(run\) summarises it"):

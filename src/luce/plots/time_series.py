@@ -110,8 +110,8 @@ def segmentation(
     --------
     >>> import luce
     >>> rng = np.random.default_rng(1)
-    >>> level = np.repeat([0.0, 5.0, 0.0], 30) + rng.normal(size=90)
-    >>> run = luce.SemiMarkov(4).fit(level, 100, chains=2, seed=1, progress=False)
+    >>> level = np.repeat([0.0, 50.0, 0.0], 30) + rng.normal(size=90)
+    >>> run = luce.SemiMarkov(4).fit(level, 1000, seed=1, progress=False)
     >>> luce.plots.segmentation(run).shape
     (1, 2)
     """
@@ -182,8 +182,8 @@ def durations(
     --------
     >>> import luce
     >>> rng = np.random.default_rng(1)
-    >>> level = np.repeat([0.0, 5.0, 0.0], 30) + rng.normal(size=90)
-    >>> run = luce.SemiMarkov(4).fit(level, 100, chains=2, seed=1, progress=False)
+    >>> level = np.repeat([0.0, 50.0, 0.0], 30) + rng.normal(size=90)
+    >>> run = luce.SemiMarkov(4).fit(level, 1000, seed=1, progress=False)
     >>> [name.get_text() for name in luce.plots.durations(run).get_yticklabels()]
     ['state 0', 'state 1']
     """
@@ -241,8 +241,8 @@ def moves(
     --------
     >>> import luce
     >>> rng = np.random.default_rng(1)
-    >>> level = np.repeat([0.0, 5.0, 0.0], 30) + rng.normal(size=90)
-    >>> run = luce.SemiMarkov(4).fit(level, 100, chains=2, seed=1, progress=False)
+    >>> level = np.repeat([0.0, 50.0, 0.0], 30) + rng.normal(size=90)
+    >>> run = luce.SemiMarkov(4).fit(level, 1000, seed=1, progress=False)
     >>> luce.plots.moves(run).images[0].get_array().shape
     (2, 3)
     """
@@ -281,8 +281,8 @@ def similarity(
     --------
     >>> import luce
     >>> rng = np.random.default_rng(1)
-    >>> level = np.repeat([0.0, 5.0, 0.0], 30) + rng.normal(size=90)
-    >>> run = luce.SemiMarkov(4).fit(level, 100, chains=2, seed=1, progress=False)
+    >>> level = np.repeat([0.0, 50.0, 0.0], 30) + rng.normal(size=90)
+    >>> run = luce.SemiMarkov(4).fit(level, 1000, seed=1, progress=False)
     >>> luce.plots.similarity(run, [0, 45, 80]).images[0].get_array().data.round()
     array([[1., 0., 1.],
            [0., 1., 0.],

@@ -456,7 +456,7 @@ def series_of(run: DataTree) -> Series:
             bool(observed.attrs.get("dates", 0)),
         )
     except KeyError as error:
-        raise DataError(f"the run does not hold {error.args[0]!r}.") from error
+        raise DataError(f"the run does not hold its data: {error.args[0]}.") from error
 
 
 def semi_markov_plan_of(run: DataTree, given: dict[str, Any], **more: Any) -> SemiMarkovPlan:
