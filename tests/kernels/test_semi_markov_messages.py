@@ -113,13 +113,18 @@ def decoded(codes: Floats) -> Floats:
         return np.where(codes < 0.0, codes, np.log(codes))
 
 
+def sums_from(numbers: Floats) -> Any:
+    """Sums from each number to the last, and 0, as a column of long doubles."""
+    return np.r_[np.cumsum(numbers[::-1].astype(np.longdouble))[::-1], 0.0][:, None]
+
+
 def log_filled(case: Case) -> tuple[Floats, Floats]:
-    """log B* and log B of all rows, from codes and scales."""
+    """log B* and log B of all rows, from codes and scales; long doubles, as sums reach 1e7."""
     _, peaks, out, _ = filled(case)
-    begin, after = np.empty_like(out.begin), np.empty_like(out.after)
+    begin, after = (np.empty(out.begin.shape, np.longdouble) for _ in range(2))
     for a, b in pairwise(case.borders.tolist()):
-        scale = np.r_[np.cumsum(out.step[a + 1 : b][::-1])[::-1], 0.0][:, None]
-        peak = np.r_[np.cumsum(peaks[a:b][::-1])[::-1], 0.0][:, None]
+        scale = sums_from(out.step[a + 1 : b])
+        peak = sums_from(peaks[a:b])
         after[a:b] = decoded(out.after[a:b]) + scale + peak[1:]
         begin[a:b] = decoded(out.begin[a:b]) + scale + out.lift[a:b, None] + peak[:-1]
     return begin, after
@@ -131,7 +136,7 @@ def exact(case: Case, start: int, end: int) -> tuple[Floats, Floats]:
     if len(case.may_end):
         begins = frozenset((np.flatnonzero(case.may_end[start : end - 1]) + 1).tolist())
     uniform = np.full(len(case.rows), 1.0 / len(case.rows))
-    density = case.log_density[start:end]
+    density = case.log_density[start:end].astype(np.longdouble)
     return log_messages(
         Known(density, uniform, case.rows, log_p, log_survival, case.longest, False, begins)
     )
@@ -182,6 +187,7 @@ LARGE: dict[str, Any] = {
     "phases": lambda: stress_case(800, 6, 0, 3000.0, whole_stops(6)),
     "phases, rare stops": lambda: stress_case(800, 4, 0, 60.0, whole_stops(4, 1e-9)),
     "150 nats": lambda: stress_case(2000, 20, 80, 150.0),
+    "fixed lengths, 150 nats": lambda: stress_case(3000, 10, 40, 150.0, fixed_lengths(10, 40)),
 }
 
 

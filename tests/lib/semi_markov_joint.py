@@ -227,6 +227,8 @@ def _plain_transitions(trials: bool) -> Callable[..., dict[str, Any]]:
     ) -> dict[str, Any]:
         counts, firsts = _counts(sweeper, state)
         begun = firsts if sweeper.start == "base" else np.zeros_like(firsts)
+        if not counts.any() and not begun.any():
+            return {}  # nothing is hidden, and the draw of the library stays
         point = plain_sweep(
             rng,
             counts,

@@ -163,10 +163,13 @@ def last_length_law(parameters: Parameters, state: int, seen: int, most: int) ->
 
 
 def log_messages(known: Known) -> tuple[Floats, Floats]:
-    """log B* (a segment begins at a row) and log B (one ended with a row), by plain logarithms."""
+    """log B* (a segment begins at a row) and log B (one ended with a row), by plain logarithms.
+
+    They have the precision of `log_density`, which may be that of long doubles.
+    """
     ell = known.log_density
     end, n_states = ell.shape
-    begin, after = np.full((end, n_states), -np.inf), np.full((end, n_states), -np.inf)
+    begin, after = (np.full((end, n_states), -np.inf, ell.dtype) for _ in range(2))
     longest = known.longest or end
     with np.errstate(divide="ignore"):
         log_rows = np.log(known.rows)

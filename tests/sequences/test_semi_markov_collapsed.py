@@ -411,7 +411,7 @@ def test_split_and_merge_has_the_flows_of_its_description(number: int) -> None:
     ("number", "wrong"),
     [
         (6, "U"),
-        (6, "U+1"),
+        pytest.param(6, "U+1", marks=pytest.mark.slow),
         (1, "first"),
         (1, "q"),
         pytest.param(0, "U", marks=pytest.mark.slow),

@@ -345,16 +345,15 @@ def _rescale(
         top = 0.0
         for k in range(head + 1, head + kept[j]):
             top = max(top, window[j, k])
-        if top < _LEAST_SUM:  # digits were lost
+        if top < math.exp(-_WIDEST):
+            # Scaling up would scale up what was lost to underflow.
             return _restore(
                 p, window, parts, kept, j, head, place, s, last, log_likelihood, x, log_new, out
             )
-        shift = -max(math.log(top), log_new)
-        shift = shift if shift > _WIDEST else 0.0
     if shift != 0.0:
-        factor, left = np.exp(shift), 1
+        half, left = math.exp(0.5 * shift), 1  # the factor itself may have lost digits
         for k in range(1, kept[j]):
-            scaled = window[j, head + k] * factor
+            scaled = window[j, head + k] * half * half
             if scaled < _LEAST_KEPT:
                 scaled = 0.0
             else:
@@ -362,7 +361,7 @@ def _rescale(
             window[j, head + k] = scaled
         kept[j] = left
         for k in range(_AT_ONCE):
-            parts[j, k] *= factor
+            parts[j, k] = parts[j, k] * half * half
         x[j] += shift
     return float(np.exp(log_new + shift))
 
@@ -454,7 +453,7 @@ def multiply_rows(
     top, least = 0.0, np.inf
     for i in range(n_states):
         top, least = max(top, sums[i]), min(least, sums[i])
-    if least < _LEAST_PRODUCT:
+    if least < _LEAST_PRODUCT or least < _LEAST_NUMBER * top:
         return _multiply_logs(log_rows, out, s, sums)
     inverse = 1.0 / top
     for i in range(n_states):
