@@ -19,9 +19,9 @@ pytestmark = [
     pytest.mark.skipif(not FILE.exists(), reason="mocap6.csv is not here"),
 ]
 
-# Of the page: accuracy 0.63 to 0.64 and purity 0.94 to 0.95 in three seeds; these leave room for
+# Of the page: accuracy 0.65 to 0.67 and purity 0.90 to 0.94 in three seeds; these leave room for
 # other seeds and kernels.
-LEAST_ACCURACY, LEAST_PURITY = 0.55, 0.88
+LEAST_ACCURACY, LEAST_PURITY = 0.55, 0.85
 
 
 def shared_frames(truth: np.ndarray, states: np.ndarray) -> np.ndarray:
