@@ -727,8 +727,8 @@ def test_candidates_of_several_sequences() -> None:
 @pytest.mark.parametrize(
     ("given", "sentence"),
     [
-        ([[0], [3]], "candidates of sequence 'a' hold 0; row numbers from 1 to 2 are needed"),
-        ([[1], [4]], "candidates of sequence 'b' hold 4; row numbers from 1 to 3"),
+        ([[-1], [3]], "candidates of sequence 'a' hold -1; row numbers from 0 to 2 are needed"),
+        ([[1], [4]], "candidates of sequence 'b' hold 4; row numbers from 0 to 3"),
         ([[1], [1.5]], "hold 1.5; row numbers"),
         ([[1], ["x"]], "hold 'x'; row numbers"),
         ([[-1], [1]], "hold -1; row numbers"),

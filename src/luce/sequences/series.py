@@ -399,7 +399,7 @@ def check_candidates(series: Series, candidates: Any = None) -> BoolArray:
     Parameters
     ----------
     candidates
-        Row numbers from 1 on, counted from 0 within the sequence; for several sequences a list of
+        Row numbers, counted from 0 within the sequence; for several sequences a list of
         such lists, or a mapping from names of sequences to them.  Or flags of all rows, of shape
         (T,).  None: a segment may begin anywhere.
 
@@ -483,6 +483,11 @@ def _flags(given: Any, length: int) -> BoolArray | None:
     return flags
 
 
+def _plain(value: Any) -> Any:
+    """Return a value as Python's own, for a message."""
+    return value.item() if isinstance(value, np.generic) else value
+
+
 def _row_numbers(given: Any, length: int, of: str) -> IntArray:
     """Read the row numbers of one sequence at which a segment may begin."""
     if not is_list(given):
@@ -491,11 +496,11 @@ def _row_numbers(given: Any, length: int, of: str) -> IntArray:
         )
     column = Column.of(objects(given))
     numbers, wrong = column.numbers()
-    wrong |= ~((numbers >= 1) & (numbers < length) & (numbers % 1 == 0))
+    wrong |= ~((numbers >= 0) & (numbers < length) & (numbers % 1 == 0))
     if wrong.any():
         i = int(np.argmax(wrong))
         raise DataError(
-            f"candidates{of} hold {column[i]!r}; row numbers from 1 to {length - 1} are needed, "
-            "counted from 0: a segment begins at row 0 in any case."
+            f"candidates{of} hold {_plain(column[i])!r}; row numbers from 0 to {length - 1} are needed."
         )
-    return np.asarray(numbers, np.int64)
+    found = np.asarray(numbers, np.int64)
+    return found[found > 0]  # a segment begins at row 0 in any case
