@@ -500,7 +500,8 @@ def _row_numbers(given: Any, length: int, of: str) -> IntArray:
     if wrong.any():
         i = int(np.argmax(wrong))
         raise DataError(
-            f"candidates{of} hold {_plain(column[i])!r}; row numbers from 0 to {length - 1} are needed."
+            f"candidates{of} hold {_plain(column[i])!r}; row numbers from 0 to {length - 1} are "
+            "needed."
         )
     found = np.asarray(numbers, np.int64)
     return found[found > 0]  # a segment begins at row 0 in any case
