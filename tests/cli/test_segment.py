@@ -68,7 +68,7 @@ def test_a_table_of_segments_is_printed_and_the_run_saved(
     assert lines[:3] == [
         "walk.csv: time series: 40 rows of 2 channels ('x', 'y')",
         "Ignored columns: 'note'.",
-        "Up to 4 states; durations Poisson(mean=10.0, shape=1.0), segments of at most 40 rows.",
+        "Up to 4 states; durations Poisson(mean=10.0, shape=3.0), segments of at most 40 rows.",
     ]
     assert re.match(r"Prior: means of states around .* \(from the data\)", lines[3])
     assert lines[-3:] == [

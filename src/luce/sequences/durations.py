@@ -172,6 +172,7 @@ class Poisson(_ByRatios):
         Mean duration E[D] before any data, in rows; above 1.
     shape
         How sure that mean is: the standard deviation of a state's rate is its mean over √shape.
+        Below 2, states that last a row or two are as probable as any, and flicker within others.
 
     Attributes
     ----------
@@ -181,13 +182,13 @@ class Poisson(_ByRatios):
     Examples
     --------
     >>> Poisson(mean=30)
-    Poisson(mean=30.0, shape=1.0)
+    Poisson(mean=30.0, shape=3.0)
     """
 
     name: ClassVar[str] = "poisson"
 
     mean: float = 30.0
-    shape: float = 1.0
+    shape: float = 3.0
 
     def __post_init__(self) -> None:
         _check_mean_and_shape(self, 0.0)
