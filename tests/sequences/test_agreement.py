@@ -9,15 +9,14 @@ from lib.bounds import SEED
 from lib.segmentation_runs import jittered, permuted, random_states, run_of
 
 from luce.errors import DataError
-from luce.sequences import agreement
+from luce.sequences import agreement, doubts
 from luce.sequences.agreement import (
     Pieces,
     between_and_within,
-    doubts_about,
-    doubts_of,
     variation_of_information,
     variations,
 )
+from luce.sequences.doubts import doubts_about, doubts_of
 
 
 def brute_force(a: Any, b: Any) -> float:
@@ -233,7 +232,7 @@ def test_scalars_are_judged_by_the_limits_of_all_runs(rng: np.random.Generator, 
     assert found.kind == "bad"
     assert "of concentration (at most 1.05 is wanted)" in found.sentences[0]
     still = doubts_of(run_of(x, BORDERS, concentration=np.arange(4.0)[:, None] + np.zeros(DRAWS)))
-    assert still.scalars["concentration"] == agreement.Figures(float("inf"), 4.0)
+    assert still.scalars["concentration"] == doubts.Figures(float("inf"), 4.0)
     assert still.kind == "bad"
 
 
@@ -253,8 +252,8 @@ def test_limit_of_pairs_is_rarely_passed_by_independent_draws(rng: np.random.Gen
         x = rng.integers(2, size=(4, 24, 300))
         alarms += any("pairs of times" in s for s in doubts_about(x, {}, n_states=9).cares)
     assert alarms < 3
-    assert agreement.largest_rhat_of_pairs(4, 24) > 1.05
-    assert agreement.largest_rhat_of_pairs(4, 4000) == 1.05
+    assert doubts.largest_rhat_of_pairs(4, 24) > 1.05
+    assert doubts.largest_rhat_of_pairs(4, 4000) == 1.05
 
 
 def test_other_runs_are_refused() -> None:

@@ -20,7 +20,7 @@ from luce.posterior import Posterior, posterior_of
 from luce.reports.formatting import names_of
 from luce.sampling.convergence import Verdict
 from luce.sequences import segmentations
-from luce.sequences.agreement import Doubts
+from luce.sequences.doubts import Doubts
 from luce.sequences.hdp_runs import Transitions, transitions_of
 from luce.sequences.matched_states import MatchedStates
 from luce.sequences.segmentations import KeptStates

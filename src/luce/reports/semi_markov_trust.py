@@ -17,13 +17,8 @@ from luce.sampling.convergence import (
     LARGEST_RHAT,
     Kind,
 )
-from luce.sequences.agreement import (
-    CLEARLY_ABOVE,
-    LARGEST_SHARE_AT_LONGEST,
-    LARGEST_VARIATION,
-    Figures,
-    largest_rhat_of_pairs,
-)
+from luce.sequences.agreement import CLEARLY_ABOVE, LARGEST_VARIATION
+from luce.sequences.doubts import LARGEST_SHARE_AT_LONGEST, Figures, largest_rhat_of_pairs
 from luce.sequences.semi_markov import BEGINNINGS
 
 _ORDER: tuple[Kind, ...] = ("good", "mixed", "bad")

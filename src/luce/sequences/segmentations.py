@@ -20,7 +20,8 @@ from luce._types import BoolArray, FloatArray, IntArray, SeedLike
 from luce.answers.view import tail_of
 from luce.counts.labels import describe, label_array, some
 from luce.errors import DataError
-from luce.sequences.agreement import Doubts, Figures, compact, doubts_of
+from luce.sequences.agreement import compact
+from luce.sequences.doubts import Doubts, Figures, doubts_of
 from luce.sequences.new_series import KeptParameters, matched_names
 from luce.sequences.point_estimates import evenly, point_estimate
 from luce.sequences.series import Series

@@ -22,7 +22,7 @@ from luce.sampling.convergence import Verdict
 from luce.sampling.plan import Plan, settings_from_json, settings_to_json
 from luce.sampling.screen import DrawsToCheck
 from luce.sampling.settings import Settings
-from luce.sequences.agreement import Doubts, doubts_about, doubts_of
+from luce.sequences.doubts import Doubts, doubts_about, doubts_of
 from luce.sequences.semi_markov import BEGINNINGS, SemiMarkov, new_bits
 from luce.sequences.semi_markov_state import SemiMarkovState, StepInfo
 from luce.sequences.semi_markov_sweep import Sweeper
