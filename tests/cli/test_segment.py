@@ -234,7 +234,7 @@ def test_a_streamed_run_is_resumed(
     breaking(10**9)  # files are written again
     capsys.readouterr()
     code, out, _ = run(capsys, "resume", broken)
-    assert code == 0
+    assert code == 3  # the draws are as few as before
     assert out == (
         f"{broken} is complete: 2 chains of 8 draws of the states of 40 rows of 2 channels in "
         "1 sequence, method blocked-gibbs, seed 1.\n"
@@ -289,3 +289,17 @@ def test_hidden_states_are_not_ranked(
     code, _, err = run(capsys, "report", target, "--among", "x")
     assert code == 1
     assert "is a run of hidden states, which are not ranked" in err
+
+
+def test_a_column_that_looks_like_a_sequence_can_be_left_out(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rng = np.random.default_rng(3)
+    columns = {"subject": [1] * 20 + [2] * 20, "x": level(rng).round(4)}
+    path = written(tmp_path / "who.csv", columns)
+    code, _, err = run(capsys, "segment", path, *SMALL, "--seed", 1)
+    assert code == 1
+    assert "--sequence none" in err
+    code, out, _ = run(capsys, "segment", path, *SMALL, "--seed", 1, "--sequence", "none")
+    assert code == 3
+    assert out.startswith("who.csv: time series: 40 rows of 1 channel")

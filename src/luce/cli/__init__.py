@@ -37,6 +37,7 @@ from luce.counts.counts import ConditionalCounts
 from luce.counts.labels import plural, printable, printable_lines, some
 from luce.errors import (
     BadRowsError,
+    ConvergenceWarning,
     DataError,
     LuceError,
 )
@@ -507,7 +508,8 @@ def run_resume(arguments: argparse.Namespace) -> int:
     """Draw the missing draws of a streamed run."""
     from luce.workflows.resuming import resume
 
-    run = resume(arguments.run_folder, threads=arguments.threads)
+    with warnings_printed() as seen:
+        run = resume(arguments.run_folder, threads=arguments.threads)
     sizes = run["posterior"].sizes
     of = ""
     if "category" in sizes:
@@ -518,7 +520,8 @@ def run_resume(arguments: argparse.Namespace) -> int:
         f"{Path(arguments.run_folder)} is complete: {size_of(run)}{of}, "
         f"method {run.attrs['method']}, seed {run.attrs['seed']}."
     )
-    return 0
+    bad = any(isinstance(warning.message, ConvergenceWarning) for warning in seen)
+    return NOT_CONVERGED if bad else 0
 
 
 def _add_demo(commands: Any) -> None:

@@ -67,11 +67,14 @@ def _located(source: str, problem: Problem, also: str = "") -> str:
 
 
 @contextmanager
-def warnings_printed() -> Iterator[None]:
-    """Print warnings as sentences on standard error, without the code that they came from."""
+def warnings_printed() -> Iterator[list[warnings.WarningMessage]]:
+    """Print warnings as sentences on standard error, without the code that they came from.
+
+    Yields the list to which they are added.
+    """
     with warnings.catch_warnings(record=True) as seen:
         warnings.simplefilter("always")
-        yield
+        yield seen
     for warning in seen:
         message = warning.message
         if isinstance(message, SkippedRowsWarning):

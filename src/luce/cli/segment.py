@@ -59,10 +59,12 @@ def add_segment(commands: Any) -> None:
     parser.add_argument("file", metavar="FILE", help="CSV, Parquet or JSON Lines, a row a time")
     columns = "the channels, as x,y; again for more (default: all columns of numbers)"
     parser.add_argument("--columns", action="append", metavar="NAME", help=columns)
-    sequence = "the column that names the sequence of each row (default: sequence, if there)"
+    sequence = (
+        "the column that names the sequence of each row, or none (default: sequence, if there)"
+    )
     parser.add_argument("--sequence", metavar="NAME", help=sequence)
     parser.add_argument(
-        "--time", metavar="NAME", help="the column of times (default: time, if there)"
+        "--time", metavar="NAME", help="the column of times, or none (default: time, if there)"
     )
     states = "largest number of states (default %(default)s)"
     parser.add_argument("--states", type=int, default=20, metavar="N", help=states)
@@ -226,10 +228,11 @@ def _whole(text: str, option: str, word: str) -> int:
 def _read(model: SemiMarkov, arguments: argparse.Namespace) -> Series:
     """Read the file; print its size, and which columns were used and ignored."""
     columns = None if arguments.columns is None else split_at_commas(arguments.columns)
+    sequence, time = (
+        False if name == "none" else name for name in (arguments.sequence, arguments.time)
+    )
     with warnings_printed(), _columns_unsaid():
-        series = model.read(
-            arguments.file, columns=columns, sequence=arguments.sequence, time=arguments.time
-        )
+        series = model.read(arguments.file, columns=columns, sequence=sequence, time=time)
     missing = f", {plural(series.n_missing, 'missing value')}" if series.n_missing else ""
     of = f" in {plural(series.n_sequences, 'sequence')}" if series.n_sequences > 1 else ""
     print(

@@ -333,8 +333,8 @@ def _check_values(series: Series, table: Table, kind: str, endless: BoolArray) -
                 row = int(np.argmax(wrong))
                 raise DataError(
                     f"{table.of}{table.place(row)}: {values[row]:g} in channel {channel!r} is no "
-                    "count; counts are whole and not negative. Other numbers are read with "
-                    "kind='numbers'."
+                    "count; counts are whole and not negative. Other numbers need another "
+                    "emission, as Gaussian() (--emission gaussian)."
                 )
 
 

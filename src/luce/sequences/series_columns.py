@@ -23,7 +23,8 @@ from luce.reading.text import LineSource
 from luce.reading.values import as_number, in_order, is_missing, is_unnamed, plain, repeated
 
 NO_NUMBER_ADVICE = (
-    "Write nan or None where a value is missing; labels are read with kind='categories'."
+    "Write nan or None where a value is missing; labels need the emission Categories() "
+    "(--emission categories)."
 )
 
 _MOST_WRONG = 1_000  # entries that are no numbers and are looked up one by one
@@ -179,7 +180,7 @@ def _measure(source: Source, kind: str, chosen: Chosen, labels: Mapping[str, Lab
             raise DataError(
                 f"{place(wrong)}: {table.labels[roles.time][wrong]!r} in {roles.time!r} is no "
                 "time; numbers are needed, or dates as 2024-05-31 or 2024-05-31T13:45:10. Name "
-                "another column with time=..., or none: time=False."
+                "another column with time=..., or none: time=False (--time none)."
             )
     channels = tuple(labels.get(name, name) for name in roles.channels)
     return Table(joined, borders, channels, names, times, categories, dates, roles.uses, place)
@@ -295,7 +296,8 @@ def _ask_about_roles(
             )
             questions.ask(
                 f"{which} may be the {role}; say {role}={found[0]!r} (--{role} {found[0]}), or "
-                f"{role}=False if {one}. If it is a channel, list it in columns=[...] (--columns)."
+                f"{role}=False (--{role} none) if {one}. If it is a channel, list it in "
+                "columns=[...] (--columns)."
             )
     return settled
 
@@ -328,7 +330,8 @@ def _find_channels(
         if not channels:
             raise DataError(
                 f"no column of numbers is left for the channels; the columns are "
-                f"{some(source.names, 20)}. Labels are read with kind='categories'."
+                f"{some(source.names, 20)}. Labels need the emission Categories() (--emission "
+                "categories)."
             )
     uses.update(dict.fromkeys(no_channels, LEFT_OUT))
     uses.update(dict.fromkeys(unnamed, "ignored: it names or numbers rows"))
