@@ -35,11 +35,11 @@ if TYPE_CHECKING:
     from luce.sequences.tables import Table
 
 # Sweeps of all chains together may take so many seconds of one core, unless more are asked for.
-_SECONDS = 50.0
+_SECONDS = 60.0
 
 # Nanoseconds that a sweep takes for each row and state, and for each row of the longest segment
 # besides; where there is no longest segment, as for this many.
-_NANOSECONDS, _NANOSECONDS_BY_LONGEST, _AS_LONGEST = 60.0, 1 / 6, 60
+_NANOSECONDS, _NANOSECONDS_BY_LONGEST, _AS_LONGEST = 35.0, 1 / 10, 60
 
 # Draws and warm-up sweeps of each chain unless given: at most, and at least.
 _MOST_DRAWS, _MOST_WARMUP, _LEAST_SWEEPS = 1000, 500, 25
