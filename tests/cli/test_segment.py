@@ -212,7 +212,7 @@ def test_a_long_series_has_fewer_draws_which_is_said(
     _, out, _ = run(capsys, "segment", short)
     assert "The series is long" not in out
     _, out, _ = run(capsys, "segment", long)
-    assert "The series is long: 4 chains of 78 draws, after 78 sweeps each." in out
+    assert "The series is long: 4 chains of 159 draws, after 159 sweeps each." in out
     _, out, _ = run(capsys, "segment", long, "--draws", 300)
     assert "The series is long" not in out
     assert asked == [(1000, 500), (78, 78), (300, 78)]
