@@ -215,7 +215,7 @@ def test_a_long_series_has_fewer_draws_which_is_said(
     assert "The series is long: 4 chains of 159 draws, after 159 sweeps each." in out
     _, out, _ = run(capsys, "segment", long, "--draws", 300)
     assert "The series is long" not in out
-    assert asked == [(1000, 500), (78, 78), (300, 78)]
+    assert asked == [(1000, 500), (159, 159), (300, 159)]
 
 
 def test_a_streamed_run_is_resumed(
