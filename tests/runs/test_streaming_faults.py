@@ -306,7 +306,7 @@ def test_the_command_goes_on_and_says_what_there_is(
 ) -> None:
     folder = tmp_path / "run.zarr"
     broken_off(folder, breaking)
-    assert main(["resume", str(folder)]) == 0
+    assert main(["resume", str(folder)]) == 3  # so few draws are not to be trusted
     assert (
         f"is complete: {CHAINS} chains of {DRAWS} draws of 6 categories" in capsys.readouterr().out
     )
