@@ -11,8 +11,10 @@ from lib.semi_markov_runs import CASES, KEPT, LENGTH, fitted, same_run, semi_mar
 
 import luce
 from luce.errors import DataError
+from luce.sampling.convergence import Verdict, warn
 from luce.sequences import SemiMarkov, SemiMarkovState
-from luce.sequences.semi_markov_runs import annealed, semi_markov_of
+from luce.sequences.doubts import Doubts
+from luce.sequences.semi_markov_runs import annealed, semi_markov_of, with_doubts
 
 pytestmark = pytest.mark.filterwarnings("ignore::luce.ConvergenceWarning")
 
@@ -132,3 +134,29 @@ def test_candidates_are_kept_with_the_run_and_no_segment_ends_elsewhere() -> Non
     assert semi_markov_of(run)[2].sum() == 5 + 2
     with pytest.raises(DataError, match="no segment can cover these 19 rows"):
         SemiMarkov(4, longest=10).fit(steps(), 5, candidates=[[9], []], **how)
+
+
+@pytest.mark.parametrize("kind", ["good", "bad"])
+def test_limits_are_warned_of_whatever_the_draws_are_worth(kind: Any) -> None:
+    problem = "do not trust these draws yet: few." if kind == "bad" else None
+    trust = Verdict(kind, problem)
+    limits = ("All 5 states are used.", "Segments reach longest.")
+    found = with_doubts(trust, Doubts(cares=("Other.", *limits), limits=limits))
+    with pytest.warns(luce.ConvergenceWarning) as seen:
+        warn(found)
+    assert all(words in str(seen[0].message) for words in limits)
+    assert with_doubts(trust, Doubts()) == trust
+    disagree = Doubts(problems=("The chains disagree.",), cares=limits, limits=limits)
+    with pytest.warns(luce.ConvergenceWarning) as seen:
+        warn(with_doubts(trust, disagree))
+    for words in (*limits, "The chains disagree."):
+        assert str(seen[0].message).count(words) == 1
+
+
+def test_a_run_that_needs_more_states_or_longer_segments_says_so() -> None:
+    model, series = SemiMarkov(2, longest=10), steps()
+    with pytest.warns(luce.ConvergenceWarning) as seen:
+        model.fit(series, 40, chains=2, seed=1, progress=False)
+    said = str(seen[0].message)
+    assert "n_states" in said
+    assert "longest" in said

@@ -84,6 +84,9 @@ class Verdict:
         Smallest share of proposals that a chain accepted; None without proposals.
     every
         Every so many-th draw was looked at.
+    limits
+        Sentences about limits of the model that the draws reach: they are warned of, whatever the
+        draws are worth.
     unmet
         A sentence that says that `until` was not met by all draws that may be made, else empty.
     """
@@ -97,6 +100,7 @@ class Verdict:
     still: tuple[str, ...] = ()
     acceptance: float | None = None
     every: int = 1
+    limits: tuple[str, ...] = ()
     unmet: str = ""
 
     @property
@@ -128,8 +132,8 @@ def check(plan: Plan, sink: DrawsToCheck) -> Verdict:
 
 
 def warn(verdict: Verdict) -> None:
-    """Warn about draws that cannot be trusted, or that are fewer than `until` asks for."""
-    sentences = [words for words in (verdict.problem, verdict.unmet) if words]
+    """Warn about draws that cannot be trusted, reach a limit, or are fewer than `until` wants."""
+    sentences = [words for words in (verdict.problem, *verdict.limits, verdict.unmet) if words]
     if sentences:
         warn_user(ConvergenceWarning(" ".join(sentences), verdict.rhat, verdict.ess))
 

@@ -82,6 +82,8 @@ class Doubts:
         Do chains disagree on what is one state?
     unmixed
         Is R-hat of a scalar too large, or its effective sample size too small?
+    limits
+        Those of the `cares` that say that states or the longest segment do not suffice.
     """
 
     problems: tuple[str, ...] = ()
@@ -96,6 +98,7 @@ class Doubts:
     at_longest: float = 0.0
     disagree: bool = False
     unmixed: bool = False
+    limits: tuple[str, ...] = ()
 
     @property
     def sentences(self) -> tuple[str, ...]:
@@ -177,11 +180,12 @@ def doubts_about(
     full = float(np.mean(used >= n_states))
     cut = float(np.sum(at_longest) / segments) if longest > 0 and segments > 0 else 0.0
     disagreement, unmixed = _chains_in_words(spread), _scalars_in_words(figures)
+    limits = _limits_in_words(full, n_states, cut, longest)
     return Doubts(
         problems=(*disagreement, *unmixed),
         cares=(
             *_pairs_in_words(doubtful, pairs, spread),
-            *_limits_in_words(full, n_states, cut, longest),
+            *limits,
             *_unknown_in_words(kept.shape),
         ),
         scalars=figures,
@@ -194,6 +198,7 @@ def doubts_about(
         at_longest=cut,
         disagree=bool(disagreement),
         unmixed=bool(unmixed),
+        limits=tuple(limits),
     )
 
 

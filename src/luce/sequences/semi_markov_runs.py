@@ -378,15 +378,16 @@ def annealed(sweep: int, warmup: int) -> float:
 
 def with_doubts(trust: Verdict, doubts: Doubts) -> Verdict:
     """Add what the states say to a verdict on the parameters."""
-    if doubts.kind == "good" or (doubts.kind == "mixed" and trust.kind == "bad"):
+    if doubts.kind == "good":
         return trust
-    sentences = list(doubts.sentences)
+    trust = replace(trust, limits=doubts.limits)
     if doubts.kind == "mixed":
         kind = "mixed" if trust.kind == "good" else trust.kind
-        return replace(trust, kind=kind, care=(*trust.care, *sentences))
+        return replace(trust, kind=kind, care=(*trust.care, *doubts.cares))
     told = doubts.unmixed and not trust.still and np.isfinite(trust.rhat)  # by the doubts too
     known = None if told else trust.problem
-    problem = " ".join([known or "do not trust these draws yet:", *sentences])
+    rest = [words for words in doubts.sentences if words not in doubts.limits]
+    problem = " ".join([known or "do not trust these draws yet:", *rest])
     return replace(trust, kind="bad", problem=problem)
 
 

@@ -181,18 +181,3 @@ def write_labels(segments: Segments, count: int, labels: IntArray) -> None:
     for k in range(count):
         for t in range(segments.start[k], segments.start[k] + segments.length[k]):
             labels[t] = segments.state[k]
-
-
-@compiled
-def count_transitions(
-    segments: Segments, count: int, borders: IntArray, counts: FloatArray, starts: FloatArray
-) -> None:
-    """Count transitions between successive segments, and first states of sequences."""
-    counts[:], starts[:] = 0.0, 0.0
-    k = 0
-    for c in range(count):
-        if segments.start[c] == borders[k]:
-            starts[segments.state[c]] += 1.0
-            k += 1
-        else:
-            counts[segments.state[c - 1], segments.state[c]] += 1.0
