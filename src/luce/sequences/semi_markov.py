@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -18,7 +19,7 @@ from luce.sequences.durations import Duration, Poisson, duration_from_json
 from luce.sequences.emissions import Custom, Emission, Gaussian
 from luce.sequences.hdp import HDPTransitions, check_generator
 from luce.sequences.semi_markov_state import SemiMarkovState, StepInfo
-from luce.sequences.semi_markov_sweep import Sweeper, replaced
+from luce.sequences.semi_markov_sweep import Sweeper
 from luce.sequences.series import Series, check_candidates, read_series
 
 if TYPE_CHECKING:
@@ -222,19 +223,9 @@ class SemiMarkov:
         filled = sweeper.emission.imputed(bits, series, labels, state.emission)
         emission = sweeper.emission.resample(bits, filled, labels, state.emission)
         initial = state.base if self.start == "base" else state.initial
-        state = SemiMarkovState(
-            labels,
-            state.last_lengths,
-            emission,
-            state.duration,
-            initial,
-            state.rows,
-            state.log_base,
-            state.concentration,
-            state.base_concentration,
-        )
+        state = replace(state, emission=emission, initial=initial)
         labels, last, _, _ = sweeper.draw_labels(bits, state)
-        return replaced(state, labels, last)
+        return replace(state, labels=labels, last_lengths=last)
 
     def step(
         self,
@@ -482,7 +473,9 @@ class SemiMarkov:
                 values = self.emission.simulate(new_bits(rng), labels, borders, drawn.emission)
                 parts = [values[a:b] for a, b in pairwise(borders)]
                 one = isinstance(length, (int, np.integer))
-                return Simulation(parts[0] if one else parts, replaced(drawn, labels, last))
+                return Simulation(
+                    parts[0] if one else parts, replace(drawn, labels=labels, last_lengths=last)
+                )
         raise MethodError(
             f"of {_MOST_TRIES:,} simulated paths none had segments of at most {self.longest} rows"
             f"{' and an end with the last row' if self.end == 'complete' else ''}; raise longest."

@@ -4,6 +4,7 @@ Given the states of all rows (and the durations of last segments), a sweep draws
 
     missing entries of rows that are missing in part
     states of whole segments, by moves that split and merge (parameters integrated out)
+    states of stretches of rows, by births and deaths (likewise)
     parameters of durations, parameters of emissions
     hidden counts, tables, concentrations, base and rows of A (`luce.HDPTransitions`)
     the law of the first state
@@ -14,7 +15,7 @@ likelihood of a sweep is that of the state it ends with.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -395,19 +396,4 @@ class Sweeper:
         lengths = self._segments.length[:count]
         at_longest = int(np.count_nonzero(lengths == self.longest)) if self.longest else 0
         info = StepInfo(log_likelihood, count, used, at_longest, proposed, accepted)
-        return replaced(new, labels, last), info
-
-
-def replaced(state: SemiMarkovState, labels: IntArray, last_lengths: IntArray) -> SemiMarkovState:
-    """Return a state with other labels."""
-    return SemiMarkovState(
-        labels,
-        last_lengths,
-        state.emission,
-        state.duration,
-        state.initial,
-        state.rows,
-        state.log_base,
-        state.concentration,
-        state.base_concentration,
-    )
+        return replace(new, labels=labels, last_lengths=last), info
