@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -18,7 +18,7 @@ from luce.estimates.estimate import Estimate, by_category
 from luce.estimates.modes import Mode, find_mode
 from luce.model import density, exact
 from luce.model.model import Model
-from luce.model.priors import Prior, PriorLike
+from luce.model.priors import ParameterPrior, Prior, PriorLike
 from luce.model.structure import Structure
 
 if TYPE_CHECKING:
@@ -41,6 +41,11 @@ class Posterior:
         mapping from labels to numbers.  Or a `Gamma`, the prior of an unknown common a: then a is
         drawn too, and only `structure` and `sample` are available.  Or a prior as an object:
         `Dirichlet`, or `DirichletProcess` for categories of which most have never been seen.
+    home, tie
+        Priors of the parameters of contests, for data that has them (`counts.parameters`): a
+        `Gamma` for the factor of the side at home, and one for Davidson's ν or for the excess θ - 1
+        of Rao and Kupper's θ.  Gamma(2, 2) and Gamma(1, 1) unless given.  A number says that the
+        parameter is known: ``home=1.0``, no advantage.
 
     Examples
     --------
@@ -53,8 +58,15 @@ class Posterior:
     array([0.333, 0.444, 0.222])
     """
 
-    def __init__(self, counts: ConditionalCounts, concentration: PriorLike = 1.0) -> None:
-        self._model = Model(counts, concentration)
+    def __init__(
+        self,
+        counts: ConditionalCounts,
+        concentration: PriorLike = 1.0,
+        *,
+        home: ParameterPrior | None = None,
+        tie: ParameterPrior | Mapping[str, ParameterPrior] | None = None,
+    ) -> None:
+        self._model = Model(counts, concentration, parameters={"home": home, "tie": tie})
 
     @classmethod
     def of_model(cls, model: Model) -> Posterior:
@@ -93,6 +105,7 @@ class Posterior:
         >>> posterior.without_data().mean().values
         array([0.5, 0.5])
         """
+        self._model.require_plain("the posterior without data")
         empty = ConditionalCounts(self.counts.categories).with_effects(self.counts.effects)
         return Posterior(empty, self.prior)
 
@@ -219,13 +232,16 @@ class Posterior:
         check_destination(settings, to, cluster)
         return carry_out(PosteriorPlan.of(self._model, settings), to, cluster)
 
-    def log_density(self, probabilities: ArrayLike) -> FloatArray:
+    def log_density(self, probabilities: ArrayLike, **parameters: ArrayLike) -> FloatArray:
         """Compute log prior plus log likelihood, without subtracting the log evidence.
 
         Parameters
         ----------
         probabilities
             Shape (..., n_categories), each row on the simplex.
+        **parameters
+            Values of the drawn ones of the data's parameters, `home` and `tie`, of shape (...)
+            each.
 
         Examples
         --------
@@ -236,7 +252,12 @@ class Posterior:
         """
         self._model.require_number("the density")
         return density.log_posterior(
-            probabilities, self.counts, self.concentration, self._model.remainder
+            probabilities,
+            self.counts,
+            self.concentration,
+            self._model.remainder,
+            {**parameters, **self._model.known_parameters},
+            self._model.parameter_priors,
         )
 
     def mean(self) -> DataArray:
@@ -395,10 +416,11 @@ class Posterior:
 
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle data and prior alone; structure and shapes are computed again."""
-        return Posterior, (self.counts, self.prior)
+        return Posterior.of_model, (self._model,)
 
     def __repr__(self) -> str:
-        return f"Posterior({self.counts!r}, {self.prior!r})"
+        more = "".join(f", {name}={x!r}" for name, x in self._model.parameter_priors.items())
+        return f"Posterior({self.counts!r}, {self.prior!r}{more})"
 
 
 def posterior_of(run: DataTree) -> Posterior:

@@ -106,6 +106,11 @@ def _linked(counts: ConditionalCounts) -> tuple[IntArray, BoolArray]:
         covered[inside] = True
         ends.append(inside)
         starts.append(np.full(len(inside), inside[0]))
+    if counts.events is not None:
+        pairs = counts.events.links()
+        for linked, part in zip((starts, ends), pairs, strict=True):
+            linked.append(part)
+            covered[part] = True
     rows, columns = np.concatenate(starts), np.concatenate(ends)
     graph = coo_array((np.ones(len(rows)), (rows, columns)), shape=(n, n))
     return connected_components(graph, directed=False)[1].astype(np.int64), covered

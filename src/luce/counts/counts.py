@@ -8,13 +8,15 @@ The likelihood of probabilities p over the categories is
     e_S    exponents: minus the number of outcomes recorded given that they lay in S,
            plus the number of grouped outcomes "one of S"
 
+times the probability of `events`, such as contests with ties, where there are some.
+
 Invalid data is found here and nowhere later.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -23,6 +25,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from luce._types import FloatArray, IntArray, Label, Labels, WordArray
+from luce.counts.events import Events, added
 from luce.counts.family import SetFamily, describe_set
 from luce.counts.labels import (
     Categories,
@@ -48,6 +51,8 @@ from luce.errors import DataError
 
 if TYPE_CHECKING:
     from luce.counts.terms import Term
+
+_TOO_MANY = "the counts add up to more than 1e308; scale them down."
 
 # Kinds of effects: categories that stand for a tie, or for the advantage of one side.
 EFFECTS = ("tie", "home")
@@ -75,6 +80,7 @@ class ConditionalCounts:
         self._remembers = True  # does the log know the set of each outcome?
         self._merged: Merged | None = None  # the sum of the log, computed on demand
         self._effects: dict[int, str] = {}  # the kind of effect, by the category's number
+        self._events: Events | None = None
 
     @property
     def categories(self) -> tuple[Label, ...] | range:
@@ -90,6 +96,16 @@ class ConditionalCounts:
     def n_outcomes(self) -> float:
         """Number of outcomes recorded, single or grouped."""
         return self._n_outcomes
+
+    @property
+    def events(self) -> Events | None:
+        """Outcomes with a model of their own, such as contests with ties; None for most data."""
+        return self._events
+
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        """Names of the parameters that the likelihood has beside the probabilities."""
+        return () if self._events is None else self._events.parameters
 
     @property
     def effects(self) -> dict[Label, str]:
@@ -114,6 +130,8 @@ class ConditionalCounts:
     @cached_property
     def is_whole(self) -> bool:
         """True where all counts and exponents are whole numbers."""
+        if self._events is not None and not self._events.is_whole:
+            return False
         return not ((self.category_counts % 1).any() or (self.sets.exponent % 1).any())
 
     @property
@@ -122,6 +140,10 @@ class ConditionalCounts:
         content = hash_of_names(self.categories)
         for array in (self.category_counts, *self._sorted_sets):
             content.update(array.tobytes())
+        if self._events is not None:
+            content.update(repr(self._events.attributes()).encode())
+            for name, (_, array) in self._events.arrays().items():
+                content.update(name.encode() + array.tobytes())
         return str(content.hexdigest())
 
     def __len__(self) -> int:
@@ -131,20 +153,29 @@ class ConditionalCounts:
     def __repr__(self) -> str:
         return (
             f"ConditionalCounts({plural(self.n_categories, 'category', 'categories')}, "
-            f"{plural(self._n_outcomes, 'outcome')}, {plural(len(self), 'set')})"
+            f"{plural(self._n_outcomes, 'outcome')}, {plural(len(self), 'set')}{self._and_events})"
         )
+
+    @property
+    def _and_events(self) -> str:
+        """Number and model of the events, in words."""
+        if self._events is None:
+            return ""
+        return f", {plural(len(self._events), 'pairing')}: {self._events.model}"
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, ConditionalCounts):
             return NotImplemented
         mine, theirs = ((c.category_counts, *c._sorted_sets) for c in (self, other))
-        return self._categories == other._categories and all(map(np.array_equal, mine, theirs))
+        same = self._categories == other._categories and all(map(np.array_equal, mine, theirs))
+        return same and _same_events(self._events, other._events)
 
     __hash__ = None  # type: ignore[assignment]  # equality compares contents, which may be large
 
     def __reduce__(self) -> tuple[object, ...]:  # without the log, which may be long
         totals = self.category_counts, self.sets, self._n_outcomes
-        return ConditionalCounts.from_nests, (self.categories, *totals, True, None, self.effects)
+        rest = True, None, self.effects, True, self._events
+        return ConditionalCounts.from_nests, (self.categories, *totals, *rest)
 
     def observe(
         self,
@@ -262,7 +293,21 @@ class ConditionalCounts:
         for entry in restricted(self._categories, self._log, kept):
             new = new._add(entry)
         left = set(new.categories)
+        if self._events is not None:
+            place = np.full(self.n_categories, -1)
+            place[kept] = np.arange(len(kept))
+            inside = self._events.restricted(place, len(kept), self.categories)
+            new = new.with_events(inside)
         return new.with_effects({c: kind for c, kind in self.effects.items() if c in left})
+
+    def with_events(self, events: Events) -> ConditionalCounts:
+        """Add events that are known to be right, over the same categories: the door for readers."""
+        if events.n != self.n_categories:
+            raise DataError(f"{self.n_categories} categories, but events over {events.n}.")
+        new = self._copy()
+        new._events = added(self._events, events)
+        new._n_outcomes += events.n_outcomes
+        return new
 
     def with_effects(self, effects: Mapping[Label, str]) -> ConditionalCounts:
         """Mark categories that are no competitors, beside those already marked.
@@ -324,8 +369,9 @@ class ConditionalCounts:
             raise DataError(
                 f"labels must be a mapping or a function; {describe(labels)} was given."
             )
-        known = self._log, self._n_outcomes, self._remembers, self._merged
-        return self._of(Categories(new), *known)._with(self._effects)
+        renamed = self._copy()
+        renamed._categories = Categories(new)
+        return renamed
 
     def terms(self) -> Iterator[Term]:
         """Yield the factors of the likelihood: first categories that were seen, then sets.
@@ -370,7 +416,7 @@ class ConditionalCounts:
 
         return frame_of(self.terms(), backend)
 
-    def log_likelihood(self, probabilities: ArrayLike) -> FloatArray:
+    def log_likelihood(self, probabilities: ArrayLike, **parameters: ArrayLike) -> FloatArray:
         """Return the log likelihood at given probabilities, without multinomial coefficients.
 
         Parameters
@@ -378,6 +424,8 @@ class ConditionalCounts:
         probabilities
             Shape (..., n_categories), non-negative and adding up to 1, in the order of
             `categories`; draws of shape (chain, draw, category) for instance.
+        **parameters
+            Values of the counts' `parameters`, where there are some, of shape (...) each.
 
         Returns
         -------
@@ -393,7 +441,9 @@ class ConditionalCounts:
         from luce.counts.likelihood import log_powers
 
         p = read_probabilities(probabilities, self.n_categories)
-        return log_powers(p, *self._canonical)
+        values = read_parameters(self.parameters, parameters)
+        powers = log_powers(p, *self._canonical)
+        return powers if self._events is None else powers + self._events.log_likelihood(p, values)
 
     def summary(self, most: int = 10) -> str:
         """Describe the data in words: its size, then the `most` heaviest sets.
@@ -408,12 +458,17 @@ class ConditionalCounts:
         lines = [
             f"{plural(self.n_categories, 'category', 'categories')}, "
             f"{plural(self._n_outcomes, 'outcome')}, {plural(len(self), 'set')} "
-            f"({plural(len(family.members), 'stored member')})"
+            f"({plural(len(family.members), 'stored member')}){self._and_events}"
         ]
         heaviest = np.argsort(-np.abs(family.exponent), kind="stable")[:most]
         lines += [f"  {describe_set(self.categories, family, int(t))}" for t in heaviest]
         if family.n_sets > most:
             lines.append(f"  ... and {family.n_sets - most:,} more")
+        if self._events is not None:
+            told = self._events.in_words(self.categories)
+            lines += [f"  {event}" for event in told[:most]]
+            if len(told) > most:
+                lines.append(f"  ... and {len(told) - most:,} more")
         return "\n".join(lines)
 
     def __add__(self, other: ConditionalCounts) -> ConditionalCounts:
@@ -425,10 +480,15 @@ class ConditionalCounts:
             where = self._numbers_in(other)
             sets = other.sets.renumbered(where, self.n_categories)
         marked = self.with_effects(other.effects)
+        if other._events is not None:
+            marked = marked.with_events(other._events.renumbered(where, self.n_categories))
         if other._log is None:
             return marked
         source = other._log if other._remembers else None
-        entry = Entry(where, other.category_counts, sets, other._n_outcomes, source=source)
+        number = other._n_outcomes
+        if other._events is not None:
+            number -= other._events.n_outcomes
+        entry = Entry(where, other.category_counts, sets, number, source=source)
         return marked._add(entry)
 
     def _numbers_in(self, other: ConditionalCounts) -> IntArray:
@@ -492,6 +552,7 @@ class ConditionalCounts:
         source: Callable[[], Log] | None = None,
         effects: Mapping[Label, str] | None = None,
         copy: bool = True,
+        events: Events | None = None,
     ) -> ConditionalCounts:
         """Build counts from arrays that are known to be right: the door for readers.
 
@@ -516,6 +577,8 @@ class ConditionalCounts:
             Categories that are no competitors, as in `with_effects`.
         copy
             Copy the arrays, to which the caller may still write?  Else they become read-only.
+        events
+            Outcomes with a model of their own; `n_outcomes` counts them, if it is given.
         """
         labels = Categories(categories)
         n = len(labels)
@@ -525,11 +588,15 @@ class ConditionalCounts:
             )
         own = read_only(np.array(category_counts, np.float64), deepcopy(nests) if copy else nests)
         values, sets = own
+        inside = 0.0 if events is None else events.n_outcomes
         if n_outcomes is None:
-            n_outcomes = float(values.sum() + sets.exponent.clip(min=0).sum())
+            n_outcomes = float(values.sum() + sets.exponent.clip(min=0).sum()) + inside
+        n_outcomes -= inside
         log = None, Entry(np.arange(n), values, sets, n_outcomes, source=source)
         total = own if merged else merge(n, log)
         counts = cls._of(labels, log, n_outcomes, source is not None, total)
+        if events is not None:
+            counts = counts.with_events(events)
         return counts.with_effects(effects) if effects else counts
 
     @classmethod
@@ -543,25 +610,36 @@ class ConditionalCounts:
     ) -> ConditionalCounts:
         """Build counts from a log, and from the sum of the log where it is known."""
         if not math.isfinite(n_outcomes):
-            raise DataError("the counts add up to more than 1e308; scale them down.")
+            raise DataError(_TOO_MANY)
         new = object.__new__(cls)
         new._categories, new._log, new._n_outcomes = categories, log, n_outcomes
         new._remembers, new._merged, new._effects = remembers, merged, {}
+        new._events = None
+        return new
+
+    def _copy(self) -> ConditionalCounts:
+        """Copy the counts; their parts are immutable, and shared."""
+        new = self._of(self._categories, self._log, self._n_outcomes, self._remembers, self._merged)
+        new._effects, new._events = self._effects, self._events
         return new
 
     def _with(self, effects: dict[int, str]) -> ConditionalCounts:
         """Copy the counts, with these categories marked as effects."""
         if effects == self._effects:
             return self
-        new = self._of(self._categories, self._log, self._n_outcomes, self._remembers, self._merged)
+        new = self._copy()
         new._effects = effects
         return new
 
     def _add(self, entry: Entry) -> ConditionalCounts:
         """Append an entry to the log."""
         remembers = self._remembers and (entry.given is not None or entry.source is not None)
-        log, total = (self._log, entry), self._n_outcomes + entry.total
-        return self._of(self._categories, log, total, remembers)._with(self._effects)
+        new = self._copy()
+        new._log, new._merged, new._remembers = (self._log, entry), None, remembers
+        new._n_outcomes = self._n_outcomes + entry.total
+        if not math.isfinite(new._n_outcomes):
+            raise DataError(_TOO_MANY)
+        return new
 
     @property
     def _canonical(self) -> Merged:
@@ -576,3 +654,26 @@ class ConditionalCounts:
         signatures = self.sets.signatures
         order = np.lexsort((signatures[:, 1], signatures[:, 0]))
         return signatures[order], self.sets.exponent[order]
+
+
+def read_parameters(names: Sequence[str], given: Mapping[str, ArrayLike]) -> dict[str, FloatArray]:
+    """Read the values of a likelihood's parameters: each must be given, and no other."""
+    missing, extra = [x for x in names if x not in given], [x for x in given if x not in names]
+    if missing or extra:
+        need = f"the values of {some(names)} are needed" if names else "there are no parameters"
+        raise DataError(
+            f"{some(list(given)) if given else 'nothing'} was given beside the "
+            f"probabilities; {need}."
+        )
+    return {name: np.asarray(given[name], np.float64) for name in names}
+
+
+def _same_events(one: Events | None, other: Events | None) -> bool:
+    if one is None or other is None:
+        return one is other
+    mine, theirs = one.arrays(), other.arrays()
+    return (
+        one.attributes() == other.attributes()
+        and mine.keys() == theirs.keys()
+        and all(np.array_equal(mine[name][1], theirs[name][1]) for name in mine)
+    )

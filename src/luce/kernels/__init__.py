@@ -19,6 +19,7 @@ from luce.kernels import (
     rejection,
     waiting_times,
 )
+from luce.kernels.contests import moves, sweep
 from luce.kernels.grouped_outcomes import SplitSpace
 from luce.kernels.problem import Problem
 
@@ -122,3 +123,11 @@ HAMILTONIAN_CONCENTRATION = Kernel(
     extra=("concentration",),
     first_extra=hamiltonian_concentration.first_extra,
 )
+
+# Kernels of contests, whose `extra` is set by the data: home, tie, both or neither.
+CONTESTS: dict[str, Kernel] = {
+    "waiting-times": Kernel(sweep.advance, "log_waiting_time", first_extra=sweep.first_extra),
+    "hamiltonian": Kernel(
+        moves.advance, "accepted", moves.first_tuning, first_extra=moves.first_extra
+    ),
+}

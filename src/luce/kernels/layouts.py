@@ -76,7 +76,7 @@ def lean(problem: Problem) -> AnyProblem:
     """Give a problem the leanest form that holds its sets; a `Problem` holds any."""
     p, nests = problem, len(problem.complement)
     shared = {name: getattr(p, name) for name in Pairs._fields[2:]}
-    if nests == 0 or len(p.members) > _MOST_MEMBERS or p.complement[p.singles + p.lone :].any():
+    if len(p.members) > _MOST_MEMBERS or p.complement[p.singles + p.lone :].any():
         return problem
     grouped = bool((p.groups > 0).any())
     if p.pairs == nests and not grouped:

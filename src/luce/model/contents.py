@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from luce._types import Attributes, FloatArray, IntArray, Label
+from luce.counts.contests import TIE_MODELS, Contests, merge_contests
 from luce.counts.counts import ConditionalCounts
+from luce.counts.events import Events
 from luce.counts.family import SetFamily
 from luce.counts.labels import describe, label_array
 from luce.errors import DataError
@@ -39,16 +41,19 @@ def groups(model: Model) -> dict[str, Group]:
     constants: dict[str, tuple[str, Any]] = {"concentration": ("category", model.concentration)}
     if isinstance(prior, DirichletProcess):
         constants["base"] = ("category", prior.weights(counts))
-    observed = {"n_outcomes": counts.n_outcomes}
+    observed: Attributes = {"n_outcomes": counts.n_outcomes}
+    if counts.events is not None:
+        observed |= counts.events.attributes()
     return {
         "observed_data": Group(_counts_as_arrays(counts), category, observed),
         "constant_data": Group(constants, category),
     }
 
 
-def _counts_as_arrays(counts: ConditionalCounts) -> dict[str, tuple[str, Any]]:
+def _counts_as_arrays(counts: ConditionalCounts) -> dict[str, tuple[Any, Any]]:
     sets = counts.sets
     return {
+        **(counts.events.arrays() if counts.events is not None else {}),
         "category_counts": ("category", counts.category_counts),
         "set_members": ("set_member", sets.members),
         "set_nest_start": ("set_nest_edge", sets.nest_start),
@@ -78,7 +83,20 @@ def attributes(model: Model) -> Attributes:
         found["prior"] = repr(prior)
         found["process_concentration"] = prior.mean_concentration
         found["process_remainder"] = -1 if place is None else place
+    for name, given in model.parameter_priors.items():
+        known = given if isinstance(given, float) else [given.shape, given.rate]
+        found[f"{name}_prior"] = known
+        words = f"{given:.17g}" if isinstance(given, float) else f"~ {given!r}"
+        found["prior"] += f", {_excess(model, name)} {words}"
     return found
+
+
+def _excess(model: Model, name: str) -> str:
+    """Name a parameter as its prior is about it: its excess over its least value."""
+    assert model.counts.events is not None
+    least = model.counts.events.least(name)
+    given = isinstance(model.parameter_priors[name], Gamma)
+    return f"{name} - {least:g}" if least and given else name
 
 
 def require_run(run: object) -> None:
@@ -137,7 +155,22 @@ def model_of(run: DataTree) -> Model:
         hyperprior = Gamma(*map(float, given))
     if "process_concentration" in run.attrs:
         return Model(counts, _process(run, counts, hyperprior))
-    return Model(counts, concentration if hyperprior is None else hyperprior)
+    prior = concentration if hyperprior is None else hyperprior
+    return Model(counts, prior, parameters=_parameter_priors(run, counts))
+
+
+def _parameter_priors(run: DataTree, counts: ConditionalCounts) -> dict[str, Any]:
+    """Read the priors or values of the data's parameters, by the arguments of `Posterior`."""
+    found: dict[str, Any] = {}
+    for name in counts.parameters:
+        given: Any = run.attrs.get(f"{name}_prior")
+        if given is None or np.shape(given) not in ((), (2,)):
+            raise DataError(
+                f"{name}_prior is {given!r}; a number, or a shape and a rate, is needed."
+            )
+        prior = Gamma(*map(float, given)) if np.ndim(given) else float(given)
+        found.setdefault(name.rstrip("0123456789"), {})[name] = prior
+    return {argument: own.get(argument, own) for argument, own in found.items()}
 
 
 def _effects(run: DataTree) -> dict[Label, str]:
@@ -196,10 +229,69 @@ def _counts(run: DataTree, labels: list[Any]) -> ConditionalCounts:
         )
     counted = labels == list(range(n)) and all(type(label) is int for label in labels)
     given = n if counted else labels, values, sets, float(n_outcomes)
-    counts = ConditionalCounts.from_nests(*given, merged=True)
-    if counts != ConditionalCounts.from_nests(*given):
+    events = events_of(run, n)
+    counts = ConditionalCounts.from_nests(*given, merged=True, events=events)
+    if counts != ConditionalCounts.from_nests(*given, events=events):
         raise DataError("observed_data holds sets that are not merged, as luce never writes them.")
     return counts
+
+
+def events_of(run: DataTree, n: int) -> Events | None:
+    """Read the events of a run's data; None where it has none."""
+    kind = run["observed_data"].attrs.get("events")
+    if kind is None:
+        return None
+    if kind not in _EVENTS:
+        raise DataError(
+            f"the run holds events of the kind {kind!r}, which this version cannot read."
+        )
+    return _EVENTS[kind](run, n)
+
+
+def _contests(run: DataTree, n: int) -> Contests:
+    attributes = run["observed_data"].attrs
+    ties, home = attributes.get("ties"), attributes.get("home_effect")
+    if ties not in ("none", *TIE_MODELS) or home not in (0, 1):
+        raise DataError(
+            f"observed_data's attributes ties and home_effect are {ties!r} and {home!r}; a model "
+            "of ties, and 0 or 1, are needed."
+        )
+    weights = None
+    if "contest_weights" in run["observed_data"].data_vars:
+        weights = _observed(run, "contest_weights", "contest_member", "f")
+    own = Contests(
+        n,
+        _observed(run, "contest_members", "contest_member", "i"),
+        _observed(run, "contest_start", "contest_edge", "i"),
+        weights,
+        _observed(run, "contest_at_home", "contest", "b"),
+        _array(run, "observed_data", "contest_results", ("contest", "contest_result"), "f"),
+        None if ties == "none" else ties,
+        bool(home),
+    )
+    _check_starts(own.start, len(own.members), 2 * len(own), "contest_start")
+    if not ((own.members >= 0) & (own.members < n)).all():
+        raise DataError(f"observed_data/contest_members must lie in 0..{n - 1}.")
+    if (np.diff(own.start) == 0).any():
+        raise DataError("observed_data/contest_start has a side without members.")
+    good = np.isfinite(own.results) & (own.results >= 0)
+    if own.results.shape != (len(own), 3) or not good.all():
+        raise DataError(
+            "observed_data/contest_results must be three counts a meeting, not negative."
+        )
+    if weights is not None and not (np.isfinite(weights) & (weights > 0)).all():
+        raise DataError("observed_data/contest_weights must be positive and finite.")
+    merged = merge_contests(own)
+    if any(
+        not np.array_equal(a, own.arrays()[name][1]) for name, (_, a) in merged.arrays().items()
+    ):
+        raise DataError(
+            "observed_data holds contests that are not merged, as luce never writes them."
+        )
+    return merged
+
+
+_EVENTS: dict[str, Callable[[DataTree, int], Events]] = {"contests": _contests}
 
 
 def _check_sets(f: SetFamily) -> None:

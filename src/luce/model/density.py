@@ -4,16 +4,22 @@
     log likelihood  = sum_i n_i log p_i + sum_S e_S log p(S)
     log posterior   = log prior + log likelihood          (the evidence is not subtracted)
 
+Where data has parameters beside p, such as that of ties, the likelihood depends on them, and the
+prior has a gamma density for each of them that is not known.
+
 No sampler imports this module, and it imports none of them.
 """
+
+from collections.abc import Mapping
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from luce._types import FloatArray
-from luce.counts.counts import ConditionalCounts
+from luce.counts.counts import ConditionalCounts, read_parameters
 from luce.counts.labels import read_probabilities
 from luce.counts.likelihood import log_powers
+from luce.model.priors import Gamma, ParameterPrior
 
 
 def log_prior(probabilities: ArrayLike, concentration: FloatArray) -> FloatArray:
@@ -35,6 +41,8 @@ def log_posterior(
     counts: ConditionalCounts,
     concentration: FloatArray,
     remainder: int | None = None,
+    parameters: Mapping[str, ArrayLike] | None = None,
+    priors: Mapping[str, ParameterPrior] | None = None,
 ) -> FloatArray:
     """Compute log prior plus log likelihood.
 
@@ -48,10 +56,29 @@ def log_posterior(
         Shape (n,).
     remainder
         The number of the category that holds the remaining mass of a Dirichlet process.
+    parameters
+        Values of the data's parameters, of shape (...) each.
+    priors
+        Their priors; those known count for nothing.
     """
     p = read_probabilities(probabilities, counts.n_categories)
     powers = (concentration - 1) + counts.category_counts
-    return _log_constant(concentration, remainder) + log_powers(p, powers, counts.sets)
+    value = _log_constant(concentration, remainder) + log_powers(p, powers, counts.sets)
+    if counts.events is None:
+        return value
+    values = read_parameters(counts.parameters, parameters or {})
+    value = value + counts.events.log_likelihood(p, values)
+    for name, prior in (priors or {}).items():
+        if isinstance(prior, Gamma):
+            value = value + _log_gamma_density(values[name] - counts.events.least(name), prior)
+    return value
+
+
+def _log_gamma_density(x: FloatArray, prior: Gamma) -> FloatArray:
+    """Compute the log density of a gamma distribution; minus infinity below 0."""
+    from scipy.stats import gamma
+
+    return np.asarray(gamma.logpdf(x, prior.shape, scale=1 / prior.rate))
 
 
 def _log_constant(concentration: FloatArray, remainder: int | None = None) -> float:

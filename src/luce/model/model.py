@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cached_property
 from typing import Any
 
@@ -10,9 +11,16 @@ from luce.counts.counts import ConditionalCounts
 from luce.counts.labels import label_array
 from luce.errors import DataError
 from luce.model.parameters import Parameter
-from luce.model.priors import Gamma, PriorLike, as_prior
+from luce.model.priors import (
+    Dirichlet,
+    Gamma,
+    ParameterPrior,
+    PriorLike,
+    as_prior,
+    read_parameter_priors,
+)
 from luce.model.shapes import ModuleShapes, shapes_of
-from luce.model.structure import Structure, structure_of
+from luce.model.structure import Structure, structure_of, structure_of_events
 
 
 class Model:
@@ -26,9 +34,14 @@ class Model:
         As `luce.Posterior` takes it.
     structure
         Structure of the counts' sets, where it is known already; the prior does not change it.
+    parameters
+        Priors of the parameters that the data has beside the probabilities, by the names of
+        `Posterior`'s arguments, or their values where they are known.
 
     Attributes
     ----------
+    parameter_priors
+        The prior or the value of each of the data's parameters.
     memo
         Fits that samplers made of the model, kept as long as it is.
     """
@@ -38,6 +51,7 @@ class Model:
         counts: ConditionalCounts,
         prior: PriorLike = 1.0,
         structure: Structure | None = None,
+        parameters: Mapping[str, Any] | None = None,
     ) -> None:
         if not isinstance(counts, ConditionalCounts):
             raise DataError(
@@ -47,6 +61,11 @@ class Model:
         self.counts = counts
         self.prior = as_prior(prior)
         self.concentration: FloatArray = self.prior.shapes(counts)
+        self.parameter_priors: dict[str, ParameterPrior] = read_parameter_priors(
+            counts.parameters, parameters or {}
+        )
+        if counts.events is not None:
+            self._check_events()
         self.memo: dict[str, Any] = {}
         if structure is not None:
             self.__dict__["structure"] = structure
@@ -64,6 +83,8 @@ class Model:
     @cached_property
     def structure(self) -> Structure:
         """Exact parts of the posterior, and cores that must be simulated."""
+        if self.counts.events is not None:
+            return structure_of_events(self.counts.events)
         return structure_of(self.counts.sets)
 
     @cached_property
@@ -81,7 +102,37 @@ class Model:
         ]
         if self.hyperprior is not None:
             found.append(Parameter("concentration", support="positive"))
+        found += [Parameter(name, support="positive") for name in self.drawn_parameters]
         return tuple(found)
+
+    @property
+    def drawn_parameters(self) -> tuple[str, ...]:
+        """Names of the data's parameters that have a prior, and are drawn."""
+        priors = self.parameter_priors.items()
+        return tuple(name for name, prior in priors if isinstance(prior, Gamma))
+
+    @property
+    def known_parameters(self) -> dict[str, float]:
+        """Values of the data's parameters that are known."""
+        priors = self.parameter_priors.items()
+        return {name: prior for name, prior in priors if not isinstance(prior, Gamma)}
+
+    def _check_events(self) -> None:
+        """Refuse priors that are not offered for data with a model of its own."""
+        assert self.counts.events is not None
+        if not isinstance(self.prior, Dirichlet) or not self.prior.is_fixed:
+            raise DataError(
+                f"the prior is {self.prior!r}, and the data has {self.counts.events.model}: with "
+                "it a Dirichlet prior whose concentration is a number is needed."
+            )
+
+    def require_plain(self, what: str) -> None:
+        """Refuse to compute `what` for data with a model of its own, such as contests."""
+        if self.counts.events is not None:
+            raise DataError(
+                f"{what} is not offered for data with {self.counts.events.model}. "
+                "Use sample() and the draws."
+            )
 
     def require_number(self, what: str) -> None:
         """Refuse to compute `what` where the concentration is drawn too."""
@@ -93,4 +144,4 @@ class Model:
 
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle data and prior alone; the structure and shapes are computed again."""
-        return Model, (self.counts, self.prior)
+        return Model, (self.counts, self.prior, None, dict(self.parameter_priors))

@@ -8,7 +8,7 @@ all categories not seen yet.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
@@ -255,6 +255,63 @@ class DirichletProcess:
             )
         _check_known(counts, weights)
         return weights
+
+
+# Prior of each parameter beside the probabilities, by the name of its argument, unless given: the
+# factor of the side at home, and ν or θ - 1 of ties.
+PARAMETER_PRIORS = {"home": Gamma(2.0, 2.0), "tie": Gamma(1.0, 1.0)}
+
+# Prior of a parameter, or its value where it is known.
+ParameterPrior: TypeAlias = Gamma | float
+
+
+def read_parameter_priors(
+    names: Sequence[str], given: Mapping[str, ParameterPrior | Mapping[str, ParameterPrior] | None]
+) -> dict[str, ParameterPrior]:
+    """Read the prior or the value of each parameter that data has beside the probabilities.
+
+    Parameters
+    ----------
+    names
+        The parameters; tie2, tie3 and so on belong to the argument `tie`.
+    given
+        Arguments by name; the default where one is None, and a mapping from the names of the
+        parameters where these differ.
+    """
+    found = {}
+    for argument, default in PARAMETER_PRIORS.items():
+        own = [name for name in names if name.rstrip("0123456789") == argument]
+        prior = given.get(argument)
+        if prior is not None and not own:
+            raise DataError(
+                f"{argument} = {prior!r} was given, but the data has no parameter {argument!r}: "
+                f"{_NO_PARAMETER[argument]}"
+            )
+        if isinstance(prior, Mapping):
+            extra = [name for name in prior if name not in own]
+            if extra:
+                raise DataError(f"{argument} names {some(extra)}; the parameters are {some(own)}.")
+        for name in own:
+            one = prior.get(name) if isinstance(prior, Mapping) else prior
+            found[name] = _read_parameter_prior(name, default if one is None else one)
+    return {name: found[name] for name in names}
+
+
+_NO_PARAMETER = {
+    "home": "read it with home='first' or a column, which makes the advantage a parameter.",
+    "tie": "read it with ties='davidson' or ties='rao-kupper', which make it one.",
+}
+
+
+def _read_parameter_prior(name: str, given: object) -> ParameterPrior:
+    if isinstance(given, Gamma):
+        return given
+    value = read_number(given, name)
+    if value <= 0:
+        raise DataError(
+            f"{name} = {value:g}; a Gamma prior, or a positive number where it is known, is needed."
+        )
+    return value
 
 
 # Priors as objects, and everything that `Posterior` reads as a prior.

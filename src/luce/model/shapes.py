@@ -15,6 +15,7 @@ import numpy as np
 from luce._types import FloatArray, IntArray
 from luce.counts.counts import ConditionalCounts
 from luce.counts.family import fields
+from luce.errors import DataError
 from luce.model.structure import Structure
 
 if TYPE_CHECKING:
@@ -112,6 +113,7 @@ def shapes_of(
     structure: Structure, counts: ConditionalCounts, concentration: FloatArray
 ) -> ModuleShapes:
     """Sum counts and prior over the modules, and compute the shapes of all splits."""
+    require_no_events(counts)
     from luce.kernels.dirichlet_tree import add_up
 
     tree = structure.tree
@@ -142,8 +144,19 @@ def shapes_of(
     return ModuleShapes(structure, splits.start, splits.target, shape, total, prior)
 
 
+def require_no_events(counts: ConditionalCounts) -> None:
+    """Refuse data with a model of its own, whose posterior is more than powers of sums."""
+    if counts.events is not None:
+        raise DataError(
+            f"this is not offered for data with {counts.events.model}: its likelihood is more than "
+            "powers of probabilities of sets. Use Posterior.sample, mode or log_evidence, and the "
+            "draws."
+        )
+
+
 def raw_problem(counts: ConditionalCounts, prior: FloatArray) -> Problem:
     """Build the kernels' problem over all categories, without reduction to cores."""
+    require_no_events(counts)
     from luce.kernels.problem import make_problem
 
     net = counts.category_counts.sum() + counts.sets.exponent.sum()

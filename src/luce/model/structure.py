@@ -10,14 +10,15 @@ cells, and only cores need simulation.  docs/structure.md has the proof.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from luce._types import FloatArray, IntArray
-from luce.counts.family import SetFamily, fields
+from luce.counts.events import Events
+from luce.counts.family import SetFamily, fields, single_sets
 from luce.counts.labels import plural
 
 if TYPE_CHECKING:
@@ -120,6 +121,9 @@ class Structure:
         The modules, as arrays.
     choices
         Function that names the method of each core under "auto", and the reason; used in printing.
+    together
+        Model of the data's events in words, where there are some: then all categories are simulated
+        together, with the parameters, whatever the sets.
     """
 
     n_categories: int
@@ -127,11 +131,12 @@ class Structure:
     cores: tuple[Core, ...]
     tree: ModuleTree
     choices: Callable[[], list[str]] | None = None
+    together: str | None = None
 
     @property
     def is_exact(self) -> bool:
         """Are independent exact draws, and closed forms, available for the whole posterior?"""
-        return not self.cores
+        return not self.cores and self.together is None
 
     @cached_property
     def splits(self) -> Splits:
@@ -168,6 +173,8 @@ class Structure:
 
     def __repr__(self) -> str:
         whole = plural(self.n_categories, "category", "categories")
+        if self.together is not None:
+            return f"{whole}: contests with {self.together}, which are simulated together."
         if self.is_exact:
             return f"{whole}: the sets nest, so every draw is exact and independent."
         if len(self.cores) > 1:
@@ -217,6 +224,12 @@ class Structure:
         sizes = np.bincount(tree.holder, minlength=len(tree.parent)).astype(np.float64)
         add_up(tree.parent, sizes)
         return sizes
+
+
+def structure_of_events(events: Events) -> Structure:
+    """Describe data with a model of its own, all of which is simulated together."""
+    none = single_sets(events.n, [], [], [])
+    return replace(structure_of(none), n_atoms=events.n, together=events.model)
 
 
 def structure_of(family: SetFamily) -> Structure:

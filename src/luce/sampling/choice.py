@@ -14,6 +14,7 @@ from luce.model.model import Model
 from luce.model.shapes import ModuleShapes
 from luce.sampling import envelope
 from luce.sampling.concentration import choose_with_concentration
+from luce.sampling.contests import choose_for_contests
 from luce.sampling.fits import Fits
 from luce.sampling.settings import Settings
 
@@ -74,6 +75,9 @@ class Choice:
 def choose(model: Model, settings: Settings) -> Choice:
     """Choose how to draw a model, or refuse a method that does not fit it."""
     name = settings.method
+    if model.counts.events is not None:
+        name, reason = choose_for_contests(model, name)
+        return Choice((name,), (reason,), reduced=False)
     if model.hyperprior is not None:
         name, reason = choose_with_concentration(model, name)
         return Choice((name,), (reason,), reduced=False)

@@ -5,6 +5,7 @@ Model and choice together determine the method.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -18,6 +19,7 @@ from luce.model.shapes import ModuleShapes, raw_problem
 from luce.sampling import envelope
 from luce.sampling.choice import Choice, best_metric, choose_for_core, fits_of
 from luce.sampling.concentration import prepare_with_concentration
+from luce.sampling.contests import prepare_contests, ready_for_contests
 from luce.sampling.fits import Fits, Start
 from luce.sampling.laplace import MOST_DENSE
 from luce.sampling.shifts import find_shifts
@@ -69,6 +71,8 @@ class Part:
         Quantities that the kernel must know about the posterior beforehand.
     start
         Distribution of starting points near the mode; draws of the prior where this is None.
+    extras
+        Draws first states of the kernel's extra parameters; the kernel's own where this is None.
     """
 
     kernel: Kernel
@@ -76,6 +80,7 @@ class Part:
     prior: FloatArray
     fit: Any = None
     start: Start | None = None
+    extras: Callable[[np.random.Generator], FloatArray] | None = None
 
     @cached_property
     def arrays(self) -> AnyProblem:
@@ -95,7 +100,10 @@ class Part:
         shape = np.maximum(np.where(self.prior > 0, self.prior, 1.0), _LEAST_START_SHAPE)
         # log G(a) = log G(a + 1) + log(U) / a stays finite where G(a) underflows.
         logs = np.log(rng.standard_gamma(shape + 1)) + np.log1p(-rng.random(len(shape))) / shape
-        return self._state(logs - np.logaddexp.reduce(logs))
+        state = self._state(logs - np.logaddexp.reduce(logs))
+        if self.extras is not None:
+            state[len(logs) :] = self.extras(rng)
+        return state
 
     def start_at(self, p: FloatArray) -> FloatArray:
         """Turn probabilities of the atoms into a state."""
@@ -142,6 +150,11 @@ class Method:
 
 def prepare(model: Model, choice: Choice) -> Method:
     """Prepare the kernels of a choice, or refuse a method that does not fit."""
+    if model.counts.events is not None:
+        (name,) = choice.methods
+        kernel, problem, fit = prepare_contests(model, name)
+        extras = ready_for_contests(model).draw_parameters
+        return Method((Part(kernel, problem, model.concentration, fit, extras=extras),), None)
     if model.hyperprior is not None:
         (name,) = choice.methods
         kernel, problem, fit = prepare_with_concentration(model, name)

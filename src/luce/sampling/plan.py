@@ -25,6 +25,7 @@ from luce.model.parameters import Parameter
 from luce.model.shapes import ModuleShapes
 from luce.sampling.chains import Chain, Output, Snapshot
 from luce.sampling.choice import Choice, choose
+from luce.sampling.contests import ready_for_contests
 from luce.sampling.methods import Method, prepare, prepare_core
 from luce.sampling.settings import Settings
 from luce.sampling.sweeps import SweepChain, Sweeping, new_sweep_chain
@@ -414,6 +415,8 @@ def _wants_logs(model: Model, settings: Settings) -> bool:
     """Decide whether logarithms are stored too."""
     if settings.log_probabilities is not None:
         return bool(settings.log_probabilities)
+    if model.counts.events is not None:
+        return bool(ready_for_contests(model).plain.wide)
     shapes = model.shapes
     if min(shapes.shape.min(), shapes.total.min()) < _LOGS_BELOW:
         return True

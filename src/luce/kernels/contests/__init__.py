@@ -1,0 +1,1 @@
+"""Contests of two sides, with ties and a home advantage: sums over sides, sweeps and slopes."""
