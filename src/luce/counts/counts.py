@@ -458,7 +458,9 @@ class ConditionalCounts:
         return powers if self._events is None else powers + self._events.log_likelihood(p, values)
 
     def summary(self, most: int = 10) -> str:
-        """Describe the data in words: its size, then the `most` heaviest sets.
+        """Describe the data in words: its size, then the `most` heaviest sets and meetings.
+
+        Parameters that the data leaves to their priors are named at the end.
 
         Examples
         --------
@@ -481,6 +483,9 @@ class ConditionalCounts:
             lines += [f"  {event}" for event in told[:most]]
             if len(told) > most:
                 lines.append(f"  ... and {len(told) - most:,} more")
+            from luce.counts.confounding import untold_parameters
+
+            lines += [f"  {name}: {why}" for name, why in untold_parameters(self).items()]
         return "\n".join(lines)
 
     def __add__(self, other: ConditionalCounts) -> ConditionalCounts:
