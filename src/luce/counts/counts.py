@@ -111,7 +111,7 @@ class ConditionalCounts:
     def effects(self) -> dict[Label, str]:
         """Categories that are no competitors, each with its kind, "tie" or "home".
 
-        Readers mark them (``ties="entity"``, ``home=``), and so does `with_effects`.  They change
+        Readers mark them (``ties="entity"``, ``home_effect="entity"``), and so does `with_effects`.  They change
         neither the likelihood nor equality nor `digest`: answers leave them out of ranks, and show
         them apart.
         """
