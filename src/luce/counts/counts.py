@@ -111,9 +111,9 @@ class ConditionalCounts:
     def effects(self) -> dict[Label, str]:
         """Categories that are no competitors, each with its kind, "tie" or "home".
 
-        Readers mark them (``ties="entity"``, ``home_effect="entity"``), and so does `with_effects`.  They change
-        neither the likelihood nor equality nor `digest`: answers leave them out of ranks, and show
-        them apart.
+        Readers mark them (``ties="entity"``, ``home_effect="entity"``), and so does `with_effects`.
+        They change neither the likelihood nor equality nor `digest`: answers leave them out of
+        ranks, and show them apart.
         """
         return {self.categories[i]: kind for i, kind in self._effects.items()}
 
