@@ -60,12 +60,12 @@ class Model:
             )
         self.counts = counts
         self.prior = as_prior(prior)
+        if counts.events is not None:
+            self._check_events()
         self.concentration: FloatArray = self.prior.shapes(counts)
         self.parameter_priors: dict[str, ParameterPrior] = read_parameter_priors(
             counts.parameters, parameters or {}
         )
-        if counts.events is not None:
-            self._check_events()
         self.memo: dict[str, Any] = {}
         if structure is not None:
             self.__dict__["structure"] = structure
