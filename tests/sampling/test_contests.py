@@ -20,7 +20,9 @@ from lib.sampling_oracles import Moments, assert_agree, chain_moments
 
 import luce
 from luce import ConditionalCounts, Gamma, Posterior
-from luce.counts.contests import contests_of
+from luce.counts.contests import contests_of, contests_of_pairs
+from luce.sampling.contests import climb, climb_by_products, first_place, ready_for_contests
+from luce.sampling.fits import diagonal_metric
 
 SEED = 1000 * bounds.SEED
 
@@ -149,6 +151,82 @@ def test_hamiltonian(name: str) -> None:
     assert_agree(*without_constants(moments(ALL[name], "hamiltonian"), truth(name)))
 
 
+@pytest.mark.compiled
+@pytest.mark.parametrize("name", ["home", "davidson home", "rao-kupper home", "teams, davidson"])
+def test_hamiltonian_in_a_diagonal_metric(name: str) -> None:
+    """A metric changes how well a chain mixes, never what it draws."""
+    from luce.kernels.contests import moves
+    from luce.kernels.grouped_outcomes import split_space
+    from luce.kernels.layouts import lean
+    from luce.kernels.random import new_bits
+
+    case, chains = ALL[name], 40
+    ready = ready_for_contests(posterior_of(case).model)
+    size, n = ready.posterior.size, ready.posterior.n
+    metric = diagonal_metric(np.linspace(3.0, 9.0, size), (0.3, 2.0), ready.plain)
+    fit = moves.MoveFit(ready.fit, lean(ready.plain), metric)
+    kept = np.empty((chains, 2000, size))
+    for chain, seed in enumerate(np.random.SeedSequence(SEED + 7).spawn(chains)):
+        start = np.random.default_rng(seed).dirichlet([1.0] * n)
+        if ready.plain.wide:
+            start = np.log(start)
+        state = np.concatenate([start, ready.fit.start])
+        tuning = np.log([metric.step, 1.0, metric.step, 1.0])
+        problem, space = lean(ready.problem), split_space(ready.problem)
+        bits, stat = new_bits(seed), np.empty(2000)
+        for adapt, out in ((True, np.empty((300, size))), (False, kept[chain])):
+            moves.advance(bits, problem, fit, state, tuning, adapt, out, stat, space)
+    drawn = {name: kept[..., n + k] for k, name in enumerate(ready.posterior.names)}
+    one = np.ones(kept.shape[:-1])
+    found = functionals(kept[..., :n], drawn.get("home", one), drawn.get("tie", one))
+    assert_agree(*without_constants(chain_moments(found), truth(name)))
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_slope_and_precision_are_those_of_differences(name: str) -> None:
+    f = ready_for_contests(posterior_of(ALL[name]).model).posterior
+    rng = np.random.default_rng(SEED)
+    z = np.concatenate([rng.standard_normal(f.n), 0.3 + rng.random(len(f.names))])
+    at, steps = f.at(z), 1e-5 * np.eye(f.size)
+    slope = [(f.value(z + e) - f.value(z - e)) / 2e-5 for e in steps]
+    np.testing.assert_allclose(f.slope(at), slope, rtol=1e-6, atol=1e-6)
+    precision = f.precision(at)
+    by_slope = [-(f.slope(f.at(z + e)) - f.slope(f.at(z - e))) / 2e-5 for e in steps]
+    np.testing.assert_allclose(precision, by_slope, rtol=1e-6, atol=1e-6)
+    v = rng.standard_normal(f.size)
+    np.testing.assert_allclose(f.times_precision(at, v), precision @ v, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(f.precision_diagonal(at), np.diag(precision), rtol=1e-9)
+
+
+@pytest.mark.parametrize("name", [*CASES, *IN_TEAMS])
+def test_both_climbs_find_the_same_maximum(name: str) -> None:
+    f = ready_for_contests(posterior_of(ALL[name]).model).posterior
+    place, _ = climb(f, first_place(f))
+    np.testing.assert_allclose(climb_by_products(f, first_place(f)), place, atol=2e-2)
+    assert np.abs(f.slope(f.at(place))).max() < 1e-6
+
+
+@pytest.mark.compiled
+@pytest.mark.parametrize("ties", ["davidson", "rao-kupper"])
+def test_many_categories_are_moved_in_a_diagonal_metric(ties: str) -> None:
+    """Both samplers agree on 500 players, whose curvature is no dense matrix."""
+    rng = np.random.default_rng(SEED + 11)
+    n = 500
+    first = rng.integers(0, n, 4000)
+    second = (first + 1 + rng.integers(0, n - 1, 4000)) % n
+    results = np.eye(3)[rng.choice(3, 4000, p=[0.45, 0.3, 0.25])]
+    contests = contests_of_pairs(n, first, second, np.ones(4000), results, ties, True)
+    posterior = Posterior(ConditionalCounts(n).with_events(contests))
+    found = []
+    for method, draws in (("waiting-times", 1500), ("hamiltonian", 400)):
+        settings = {"chains": 16, "warmup": 400, "seed": SEED + 2, "progress": False}
+        run = posterior.sample(draws, method=method, **settings).posterior
+        parts = [run["probabilities"].values[..., :5]]
+        parts += [run[name].values[..., None] for name in ("home", "tie")]
+        found.append(chain_moments(np.concatenate(parts, axis=-1)))
+    assert_agree(*found)
+
+
 @pytest.mark.parametrize("name", ["home", "davidson home", "rao-kupper home"])
 def test_the_plain_sampler_agrees_with_quadrature(name: str) -> None:
     found = contest_gibbs(ALL[name], SEED + 5)
@@ -193,6 +271,7 @@ def test_other_data_is_rejected(change: dict[str, object]) -> None:
         assert_agree(*without_constants(moments(other, "waiting-times"), truth("davidson home")))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["davidson home", "rao-kupper home"])
 def test_quadrature_does_not_depend_on_its_step(name: str) -> None:
     fine = contest_quadrature(ALL[name], points=47).value
