@@ -126,6 +126,14 @@ class Model:
                 "it a Dirichlet prior whose concentration is a number is needed."
             )
 
+        for name, value in self.known_parameters.items():
+            least = self.counts.events.least(name)
+            if value <= least:
+                raise DataError(
+                    f"{name} = {value:g} was given; with {self.counts.events.model} it must be "
+                    f"larger than {least:g}."
+                )
+
     def require_plain(self, what: str) -> None:
         """Refuse to compute `what` for data with a model of its own, such as contests."""
         if self.counts.events is not None:

@@ -11,6 +11,7 @@ import numpy as np
 
 from luce._types import BoolArray, FloatArray, IntArray, Label, Labels
 from luce.counts.canonical import concatenate
+from luce.counts.contests import Contests, contests_of
 from luce.counts.counts import ConditionalCounts
 from luce.counts.family import SetFamily
 from luce.counts.labels import Categories, some
@@ -95,6 +96,7 @@ class Tally:
         self._only_pairs = False
         self._observations: list[Callable[[], Entry]] = []
         self._effects: Mapping[Label, str] = {}
+        self._contests: Contests | None = None
 
     @staticmethod
     def over(
@@ -206,6 +208,28 @@ class Tally:
         entry = Entry(ranked.members, weights[owner], family, float(weights @ length), given=own)
         self._observations.append(lambda: entry)
 
+    def add_contests(
+        self,
+        first: Lists,
+        second: Lists,
+        at_home: IntArray,
+        results: FloatArray,
+        ties: str | None,
+        home: bool,
+    ) -> None:
+        """Add meetings of two sides, whose likelihood has parameters.
+
+        The arguments are those of `luce.counts.contests.contests_of_pairs`, with lists as sides.
+        """
+        m = len(first)
+        start = np.r_[first.starts, second.starts[1:] + first.starts[-1]]
+        both = Lists(np.r_[first.members, second.members], start)
+        sides = both.take(np.arange(2 * m).reshape(2, m).T.ravel())
+        self._contests = contests_of(
+            self.n, sides.members, sides.starts, None, at_home, results, ties, home
+        )
+        self._n_outcomes += self._contests.n_outcomes
+
     def remember(
         self,
         outcomes: Lists,
@@ -240,15 +264,17 @@ class Tally:
         family = concatenate(self.n, self._families)
         # Sets of two are merged already; below four categories they are stored by complements.
         merged = self._only_pairs and len(self._families) == 1 and self.n >= 4
+        remembers = bool(self._observations) or self._contests is not None
         return ConditionalCounts.from_nests(
             list(self.categories),
             self._counts,
             family,
             self._n_outcomes,
             merged=merged,
-            source=partial(_log, self._observations) if self._observations else None,
+            source=partial(_log, self._observations) if remembers else None,
             effects=self._effects,
             copy=False,
+            events=self._contests,
         )
 
 
