@@ -60,12 +60,12 @@ class Model:
             )
         self.counts = counts
         self.prior = as_prior(prior)
-        self.concentration: FloatArray = self.prior.shapes(counts)
         self.parameter_priors: dict[str, ParameterPrior] = read_parameter_priors(
             counts.parameters, parameters or {}
         )
         if counts.events is not None:
             self._check_events()
+        self.concentration: FloatArray = self.prior.shapes(counts)
         self.memo: dict[str, Any] = {}
         if structure is not None:
             self.__dict__["structure"] = structure
@@ -125,7 +125,6 @@ class Model:
                 f"the prior is {self.prior!r}, and the data has {self.counts.events.model}: with "
                 "it a Dirichlet prior whose concentration is a number is needed."
             )
-
         for name, value in self.known_parameters.items():
             least = self.counts.events.least(name)
             if value <= least:
