@@ -291,6 +291,24 @@ def log_outcomes(
     return np.stack([a - whole, b - whole, middle - whole], axis=-1)
 
 
+def draw_results(logs: FloatArray, contests: Contests, rng: np.random.Generator) -> IntArray:
+    """Draw the results of all meetings anew, as many of each, shape (..., meetings, 3).
+
+    Parameters
+    ----------
+    logs
+        Log probabilities of the results, as `Contests.log_probabilities` computes them.
+    contests
+        The meetings, whose numbers of results must be whole.
+    rng
+        The generator.
+    """
+    chances = np.exp(logs[..., [TIE, FIRST, SECOND]])  # the last takes what rounding leaves
+    chances /= chances.sum(axis=-1, keepdims=True)
+    totals = contests.results.sum(axis=1).astype(np.int64)
+    return np.asarray(rng.multinomial(totals, chances)[..., [1, 2, 0]])
+
+
 def contests_of_pairs(
     n: int,
     first: IntArray,
