@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from luce._types import BoolArray, FloatArray, IntArray, Label, Labels
 from luce.counts.labels import Categories, some
 from luce.errors import DataError
-from luce.model.contents import refuse_sequences
+from luce.model.contents import EventModel, event_model_of, refuse_sequences
 from luce.model.parameters import Role, effects_in
 
 if TYPE_CHECKING:
@@ -56,6 +56,9 @@ class DrawsView:
         names stand in place of categories.  None where there are none.
     effects
         Labels that are no competitors, with their kind; see `ConditionalCounts.effects`.
+    events
+        Model of ties and of the home advantage, where the data has contests, and told by a run
+        that holds its data.
     block
         Numbers that are worked on at once.
 
@@ -73,6 +76,7 @@ class DrawsView:
     index: dict[str, npt.NDArray[Any]]
     parameters: DrawsView | None = None
     effects: Mapping[Label, str] = field(default_factory=dict)
+    events: EventModel | None = None
     block: int = BLOCK
 
     @classmethod
@@ -190,7 +194,7 @@ class DrawsView:
         return np.linspace(0, self.n_draws - 1, min(most, self.n_draws)).astype(np.int64)
 
     def one_chain(self, rows: IntArray) -> DrawsView:
-        """Keep some draws, counted through all chains, as a single chain without parameters."""
+        """Keep some draws, counted through all chains, as a single chain."""
 
         def kept(x: FloatArray) -> FloatArray:
             return x.reshape(1, -1, self.n_categories)[:, rows]
@@ -201,8 +205,16 @@ class DrawsView:
             probabilities=kept(self.probabilities),
             log_probabilities=None if logs is None else kept(logs),
             index={**self.index, "chain": np.arange(1), "draw": np.arange(len(rows))},
-            parameters=None,
+            parameters=None if self.parameters is None else self.parameters.one_chain(rows),
         )
+
+    def parameter(self, name: str) -> FloatArray | None:
+        """Return draws of a parameter, shape (chain, draw), or its known value; None without it."""
+        if self.events is not None and name in self.events.known:
+            return np.full(self.probabilities.shape[:2], self.events.known[name])
+        if self.parameters is None or name not in self.parameters.categories.index:
+            return None
+        return self.parameters.probabilities[:, :, self.parameters.categories.index[name]]
 
     def blocks(self, width: int) -> Iterator[tuple[int, slice]]:
         """Go through all draws in blocks of draws that have `width` numbers each."""
@@ -334,6 +346,7 @@ def _read_run(run: DataTree) -> DrawsView:
         parameters=_read_parameters(
             {name: posterior[name] for name, role in roles.items() if role == "parameter"}
         ),
+        events=event_model_of(run),
     )
 
 
