@@ -59,8 +59,9 @@ def log_predictive(
 
         log E[L(p)],        L(p) = Π_i p_i^(n_i) Π_S p(S)^(e_S),
 
-    over the posterior that was drawn from, without multinomial coefficients; for contests L is the
-    product of the probabilities of all results, and depends on home and tie as well.  Three methods:
+    over the posterior that was drawn from, without multinomial coefficients.  For contests L is the
+    product of the probabilities of all results, and depends on home and tie as well.  Three
+    methods:
 
     - "draws": the log of the mean of L over the draws;
     - "evidences": the log evidence of old and new data together minus that of the old data;

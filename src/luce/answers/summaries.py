@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from luce._types import BoolArray, Label, Labels
 from luce.answers.diagnostics import Mixing, mixing_of
-from luce.answers.effects import sentences
+from luce.answers.effects import parameter_sentences, sentences
 from luce.answers.ranks import rank_moments
 from luce.answers.view import DrawsView, tail_of
 from luce.counts.comparability import prior_only
@@ -239,8 +239,7 @@ def summary(
         order = np.argsort(-columns["mean"], kind="stable")
         labels = [labels[int(i)] for i in order]
         columns = {name: values[order] for name, values in columns.items()}
-    drawn = view.parameters
-    parameters = None if drawn is None else without_ranks(drawn, ci_prob, "parameter")
+    parameters = _parameters(whole, ci_prob)
     return Summary(labels, columns, parameters, effects=_effects(whole, set(labels), ci_prob))
 
 
@@ -250,6 +249,15 @@ def without_ranks(
     """Summarise categories or parameters that are not ranked."""
     moments, mixing = _moments(view, ci_prob, tail_of(ci_prob))
     return Summary(list(view.categories), moments | mixing, None, heading, notes=notes)
+
+
+def _parameters(whole: DrawsView, ci_prob: float) -> Summary | None:
+    """Summarise the drawn parameters, those of contests with a sentence on their meaning."""
+    if whole.parameters is None:
+        return None
+    said = parameter_sentences(whole, ci_prob)
+    notes = [f"{name}: {sentence}." for name, sentence in said.items()]
+    return without_ranks(whole.parameters, ci_prob, "parameter", notes)
 
 
 def _effects(whole: DrawsView, ranked: set[Label], ci_prob: float) -> Summary | None:
