@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from luce._types import FloatArray, IntArray, SeedLike
+from luce._types import FloatArray, IntArray, NumberArray, SeedLike
 from luce.answers.results import Meetings, ResultModel
 from luce.answers.view import DrawsView
 from luce.cluster.execution import carry_out
 from luce.counts.comparability import unconditional
-from luce.counts.contests import Contests, draw_results
+from luce.counts.contests import FIRST, SECOND, TIE, Contests, draw_results
 from luce.counts.counts import ConditionalCounts
 from luce.counts.events import Events
 from luce.counts.family import SetFamily, describe_set
@@ -335,6 +335,31 @@ def _replicated_contests(x: DrawsView, design: ConditionalCounts, seed: SeedLike
     words = [contests.sides_in_words(x.categories.labels, t) for t in range(len(contests))]
     bare = x.labelled(out, dims, "counts", result=index, meeting=label_array(words))
     return bare.assign_coords(total=("meeting", contests.results.sum(axis=1).astype(np.int64)))
+
+
+def tally_results(contests: Contests, results: NumberArray) -> tuple[FloatArray, FloatArray]:
+    """Count wins and ties of each category, shape (..., n) each.
+
+    Parameters
+    ----------
+    contests
+        The meetings.
+    results
+        Results of all meetings, shape (..., meetings, 3), recorded or replicated.
+    """
+    from scipy.sparse import csr_array
+
+    side = np.repeat(np.arange(2 * len(contests)), np.diff(contests.start))
+    shape = 2 * len(contests), contests.n
+    sides = csr_array((np.ones(len(side)), (side, contests.members)), shape)
+    won = np.stack([results[..., FIRST], results[..., SECOND]], axis=-1)
+    tied = np.repeat(results[..., TIE], 2, axis=-1)
+
+    def added(each: NumberArray) -> FloatArray:
+        flat = each.reshape(-1, 2 * len(contests)) @ sides
+        return np.asarray(flat, np.float64).reshape(*results.shape[:-2], contests.n)
+
+    return added(won), added(tied)
 
 
 def contests_of_draws(x: DrawsView, counts: ConditionalCounts, what: str) -> Contests:

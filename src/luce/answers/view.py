@@ -12,7 +12,7 @@ import numpy.typing as npt
 from numpy.typing import ArrayLike
 
 from luce._types import BoolArray, FloatArray, IntArray, Label, Labels
-from luce.counts.labels import Categories, some
+from luce.counts.labels import Categories, label_array, some
 from luce.errors import DataError
 from luce.model.contents import EventModel, event_model_of, refuse_sequences
 from luce.model.parameters import Role, effects_in
@@ -187,6 +187,26 @@ class DrawsView:
             probabilities=self.probabilities[:, :, numbers],
             log_probabilities=None if logs is None else logs[:, :, numbers],
             index={**self.index, "category": self.index["category"][numbers]},
+        )
+
+    def with_parameters(self) -> DrawsView:
+        """Add the parameters, by their names, behind the categories: for diagnostics alone.
+
+        A parameter that is called as a category is left out, and so are logarithms.
+        """
+        own = self.parameters
+        if own is None:
+            return self
+        new = [i for i, name in enumerate(own.categories) if name not in self.categories.index]
+        labels = [*self.categories, *(own.categories[i] for i in new)]
+        return replace(
+            self,
+            probabilities=np.concatenate(
+                [self.probabilities, own.probabilities[:, :, new]], axis=2
+            ),
+            log_probabilities=None,
+            index={**self.index, "category": label_array(labels)},
+            parameters=None,
         )
 
     def evenly(self, most: int) -> IntArray:
