@@ -525,7 +525,8 @@ def _recorded(members: IntArray, counts: dict[tuple[int, ...], float]) -> list[_
     """Divide a set into cells; groups that overlap make sets of their own."""
     listed = [i for group in counts for i in group]
     apart = len(set(listed)) == len(listed)
-    together = counts if apart else {group: k for group, k in counts.items() if len(group) == 1}
+    singles: dict[tuple[int, ...], float] = {g: k for g, k in counts.items() if len(g) == 1}
+    together = counts if apart else singles
     found = [_divided(members, together)] if together else []
     if not apart:
         for group, k in counts.items():

@@ -520,7 +520,8 @@ def _planned(
         words = describe_set(x.categories.labels, family, int(grouped[0]))
         raise DataError(
             f"the design has grouped outcomes ({words}), whose conditions cannot be read off the "
-            "counts. Only outcomes that are single categories can be replicated."
+            "counts. Only outcomes that are single categories can be replicated; predictions of "
+            "groups are checked by luce.answers.reliability, which takes outcomes one by one."
         )
     planned = []
     for t, exponent in enumerate(family.exponent.tolist()):

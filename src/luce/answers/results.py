@@ -158,7 +158,7 @@ class ResultModel:
             tied = np.broadcast_to(self._log_effect("tie", chain, rows)[:, None], first.shape)
             logs = np.stack([first, second, tied], axis=-1)
             return np.asarray(logs - np.logaddexp.reduce(logs, axis=-1, keepdims=True))
-        tie = np.float64(1.0)
+        tie = np.ones(1)
         if self.ties is not None:
             values = x.parameter("tie")
             assert values is not None

@@ -14,6 +14,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from luce._types import FloatArray, IntArray
 from luce.answers.rank_uniformity import ranks_of
@@ -155,9 +156,11 @@ class NearlyIndependent:
 def _quantities(sink: Memory, model: Model) -> FloatArray:
     """Stack log probabilities, log likelihood and log parameters as (chain, draw, quantity)."""
     log_p = sink.arrays["posterior/log_probabilities"]
-    drawn = {name: sink.arrays[f"posterior/{name}"] for name in model.drawn_parameters}
-    values = {**drawn, **model.known_parameters}
-    parts = [log_p, log_likelihoods(log_p, model.counts, values)[..., None]]
+    drawn: dict[str, FloatArray] = {
+        name: sink.arrays[f"posterior/{name}"] for name in model.drawn_parameters
+    }
+    parameters: dict[str, ArrayLike] = {**drawn, **model.known_parameters}
+    parts = [log_p, log_likelihoods(log_p, model.counts, parameters)[..., None]]
     if "posterior/concentration" in sink.arrays:
         parts.append(np.log(sink.arrays["posterior/concentration"])[..., None])
     parts += [np.log(each)[..., None] for each in drawn.values()]

@@ -294,7 +294,9 @@ def _of_contests(x: DrawsView, counts: ConditionalCounts, most: int, seed: SeedL
     order = often[np.argsort(-seen[0][often] / games[often], kind="stable")]
     observed = [100 * own[order] / games[order] for own in seen[: len(kinds)]]
     replicated = [100 * own[:, order] / games[order] for own in again[: len(kinds)]]
-    headings = {k * (len(order) + 1): (f"{word}:", {}) for k, word in enumerate(kinds)}
+    headings: dict[int, _Heading] = {
+        k * (len(order) + 1): (f"{word}:", {}) for k, word in enumerate(kinds)
+    }
     at = np.concatenate(
         [k * (len(order) + 1) + 1.0 + np.arange(len(order)) for k in range(len(kinds))]
     )

@@ -135,7 +135,7 @@ def _draw_ends(ax: Axes, at: FloatArray, many: DataArray) -> None:
     """Draw the intervals of both wins below the bars, that of the second from the right."""
     lower, upper = (100 * many[name].transpose(..., "result") for name in ("lower", "upper"))
     for result in ("first", "second"):
-        ends = [each.sel(result=result).values for each in (lower, upper)]
+        low, high = (each.sel(result=result).values for each in (lower, upper))
         if result == "second":
-            ends = [100 - each for each in ends]
-        ax.hlines(at + _BELOW[result], *ends, color=_COLORS[result], linewidth=1.6, zorder=3)
+            low, high = 100 - low, 100 - high
+        ax.hlines(at + _BELOW[result], low, high, color=_COLORS[result], linewidth=1.6, zorder=3)

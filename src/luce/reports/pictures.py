@@ -176,16 +176,19 @@ def _wins(found: ChoiceFindings, most: PictureSizes) -> list[Panel]:
     table = win_matrix(x.take(x.numbers(order, "the best"))).to_numpy()
     names = [spoken(name) for name in names_of(order)]
     over = [f"{names[j]} {probability(table[0, j])}" for j in range(1, len(order))]
+    contested = found.whole.events is not None
+    verb = "wins over" if contested else "is chosen over"
+    given = ", if they do not tie and on neutral ground" if contested else ""
     words = (
-        "Probability that the row is chosen over the column, as shades. "
-        f"{names[0]} is chosen over {', '.join(over)}"
+        f"Probability that the row {verb} the column{given}, as shades. "
+        f"{names[0]} {verb} {', '.join(over)}"
     )
     steps = [
         f"{names[i]} over {names[i + 1]} {probability(table[i, i + 1])}"
         for i in range(1, len(order) - 1)
     ]
     words += f"; each over the next: {', '.join(steps)}." if steps else "."
-    caption = f"How often the row is chosen over the column{_only(found, most.wins)}."
+    caption = f"How often the row {verb} the column{given}{_only(found, most.wins)}."
     return [panel_of(axes, words, caption)]
 
 
