@@ -230,7 +230,7 @@ def _groups(d: FloatArray, counts: ConditionalCounts) -> list[list[Label]]:
     before = np.inf
     for i in order.tolist():
         here = float(level[i])
-        if not groups or (before - here > _PART and not before == here):
+        if not groups or before - here > _PART:
             groups.append([])
             before = here
         groups[-1].append(counts.categories[i])
@@ -265,7 +265,9 @@ def _one_sided(moving: Mapping[str, float], contests: Contests) -> str:
 def _confounded(groups: list[list[Label]], moving: list[str]) -> str:
     names = " and ".join(moving)
     if not moving:
-        return f"{listed(groups)} were never compared with each other, so nothing says how they share"
+        return (
+            f"{listed(groups)} were never compared with each other, so nothing says how they share"
+        )
     if len(groups) == 1:
         return f"nothing says how large {names} is"
     return (
