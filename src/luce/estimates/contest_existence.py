@@ -76,21 +76,37 @@ class Direction(NamedTuple):
 
 
 def find_direction(recession: Recession) -> Direction | None:
-    """Find a direction in which the density does not fall; None where there is none."""
+    """Find a direction in which the density does not fall; None where there is none.
+
+    A direction of the categories alone is looked for first, then one of the parameters alone, since
+    these are easiest to put into words.
+    """
+    r = recession
+    rows, sums = _inequalities(r)
+    columns = np.arange(rows.shape[1])
+    # A number added to all categories changes nothing, so the first one stays.
+    first = r.owner[: r.n][r.owner[: r.n] >= 0][:1]
+    still = [r.owner[r.n :], np.setdiff1d(columns, r.owner[r.n :]), first]
+    for search in (_growing_direction, _flat_direction):
+        for fixed in still:
+            d = search(rows, sums, np.union1d(fixed, first))
+            if d is not None:
+                d = np.where(r.owner >= 0, d[r.owner], np.nan)
+                parameters = dict(zip(r.own, d[r.n :].tolist(), strict=True))
+                return Direction(d[: r.n], parameters, search is _growing_direction)
+    return None
+
+
+def _growing_direction(
+    rows: csr_array, sums: FloatArray | None, fixed: IntArray
+) -> FloatArray | None:
+    """Find a direction that satisfies all inequalities, one of them more than with equality."""
     from scipy.optimize import linprog
     from scipy.sparse import csr_array, vstack
 
-    r = recession
-    unknowns = int(r.owner.max(initial=-1)) + 1
-    rows, sums = _inequalities(r, unknowns)
-    columns = rows.shape[1]
-    if rows.shape[0] == 0:
-        rows = csr_array((1, columns))
+    bounds = np.tile([-1.0, 1.0], (rows.shape[1], 1))
+    bounds[fixed] = 0.0
     whole = rows if sums is None else csr_array(vstack([rows, csr_array(sums[None])]))
-    bounds = [(-1.0, 1.0)] * columns
-    first = r.owner[: r.n][r.owner[: r.n] >= 0][:1]
-    for k in first.tolist():
-        bounds[k] = (0.0, 0.0)
     found = linprog(
         -np.asarray(rows.sum(axis=0)).ravel(),
         A_ub=-whole,
@@ -99,32 +115,31 @@ def find_direction(recession: Recession) -> Direction | None:
         method="highs",
     )
     if found.status != 0:
-        raise NoMaximumError(f"the search for a maximum's existence failed: {found.message}")
-    d, grows = found.x, bool((rows @ found.x).max(initial=0.0) > _PART)
-    if not grows:
-        flat = _flat_direction(rows, first)
-        if flat is None:
-            return None
-        d = flat
-    d = np.where(r.owner >= 0, d[r.owner], np.nan)
-    return Direction(d[: r.n], dict(zip(r.own, d[r.n :].tolist(), strict=True)), grows)
+        raise NoMaximumError(
+            f"whether there is a maximum could not be decided: {found.message} Use draws."
+        )
+    return found.x if (rows @ found.x).max(initial=0.0) > _PART else None
 
 
-def _flat_direction(rows: csr_array, fixed: IntArray) -> FloatArray | None:
-    """Find a direction that leaves all inequalities at 0; None where there is none."""
-    gram = np.asarray((rows.T @ rows).todense())
-    gram[fixed, fixed] += 1.0 + gram.diagonal().max(initial=0.0)
-    values, vectors = np.linalg.eigh(gram)
+def _flat_direction(
+    rows: csr_array, _sums: FloatArray | None, fixed: IntArray
+) -> FloatArray | None:
+    """Find a direction that leaves all inequalities at 0."""
+    free = np.setdiff1d(np.arange(rows.shape[1]), fixed)
+    inside = rows[:, free]
+    values, vectors = np.linalg.eigh(np.asarray((inside.T @ inside).todense()))
     if not len(values) or values[0] > _FLAT * max(values[-1], 1.0):
         return None
-    d = vectors[:, 0]
+    d = np.zeros(rows.shape[1])
+    d[free] = vectors[:, 0]
     return np.asarray(d / np.abs(d).max())
 
 
-def _inequalities(r: Recession, unknowns: int) -> tuple[csr_array, FloatArray | None]:
+def _inequalities(r: Recession) -> tuple[csr_array, FloatArray | None]:
     """Return rows g with g·d >= 0, and the coefficients of the sum over sets that must be 0."""
     from scipy.sparse import coo_array
 
+    unknowns = int(r.owner.max(initial=-1)) + 1
     numbers = _of_contests(r) + _of_parameters(r)
     entries: list[tuple[int, int, float]] = []
     for k, row in enumerate(numbers):
@@ -144,7 +159,7 @@ def _inequalities(r: Recession, unknowns: int) -> tuple[csr_array, FloatArray | 
             width += 1
     place = np.array([(i, j) for i, j, _ in entries], np.int64).reshape(-1, 2)
     values = np.array([value for *_, value in entries])
-    return coo_array((values, (place[:, 0], place[:, 1])), (height, width)).tocsr(), sums
+    return coo_array((values, (place[:, 0], place[:, 1])), (max(height, 1), width)).tocsr(), sums
 
 
 _Row = list[tuple[int, float]]

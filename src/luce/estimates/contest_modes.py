@@ -47,6 +47,9 @@ from luce.sampling.log_posterior import supported
 if TYPE_CHECKING:
     from luce.kernels.problem import Problem
 
+# Longest step of a climb in one logarithm.
+_LONGEST = 6.0
+
 # Newton steps of a climb, halvings of a step, and the decrement below which a step is the last one:
 # near the maximum a step about squares it.
 _MOST_STEPS, _MOST_HALVINGS, _LAST = 300, 60, 1e-9
@@ -54,6 +57,9 @@ _MOST_STEPS, _MOST_HALVINGS, _LAST = 300, 60, 1e-9
 # A last step that leaves more than this share of the decrement, or more than rounding error, did
 # not converge quadratically: the climb may have no end.
 _SHRUNK, _ROUNDING = 1e-3, 1e-14
+
+# A pivot below this share of its diagonal entry may be rounding error of a singular precision.
+_SINGULAR = 1e-9
 
 # Range of log p and of the parameters' logarithms beyond which a climb may have no end.
 _FAR = 12.0
@@ -406,13 +412,16 @@ def _has_empty_side(inside: _Inside, dead: BoolArray) -> bool:
 
 
 class _End(NamedTuple):
-    """The end of a climb: the place, F and the precision there, and how it ended."""
+    """The end of a climb: the place, F and the precision there, and how it ended.
+
+    It is `firm` where the last step converged quadratically and the precision is far from singular.
+    """
 
     z: FloatArray
     value: float
     precision: FloatArray
     reached: bool
-    quadratic: bool
+    firm: bool
 
     @property
     def range(self) -> float:
@@ -423,10 +432,16 @@ class _End(NamedTuple):
     @property
     def is_certain(self) -> bool:
         """Was a maximum reached beyond doubt?"""
-        return self.reached and self.quadratic and self.range < _FAR
+        return self.reached and self.firm and self.range < _FAR
 
 
 def _climb(f: _Normalised, z: FloatArray, owner: IntArray) -> _End:
+    """Climb to a maximum; a climb without an end may leave the range of doubles."""
+    with np.errstate(all="ignore"):
+        return _newton(f, z, owner)
+
+
+def _newton(f: _Normalised, z: FloatArray, owner: IntArray) -> _End:
     """Climb by Newton's method from z, with z_i = u[owner[i]], -1 for what does not move.
 
     A precision that is not definite, as with teams, is raised until it is; a step is halved until F
@@ -461,10 +476,11 @@ def _climb(f: _Normalised, z: FloatArray, owner: IntArray) -> _End:
         before, decrement = decrement, float(gradient @ step)
         if last:
             shrunk = decrement < max(_SHRUNK * before, _ROUNDING * (1 + abs(value)))
-            return _End(z, value, precision, raised == 0.0, bool(shrunk))
+            firm = (np.diag(factor[0]) ** 2 > _SINGULAR * diagonal).all()
+            return _End(z, value, precision, raised == 0.0, bool(shrunk and firm))
         last = decrement < _LAST and raised == 0.0
         move = np.zeros(len(z))
-        move[held] = step[owner[held]]
+        move[held] = step[owner[held]] * min(1.0, _LONGEST / max(np.abs(step).max(), _LONGEST))
         for _halving in range(_MOST_HALVINGS):
             new = f.value(z + move)
             if new >= value - 1e-12 * (1 + abs(value)):
