@@ -57,7 +57,8 @@ def log_predictive(
 
         log E[L(p)],        L(p) = Π_i p_i^(n_i) Π_S p(S)^(e_S),
 
-    over the posterior that was drawn from, without multinomial coefficients.  Three methods:
+    over the posterior that was drawn from, without multinomial coefficients; L of contests with
+    ties or a home advantage depends on the draws of `home` and `tie` too.  Three methods:
 
     - "draws": the log of the mean of L over the draws;
     - "evidences": the log evidence of old and new data together minus that of the old data;
@@ -139,8 +140,11 @@ class _Update:
         if share < 1:
             sets = replace(new.sets, exponent=share * new.sets.exponent)
             counts = share * new.category_counts
-            new = ConditionalCounts.from_nests(new.categories, counts, sets, merged=True)
-        return Model(self.model.counts + new, self.model.prior)
+            events = None if new.events is None else new.events.to_power(share)
+            new = ConditionalCounts.from_nests(
+                new.categories, counts, sets, merged=True, events=events
+            )
+        return self.model.with_counts(self.model.counts + new)
 
     @property
     def has_evidences(self) -> bool:
@@ -345,7 +349,7 @@ def aligned(x: DrawsView, counts: ConditionalCounts, what: str) -> tuple[FloatAr
             f"{what} has {counts.n_categories} categories, the draws have {x.n_categories}; they "
             f"must be the same, in any order. The draws' are {some(x.categories)}{unknown}."
         )
-    where = np.fromiter((place[c] for c in counts.categories), np.int64, x.n_categories)
+    where = _places(x, counts)
     ordered = np.empty(x.n_categories)
     ordered[where] = counts.category_counts
     return ordered, counts.sets.renumbered(where, x.n_categories)
@@ -357,7 +361,40 @@ def _log_likelihoods(x: DrawsView, new_counts: ConditionalCounts) -> FloatArray:
     out = np.empty(x.values.shape[:2])
     for chain, rows in x.blocks(x.n_categories + len(family.members) + family.n_sets):
         out[chain, rows] = _of_rows(x, x.logs(chain, rows), counts, family)
+    if new_counts.events is not None:
+        out += log_likelihood_of_events(x, new_counts, "new_counts")
     return out
+
+
+def log_likelihood_of_events(x: DrawsView, counts: ConditionalCounts, what: str) -> FloatArray:
+    """Compute the log likelihood of the events of some counts alone, shape (chain, draw).
+
+    Parameters
+    ----------
+    x
+        The draws, those of the events' parameters included.
+    counts
+        Counts over the draws' categories, in any order, with events.
+    what
+        The counts, for messages.
+    """
+    assert counts.events is not None
+    events = counts.events.renumbered(_places(x, counts), x.n_categories)
+    values = x.parameter_values(events.parameters, what)
+    out = np.empty(x.values.shape[:2])
+    for chain, rows in x.blocks(x.n_categories + 8 * len(events)):
+        logs = x.logs(chain, rows)
+        # The scale of p does not matter to events: no draw underflows as a whole.
+        p = np.exp(logs - logs.max(axis=1, keepdims=True))
+        own = {name: drawn[chain, rows] for name, drawn in values.items()}
+        out[chain, rows] = events.log_likelihood(p, own)
+    return out
+
+
+def _places(x: DrawsView, counts: ConditionalCounts) -> IntArray:
+    """Return the number of each category of the counts among those of the draws."""
+    place = x.categories.index
+    return np.fromiter((place[c] for c in counts.categories), np.int64, x.n_categories)
 
 
 def _of_rows(x: DrawsView, logs: FloatArray, counts: FloatArray, family: SetFamily) -> FloatArray:

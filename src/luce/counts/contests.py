@@ -198,6 +198,10 @@ class Contests:
             )
         )
 
+    def to_power(self, power: float) -> Contests:
+        """Raise the likelihood to a positive power: that many times the results."""
+        return replace(self, results=power * self.results)
+
     def renumbered(self, place: IntArray, n: int) -> Contests:
         """Move category i to ``place[i]`` among n categories."""
         return merge_contests(replace(self, n=n, members=place[self.members]))

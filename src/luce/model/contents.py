@@ -17,7 +17,7 @@ from luce.counts.labels import describe, label_array
 from luce.errors import DataError
 from luce.model.model import Model
 from luce.model.parameters import effects_in
-from luce.model.priors import DirichletProcess, Gamma
+from luce.model.priors import PARAMETER_PRIORS, DirichletProcess, Gamma
 
 if TYPE_CHECKING:
     from xarray import DataTree
@@ -171,6 +171,13 @@ def _parameter_priors(run: DataTree, counts: ConditionalCounts) -> dict[str, Any
         prior = Gamma(*map(float, given)) if np.ndim(given) else float(given)
         found.setdefault(name.rstrip("0123456789"), {})[name] = prior
     return {argument: own.get(argument, own) for argument, own in found.items()}
+
+
+def known_parameters(run: DataTree) -> dict[str, float]:
+    """Read the values of the data's parameters that were known, by name."""
+    given = {str(key).removesuffix("_prior"): x for key, x in run.attrs.items()}
+    names = [name for name in given if name.rstrip("0123456789") in PARAMETER_PRIORS]
+    return {name: float(given[name]) for name in names if np.ndim(given[name]) == 0}
 
 
 def _effects(run: DataTree) -> dict[Label, str]:
