@@ -142,12 +142,22 @@ class Model:
                 "on it. Give a number, or look at the draws."
             )
 
-    def with_counts(self, counts: ConditionalCounts) -> Model:
+    def with_counts(
+        self, counts: ConditionalCounts, known: Mapping[str, float] | None = None
+    ) -> Model:
         """Return the model of other data with the same priors, those of parameters included.
 
-        Parameters of the other data that this model does not have get their usual priors.
+        Parameters
+        ----------
+        counts
+            The other data.  Parameters that this model does not have get their usual priors.
+        known
+            Values of parameters that are known in the new model.
         """
-        return Model(counts, self.prior, parameters=self._arguments(counts.parameters))
+        given = self._arguments(counts.parameters)
+        for name, value in (known or {}).items():
+            given.setdefault(name.rstrip("0123456789"), {})[name] = value
+        return Model(counts, self.prior, parameters=given)
 
     def _arguments(self, names: Sequence[str]) -> dict[str, dict[str, ParameterPrior]]:
         """Return the priors of some parameters, by the argument that each belongs to."""
