@@ -26,8 +26,8 @@ import luce
 from luce import ConditionalCounts, Posterior
 from luce.errors import DataError, EvidenceWarning, MethodError
 from luce.estimates import Estimate
-from luce.estimates.densities import log_heights
 from luce.estimates.bridge import bridge_ratio, effective_draws
+from luce.estimates.densities import log_heights
 from luce.estimates.evidence import (
     FEWEST_DRAWS,
     LogHeights,

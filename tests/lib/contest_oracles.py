@@ -11,8 +11,8 @@ import numpy as np
 from scipy.optimize import minimize
 from scipy.stats import dirichlet, gamma
 
-from luce import ConditionalCounts, Gamma, Posterior
-from luce.counts.contests import contests_of, contests_of_pairs
+from luce import ConditionalCounts, Gamma
+from luce.counts.contests import contests_of
 
 MODELS = (None, "davidson", "rao-kupper")
 
@@ -182,9 +182,15 @@ def by_optimiser(
         for method in ("Nelder-Mead", "BFGS", "BFGS"):
             options = {"gtol": 1e-10} if method == "BFGS" else {"maxiter": 4000}
             found = minimize(
-                lambda z: -objective(*read(z)), z, method=method, options=options,
-                **({"jac": lambda z: -slope(lambda y: objective(*read(y)), z)}
-                   if method == "BFGS" else {}),
+                lambda z: -objective(*read(z)),
+                z,
+                method=method,
+                options=options,
+                **(
+                    {"jac": lambda z: -slope(lambda y: objective(*read(y)), z)}
+                    if method == "BFGS"
+                    else {}
+                ),
             )
             z = found.x
         if -found.fun > height:

@@ -16,8 +16,8 @@ from luce.counts.family import SetFamily, describe_set
 from luce.counts.labels import plural, some
 from luce.counts.likelihood import set_probabilities
 from luce.errors import DataError, EvidenceWarning, MethodError, warn_user
-from luce.estimates.estimate import Estimate
 from luce.estimates.bridge import effective_draws
+from luce.estimates.estimate import Estimate
 from luce.estimates.evidence import log_evidence
 from luce.estimates.weights import basis, effective_number, is_trusted, log_mean
 from luce.model.contents import model_of, require_run

@@ -139,7 +139,7 @@ def _normal_fit(model: Model) -> tuple[FloatArray, FloatArray]:
     precision = spread @ found.precision @ spread.T
     excess = [found.parameters[name] - contests.least(name) for name in names]
     peak = np.concatenate([contrasts @ np.log(found.p), np.log(excess).reshape(-1)])
-    return peak, np.linalg.inv(precision)
+    return np.asarray(peak, np.float64), np.asarray(np.linalg.inv(precision), np.float64)
 
 
 def log_evidence_if_equal(model: Model) -> float:

@@ -19,7 +19,7 @@ that all hold with equality only, and linear algebra then finds directions of no
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -106,19 +106,20 @@ def _growing_direction(
 
     bounds = np.tile([-1.0, 1.0], (rows.shape[1], 1))
     bounds[fixed] = 0.0
-    whole = rows if sums is None else csr_array(vstack([rows, csr_array(sums[None])]))
-    found = linprog(
+    whole: Any = rows if sums is None else csr_array(vstack([rows, csr_array(sums[None])]))
+    found: Any = linprog(
         -np.asarray(rows.sum(axis=0)).ravel(),
         A_ub=-whole,
         b_ub=np.zeros(whole.shape[0]),
-        bounds=bounds,
+        bounds=list(zip(*bounds.T.tolist(), strict=True)),
         method="highs",
     )
     if found.status != 0:
         raise NoMaximumError(
             f"whether there is a maximum could not be decided: {found.message} Use draws."
         )
-    return found.x if (rows @ found.x).max(initial=0.0) > _PART else None
+    d: FloatArray = found.x
+    return d if (rows @ d).max(initial=0.0) > _PART else None
 
 
 def _flat_direction(
@@ -144,14 +145,15 @@ def _inequalities(r: Recession) -> tuple[csr_array, FloatArray | None]:
     entries: list[tuple[int, int, float]] = []
     for k, row in enumerate(numbers):
         entries += [(k, column, value) for column, value in row]
-    height, width, sums = len(numbers), unknowns, None
+    height, width = len(numbers), unknowns
+    sums: FloatArray | None = None
     if r.total > 0 or r.sets.n_sets:
         active = np.flatnonzero(r.owner[: r.n] >= 0)
         sets = [np.intersect1d(r.sets.set_members(t), active) for t in range(r.sets.n_sets)]
         powers = [*r.sets.exponent.tolist(), -r.total]
-        sums = np.bincount(r.owner[active], r.single[active], unknowns)
-        sums = np.concatenate([sums, powers])
-        sums = sums / np.abs(sums).max()
+        single = np.bincount(r.owner[active], r.single[active], unknowns)
+        sums = np.concatenate([single, powers]).astype(np.float64)
+        sums /= np.abs(sums).max()
         for members in [*sets, active]:
             for column in np.unique(r.owner[members]).tolist():
                 entries += [(height, width, 1.0), (height, column, -1.0)]
@@ -159,7 +161,9 @@ def _inequalities(r: Recession) -> tuple[csr_array, FloatArray | None]:
             width += 1
     place = np.array([(i, j) for i, j, _ in entries], np.int64).reshape(-1, 2)
     values = np.array([value for *_, value in entries])
-    return coo_array((values, (place[:, 0], place[:, 1])), (max(height, 1), width)).tocsr(), sums
+    size = max(height, 1), width
+    rows: csr_array = coo_array((values, (place[:, 0], place[:, 1])), size).tocsr()
+    return rows, sums
 
 
 _Row = list[tuple[int, float]]

@@ -32,7 +32,7 @@ from luce.counts.labels import some
 from luce.errors import MethodError, NoMaximumError
 from luce.estimates.contest_existence import Recession, no_maximum
 from luce.estimates.no_maximum import REMEDIES, require_compared, unbounded
-from luce.model.model import Model
+from luce.model.model import Model, check_known
 from luce.model.priors import Gamma
 from luce.sampling.contest_posterior import (
     ContestPosterior,
@@ -115,6 +115,7 @@ class ContestDensity:
     ) -> ContestDensity:
         """Return the likelihood, some parameters perhaps known."""
         known = dict(known or {})
+        check_known(contests_in(counts), known)
         own = {name: Known(0.0, 0.0) for name in counts.parameters if name not in known}
         return cls(counts, np.zeros(counts.n_categories), own, known, "likelihood")
 

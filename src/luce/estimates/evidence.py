@@ -100,9 +100,7 @@ def log_evidence(model: Model, settings: Settings, method: str) -> Estimate:
     seeds = settings.seed_sequence().spawn(len(cores))
     factors = [_of_core(model, q, seed, settings, names) for q, seed in enumerate(seeds)]
     rounding = _rounding_error(model)
-    estimates = {
-        name: _total(around, [each[name] for each in factors], rounding) for name in names
-    }
+    estimates = {name: _total(around, [each[name] for each in factors], rounding) for name in names}
     warn_of_doubt(estimates)
     return replace(estimates[names[0]], details=estimates)
 

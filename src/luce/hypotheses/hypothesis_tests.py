@@ -405,7 +405,8 @@ def _above(asked: _Asked, name: str, value: float) -> HypothesisTest:
     from scipy.special import gammaincc
 
     events, prior = asked.counts.events, asked.posterior.model.parameter_priors[name]
-    assert events is not None and isinstance(prior, Gamma)
+    assert events is not None
+    assert isinstance(prior, Gamma)
     drawn = asked.view.parameter_values([name], "the data")[name]
     holds: FloatArray = np.asarray(drawn > value, np.float64)
     before = float(gammaincc(prior.shape, prior.rate * (value - events.least(name))))

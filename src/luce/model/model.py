@@ -8,6 +8,7 @@ from typing import Any
 
 from luce._types import FloatArray
 from luce.counts.counts import ConditionalCounts
+from luce.counts.events import Events
 from luce.counts.labels import label_array
 from luce.errors import DataError
 from luce.model.parameters import Parameter
@@ -21,6 +22,16 @@ from luce.model.priors import (
 )
 from luce.model.shapes import ModuleShapes, shapes_of
 from luce.model.structure import Structure, structure_of, structure_of_events
+
+
+def check_known(events: Events, known: Mapping[str, float]) -> None:
+    """Refuse a value of a parameter that is not above its least one, as θ = 1."""
+    for name, value in known.items():
+        least = events.least(name)
+        if not value > least:
+            raise DataError(
+                f"{name} = {value:g} was given; with {events.model} it must be above {least:g}."
+            )
 
 
 class Model:
@@ -125,6 +136,7 @@ class Model:
                 f"the prior is {self.prior!r}, and the data has {self.counts.events.model}: with "
                 "it a Dirichlet prior whose concentration is a number is needed."
             )
+        check_known(self.counts.events, self.known_parameters)
 
     def require_plain(self, what: str) -> None:
         """Refuse to compute `what` for data with a model of its own, such as contests."""
