@@ -19,8 +19,9 @@ from luce.counts.family import SetFamily, describe_set
 from luce.counts.labels import describe, label_array, plural, some
 from luce.counts.likelihood import set_probabilities
 from luce.errors import DataError, EvidenceWarning, MethodError, warn_user
+from luce.estimates.bridge import effective_draws
 from luce.estimates.estimate import Estimate
-from luce.estimates.evidence import effective_draws, log_evidence
+from luce.estimates.evidence import log_evidence
 from luce.estimates.weights import basis, effective_number, is_trusted, log_mean
 from luce.model.contents import model_of, require_run
 from luce.model.model import Model
@@ -142,16 +143,12 @@ class _Update:
         """Return the model of the old data and the likelihood of the new data to this power."""
         new, events = self.new_counts, self.new_counts.events
         if share < 1:
-            if events is not None:
-                if not isinstance(events, Contests):
-                    raise MethodError(f"steps are not offered for data with {events.model}.")
-                events = events.scaled(share)
             sets = replace(new.sets, exponent=share * new.sets.exponent)
             counts = share * new.category_counts
+            to_power = None if events is None else events.to_power(share)
             given = new.categories, counts, sets
-            new = ConditionalCounts.from_nests(*given, merged=True, events=events)
-        priors = self.model.parameter_priors
-        return Model(self.model.counts + new, self.model.prior, parameters=priors)
+            new = ConditionalCounts.from_nests(*given, merged=True, events=to_power)
+        return self.model.with_counts(self.model.counts + new)
 
     @property
     def has_evidences(self) -> bool:
@@ -444,41 +441,44 @@ def _log_likelihoods(x: DrawsView, new_counts: ConditionalCounts) -> FloatArray:
     """Compute the log likelihood of each draw, shape (chain, draw)."""
     counts, family = aligned(x, new_counts, "new_counts")
     out = np.empty(x.values.shape[:2])
-    events = new_counts.events
-    if events is not None:
-        events = _events_of_draws(x, new_counts)
     for chain, rows in x.blocks(x.n_categories + len(family.members) + family.n_sets):
-        logs = x.logs(chain, rows)
-        out[chain, rows] = _of_rows(x, logs, counts, family)
-        if events is not None:
-            out[chain, rows] += events_of_rows(x, events, logs, chain, rows)
+        out[chain, rows] = _of_rows(x, x.logs(chain, rows), counts, family)
+    if new_counts.events is not None:
+        out += log_likelihood_of_events(x, new_counts, "new_counts")
     return out
 
 
-def _events_of_draws(x: DrawsView, new_counts: ConditionalCounts) -> Events:
+def log_likelihood_of_events(x: DrawsView, counts: ConditionalCounts, what: str) -> FloatArray:
+    """Compute the log likelihood of the events of some counts alone, shape (chain, draw).
+
+    Parameters
+    ----------
+    x
+        The draws, those of the events' parameters included.
+    counts
+        Counts over the draws' categories, in any order, with events.
+    what
+        The counts, for messages.
+    """
+    events = _events_of_draws(x, counts, what)
+    values = x.parameter_values(events.parameters, what)
+    out = np.empty(x.values.shape[:2])
+    for chain, rows in x.blocks(x.n_categories + 8 * len(events)):
+        logs = x.logs(chain, rows)
+        # The scale of p does not matter to events: no draw underflows as a whole.
+        p = np.exp(logs - logs.max(axis=1, keepdims=True))
+        own = {name: drawn[chain, rows] for name, drawn in values.items()}
+        out[chain, rows] = events.log_likelihood(p, own)
+    return out
+
+
+def _events_of_draws(x: DrawsView, counts: ConditionalCounts, what: str) -> Events:
     """Return new events numbered by the draws' categories; refuse those of another model."""
-    events = new_counts.events
+    events = counts.events
     assert events is not None
     if isinstance(events, Contests):
-        return contests_of_draws(x, new_counts, "new_counts")
-    return events.renumbered(places(x, new_counts), x.n_categories)
-
-
-def events_of_rows(
-    x: DrawsView, events: Events, logs: FloatArray, chain: int, rows: slice
-) -> FloatArray:
-    """Compute the log likelihoods of events in some draws of a chain, from their `logs`."""
-    values = {}
-    for name in events.parameters:
-        own = x.parameter(name)
-        if own is None:
-            raise DataError(
-                f"the data has the parameter {name!r}, and the draws do not hold it. Give the run "
-                "that Posterior.sample returned for data of the same model."
-            )
-        values[name] = own[chain, rows]
-    # Events depend on ratios alone; the largest probability is set to 1.
-    return events.log_likelihood(np.exp(logs - logs.max(axis=1, keepdims=True)), values)
+        return contests_of_draws(x, counts, what)
+    return events.renumbered(places(x, counts), x.n_categories)
 
 
 def _of_rows(x: DrawsView, logs: FloatArray, counts: FloatArray, family: SetFamily) -> FloatArray:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeAlias, get_args
@@ -235,6 +235,27 @@ class DrawsView:
         if self.parameters is None or name not in self.parameters.categories.index:
             return None
         return self.parameters.probabilities[:, :, self.parameters.categories.index[name]]
+
+    def parameter_values(self, names: Sequence[str], what: str) -> dict[str, FloatArray]:
+        """Return the draws of parameters by name, each of shape (chain, draw), or refuse.
+
+        Parameters
+        ----------
+        names
+            Parameters that a likelihood needs, such as `home` and `tie`.
+        what
+            The data that has them, for messages.
+        """
+        found = {}
+        for name in names:
+            own = self.parameter(name)
+            if own is None:
+                raise DataError(
+                    f"{what} has the parameter {name!r}, and the draws have none of that name. "
+                    "Give the run that Posterior.sample returned for data of the same model."
+                )
+            found[name] = own
+        return found
 
     def blocks(self, width: int) -> Iterator[tuple[int, slice]]:
         """Go through all draws in blocks of draws that have `width` numbers each."""
