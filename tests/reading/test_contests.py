@@ -15,6 +15,7 @@ from lib.reading_cases import ENGINES, given_as, same
 import luce
 from luce import ConditionalCounts, from_pairs, from_teams
 from luce.errors import BadRowsError, DataError, DroppedTiesWarning, HalfWinsWarning
+from luce.reading.tally import Lists, Tally
 
 P = {"a": 0.4, "b": 0.1, "c": 0.3, "d": 0.2}
 H, T = 1.6, 1.3  # home and tie
@@ -161,6 +162,16 @@ def test_teams_have_the_likelihood_of_their_model(ties: str) -> None:
     assert plain.parameters == ("tie",)
     players = {"a": [1, 0], "b": [1, None], "c": [0, 1], "d": [0, 1]}
     same(from_teams(players, ties=ties), plain)
+
+
+def test_weights_of_members_reach_the_contests() -> None:
+    tally = Tally.over("abcd", None)
+    first = Lists(np.array([0, 1, 2]), np.array([0, 2, 3]), np.array([1.0, 0.5, 2.0]))
+    second = Lists.of([[2], [3, 0]])
+    tally.add_contests(first, second, np.array([1, 2]), np.eye(3)[[0, 2]], "davidson", True)
+    one = davidson(H * (0.4 + 0.5 * 0.1), 0.3)[0]
+    two = davidson(2 * 0.3, H * (0.2 + 0.4))[2]
+    assert at_p(tally.counts()) == pytest.approx(math.log(one * two), rel=1e-12)
 
 
 def test_what_asks_for_no_parameter_is_counted_as_before() -> None:
