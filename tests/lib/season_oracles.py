@@ -124,7 +124,7 @@ def league(n: int, ties: str | None, home: bool, seed: int, games: int = 4) -> S
     return Season(n, tuple(meetings), ties, home)
 
 
-def by_grid(season: Season, prior: np.ndarray, own: dict[str, Gamma], points: int = 28) -> float:
+def by_grid(season: Season, prior: np.ndarray, own: dict[str, Gamma], points: int = 22) -> float:
     """Compute the log evidence of three items by sums over a grid in log-odds and logarithms."""
     names = list(own)
 
@@ -136,10 +136,10 @@ def by_grid(season: Season, prior: np.ndarray, own: dict[str, Gamma], points: in
         jacobian = np.log(p).sum(axis=-1) + grid[..., 2:].sum(axis=-1)
         return season.log_posterior(p, excess, prior, own) + jacobian
 
-    axes = [np.linspace(-15, 15, 41)] * 2 + [np.linspace(-20, 5, 41)] * len(names)
+    axes = [np.linspace(-14, 14, 22)] * 2 + [np.linspace(-16, 5, 22)] * len(names)
     for _ in range(3):
         seen = heights(axes)
-        inside = np.argwhere(seen > seen.max() - 40)
+        inside = np.argwhere(seen > seen.max() - 30)
         axes = [
             np.linspace(
                 axis[max(inside[:, k].min() - 1, 0)],

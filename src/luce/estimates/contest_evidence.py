@@ -153,12 +153,13 @@ def log_evidence_if_equal(model: Model) -> float:
     alone = float(log_powers(np.full(n, 1.0 / n), counts.category_counts, counts.sets))
     merged = _merged_if_equal(contests_in(counts))
     points, steps = _grid(model)
-    grid = np.stack([*(each.ravel() for each in np.meshgrid(*points, indexing="ij"))], axis=-1)
+    number = int(np.prod([len(line) for line in points], dtype=np.int64))
+    grid = np.array(np.meshgrid(*points, indexing="ij")).reshape(len(names), number).T
     values = {name: np.exp(x) + merged.least(name) for name, x in zip(names, grid.T, strict=True)}
     p = np.broadcast_to(1.0 / n, (len(grid), merged.n))
     heights = merged.log_likelihood(p, {**values, **model.known_parameters})
     heights = heights + _log_prior_of_logs(model, grid)
-    return float(np.logaddexp.reduce(heights) + np.log(steps).sum() + alone)
+    return float(np.logaddexp.reduce(heights) + float(np.log(steps).sum()) + alone)
 
 
 def _merged_if_equal(contests: Contests) -> Contests:
@@ -181,7 +182,7 @@ def _grid(model: Model) -> tuple[list[FloatArray], list[float]]:
     """Return the points of each drawn parameter's logarithm, and their distances."""
     names, n = model.drawn_parameters, model.counts.n_categories
     if not names:
-        return [np.zeros(1)], [1.0]
+        return [], []
     density = ContestDensity.of_model(model, "log-odds")
     found = maximise_contests(density, equal=np.arange(n))
     rates = _log_rates(model, found)

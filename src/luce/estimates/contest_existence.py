@@ -150,11 +150,14 @@ def _inequalities(r: Recession) -> tuple[csr_array, FloatArray | None]:
     if r.total > 0 or r.sets.n_sets:
         active = np.flatnonzero(r.owner[: r.n] >= 0)
         sets = [np.intersect1d(r.sets.set_members(t), active) for t in range(r.sets.n_sets)]
-        powers = [*r.sets.exponent.tolist(), -r.total]
+        powers = r.sets.exponent.tolist()
+        if r.total > 0:
+            sets.append(active)
+            powers.append(-r.total)
         single = np.bincount(r.owner[active], r.single[active], unknowns)
         sums = np.concatenate([single, powers]).astype(np.float64)
         sums /= np.abs(sums).max()
-        for members in [*sets, active]:
+        for members in sets:
             for column in np.unique(r.owner[members]).tolist():
                 entries += [(height, width, 1.0), (height, column, -1.0)]
                 height += 1

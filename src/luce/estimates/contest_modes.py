@@ -479,7 +479,9 @@ def _newton(f: _Normalised, z: FloatArray, owner: IntArray) -> _End:
             shrunk = decrement < max(_SHRUNK * before, _ROUNDING * (1 + abs(value)))
             firm = (np.diag(factor[0]) ** 2 > _SINGULAR * diagonal).all()
             return _End(z, value, precision, raised == 0.0, bool(shrunk and firm))
-        last = decrement < _LAST and raised == 0.0
+        last = decrement < _LAST
+        if last and raised > 0.0:  # flat in some direction
+            break
         move = np.zeros(len(z))
         move[held] = step[owner[held]] * min(1.0, _LONGEST / max(np.abs(step).max(), _LONGEST))
         for _halving in range(_MOST_HALVINGS):
