@@ -14,7 +14,6 @@ from luce.cluster.execution import carry_out
 from luce.counts.comparability import unconditional
 from luce.counts.contests import FIRST, SECOND, TIE, Contests, draw_results
 from luce.counts.counts import ConditionalCounts
-from luce.counts.events import Events
 from luce.counts.family import SetFamily, describe_set
 from luce.counts.labels import describe, label_array, plural, some
 from luce.counts.likelihood import set_probabilities
@@ -59,9 +58,8 @@ def log_predictive(
 
         log E[L(p)],        L(p) = Π_i p_i^(n_i) Π_S p(S)^(e_S),
 
-    over the posterior that was drawn from, without multinomial coefficients.  For contests L is the
-    product of the probabilities of all results, and depends on home and tie as well.  Three
-    methods:
+    over the posterior that was drawn from, without multinomial coefficients; L of contests with
+    ties or a home advantage depends on the draws of `home` and `tie` too.  Three methods:
 
     - "draws": the log of the mean of L over the draws;
     - "evidences": the log evidence of old and new data together minus that of the old data;
@@ -140,18 +138,15 @@ class _Update:
 
     def with_share(self, share: float) -> Model:
         """Return the model of the old data and the likelihood of the new data to this power."""
-        new, events = self.new_counts, self.new_counts.events
+        new = self.new_counts
         if share < 1:
-            if events is not None:
-                if not isinstance(events, Contests):
-                    raise MethodError(f"steps are not offered for data with {events.model}.")
-                events = events.scaled(share)
             sets = replace(new.sets, exponent=share * new.sets.exponent)
             counts = share * new.category_counts
-            given = new.categories, counts, sets
-            new = ConditionalCounts.from_nests(*given, merged=True, events=events)
-        priors = self.model.parameter_priors
-        return Model(self.model.counts + new, self.model.prior, parameters=priors)
+            events = None if new.events is None else new.events.to_power(share)
+            new = ConditionalCounts.from_nests(
+                new.categories, counts, sets, merged=True, events=events
+            )
+        return self.model.with_counts(self.model.counts + new)
 
     @property
     def has_evidences(self) -> bool:
@@ -367,6 +362,12 @@ def contests_of_draws(x: DrawsView, counts: ConditionalCounts, what: str) -> Con
     contests = counts.events
     if not isinstance(contests, Contests):
         raise DataError(f"{what} must be counts of contests; {describe(counts)} was given.")
+    _require_model(x, contests, what)
+    return contests.renumbered(_places(x, counts), x.n_categories)
+
+
+def _require_model(x: DrawsView, contests: Contests, what: str) -> None:
+    """Refuse contests of another model than the draws': its `tie` would mean something else."""
     own = ResultModel.of(x)
     same = own.ties == contests.ties and (own.home == "multiplicative") == contests.home
     if not same:
@@ -374,13 +375,6 @@ def contests_of_draws(x: DrawsView, counts: ConditionalCounts, what: str) -> Con
             f"{what} has {contests.model}, the model of the draws {own.words}. Read both data with "
             "the same ties= and home=; luce.answers.scores takes meetings of any model."
         )
-    return contests.renumbered(places(x, counts), x.n_categories)
-
-
-def places(x: DrawsView, counts: ConditionalCounts) -> IntArray:
-    """Return the number of each category of the counts among those of the draws."""
-    index = x.categories.index
-    return np.fromiter((index[c] for c in counts.categories), np.int64, x.n_categories)
 
 
 def attach_posterior_predictive(
@@ -434,7 +428,7 @@ def aligned(x: DrawsView, counts: ConditionalCounts, what: str) -> tuple[FloatAr
             f"{what} has {counts.n_categories} categories, the draws have {x.n_categories}; they "
             f"must be the same, in any order. The draws' are {some(x.categories)}{unknown}."
         )
-    where = places(x, counts)
+    where = _places(x, counts)
     ordered = np.empty(x.n_categories)
     ordered[where] = counts.category_counts
     return ordered, counts.sets.renumbered(where, x.n_categories)
@@ -444,41 +438,44 @@ def _log_likelihoods(x: DrawsView, new_counts: ConditionalCounts) -> FloatArray:
     """Compute the log likelihood of each draw, shape (chain, draw)."""
     counts, family = aligned(x, new_counts, "new_counts")
     out = np.empty(x.values.shape[:2])
-    events = new_counts.events
-    if events is not None:
-        events = _events_of_draws(x, new_counts)
     for chain, rows in x.blocks(x.n_categories + len(family.members) + family.n_sets):
-        logs = x.logs(chain, rows)
-        out[chain, rows] = _of_rows(x, logs, counts, family)
-        if events is not None:
-            out[chain, rows] += events_of_rows(x, events, logs, chain, rows)
+        out[chain, rows] = _of_rows(x, x.logs(chain, rows), counts, family)
+    if new_counts.events is not None:
+        out += log_likelihood_of_events(x, new_counts, "new_counts")
     return out
 
 
-def _events_of_draws(x: DrawsView, new_counts: ConditionalCounts) -> Events:
-    """Return new events numbered by the draws' categories; refuse those of another model."""
-    events = new_counts.events
-    assert events is not None
+def log_likelihood_of_events(x: DrawsView, counts: ConditionalCounts, what: str) -> FloatArray:
+    """Compute the log likelihood of the events of some counts alone, shape (chain, draw).
+
+    Parameters
+    ----------
+    x
+        The draws, those of the events' parameters included.
+    counts
+        Counts over the draws' categories, in any order, with events.
+    what
+        The counts, for messages.
+    """
+    assert counts.events is not None
+    events = counts.events.renumbered(_places(x, counts), x.n_categories)
     if isinstance(events, Contests):
-        return contests_of_draws(x, new_counts, "new_counts")
-    return events.renumbered(places(x, new_counts), x.n_categories)
+        _require_model(x, events, what)
+    values = x.parameter_values(events.parameters, what)
+    out = np.empty(x.values.shape[:2])
+    for chain, rows in x.blocks(x.n_categories + 8 * len(events)):
+        logs = x.logs(chain, rows)
+        # The scale of p does not matter to events: no draw underflows as a whole.
+        p = np.exp(logs - logs.max(axis=1, keepdims=True))
+        own = {name: drawn[chain, rows] for name, drawn in values.items()}
+        out[chain, rows] = events.log_likelihood(p, own)
+    return out
 
 
-def events_of_rows(
-    x: DrawsView, events: Events, logs: FloatArray, chain: int, rows: slice
-) -> FloatArray:
-    """Compute the log likelihoods of events in some draws of a chain, from their `logs`."""
-    values = {}
-    for name in events.parameters:
-        own = x.parameter(name)
-        if own is None:
-            raise DataError(
-                f"the data has the parameter {name!r}, and the draws do not hold it. Give the run "
-                "that Posterior.sample returned for data of the same model."
-            )
-        values[name] = own[chain, rows]
-    # Events depend on ratios alone; the largest probability is set to 1.
-    return events.log_likelihood(np.exp(logs - logs.max(axis=1, keepdims=True)), values)
+def _places(x: DrawsView, counts: ConditionalCounts) -> IntArray:
+    """Return the number of each category of the counts among those of the draws."""
+    place = x.categories.index
+    return np.fromiter((place[c] for c in counts.categories), np.int64, x.n_categories)
 
 
 def _of_rows(x: DrawsView, logs: FloatArray, counts: FloatArray, family: SetFamily) -> FloatArray:

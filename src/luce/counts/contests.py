@@ -198,6 +198,10 @@ class Contests:
             )
         )
 
+    def to_power(self, power: float) -> Contests:
+        """Raise the likelihood to a positive power: that many times the results."""
+        return replace(self, results=power * self.results)
+
     def renumbered(self, place: IntArray, n: int) -> Contests:
         """Move category i to ``place[i]`` among n categories."""
         return merge_contests(replace(self, n=n, members=place[self.members]))
@@ -215,10 +219,6 @@ class Contests:
             )
         kept = (inside.reshape(-1, 2) > 0).all(axis=1)
         return self.take(np.asarray(kept)).renumbered(place, n)
-
-    def scaled(self, share: float) -> Contests:
-        """Multiply all numbers of results by a share: the likelihood to this power."""
-        return replace(self, results=share * self.results)
 
     def take(self, kept: BoolArray) -> Contests:
         """Select some meetings."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -149,6 +149,22 @@ class Model:
                 "on it. Give a number, or look at the draws."
             )
 
+    def with_counts(self, counts: ConditionalCounts) -> Model:
+        """Return the model of other data with the same priors, those of parameters included.
+
+        Parameters of the other data that this model does not have get their usual priors.
+        """
+        return Model(counts, self.prior, parameters=self._arguments(counts.parameters))
+
+    def _arguments(self, names: Sequence[str]) -> dict[str, dict[str, ParameterPrior]]:
+        """Return the priors of some parameters, by the argument that each belongs to."""
+        found: dict[str, dict[str, ParameterPrior]] = {}
+        for name in names:
+            if name in self.parameter_priors:
+                own = found.setdefault(name.rstrip("0123456789"), {})
+                own[name] = self.parameter_priors[name]
+        return found
+
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle data and prior alone; the structure and shapes are computed again."""
-        return Model, (self.counts, self.prior, None, dict(self.parameter_priors))
+        return Model, (self.counts, self.prior, None, self._arguments(self.counts.parameters))
