@@ -14,12 +14,14 @@ from luce.cluster.execution import carry_out
 from luce.counts.comparability import unconditional
 from luce.counts.contests import FIRST, SECOND, TIE, Contests, draw_results
 from luce.counts.counts import ConditionalCounts
+from luce.counts.events import Events
 from luce.counts.family import SetFamily, describe_set
 from luce.counts.labels import describe, label_array, plural, some
 from luce.counts.likelihood import set_probabilities
 from luce.errors import DataError, EvidenceWarning, MethodError, warn_user
+from luce.estimates.bridge import effective_draws
 from luce.estimates.estimate import Estimate
-from luce.estimates.evidence import effective_draws, log_evidence
+from luce.estimates.evidence import log_evidence
 from luce.estimates.weights import basis, effective_number, is_trusted, log_mean
 from luce.model.contents import model_of, require_run
 from luce.model.model import Model
@@ -58,8 +60,9 @@ def log_predictive(
 
         log E[L(p)],        L(p) = Π_i p_i^(n_i) Π_S p(S)^(e_S),
 
-    over the posterior that was drawn from, without multinomial coefficients; L of contests with
-    ties or a home advantage depends on the draws of `home` and `tie` too.  Three methods:
+    over the posterior that was drawn from, without multinomial coefficients.  For contests L is the
+    product of the probabilities of all results, and depends on home and tie as well.  Three
+    methods:
 
     - "draws": the log of the mean of L over the draws;
     - "evidences": the log evidence of old and new data together minus that of the old data;
@@ -138,14 +141,13 @@ class _Update:
 
     def with_share(self, share: float) -> Model:
         """Return the model of the old data and the likelihood of the new data to this power."""
-        new = self.new_counts
+        new, events = self.new_counts, self.new_counts.events
         if share < 1:
             sets = replace(new.sets, exponent=share * new.sets.exponent)
             counts = share * new.category_counts
-            events = None if new.events is None else new.events.to_power(share)
-            new = ConditionalCounts.from_nests(
-                new.categories, counts, sets, merged=True, events=events
-            )
+            to_power = None if events is None else events.to_power(share)
+            given = new.categories, counts, sets
+            new = ConditionalCounts.from_nests(*given, merged=True, events=to_power)
         return self.model.with_counts(self.model.counts + new)
 
     @property
@@ -362,12 +364,6 @@ def contests_of_draws(x: DrawsView, counts: ConditionalCounts, what: str) -> Con
     contests = counts.events
     if not isinstance(contests, Contests):
         raise DataError(f"{what} must be counts of contests; {describe(counts)} was given.")
-    _require_model(x, contests, what)
-    return contests.renumbered(_places(x, counts), x.n_categories)
-
-
-def _require_model(x: DrawsView, contests: Contests, what: str) -> None:
-    """Refuse contests of another model than the draws': its `tie` would mean something else."""
     own = ResultModel.of(x)
     same = own.ties == contests.ties and (own.home == "multiplicative") == contests.home
     if not same:
@@ -375,6 +371,13 @@ def _require_model(x: DrawsView, contests: Contests, what: str) -> None:
             f"{what} has {contests.model}, the model of the draws {own.words}. Read both data with "
             "the same ties= and home=; luce.answers.scores takes meetings of any model."
         )
+    return contests.renumbered(places(x, counts), x.n_categories)
+
+
+def places(x: DrawsView, counts: ConditionalCounts) -> IntArray:
+    """Return the number of each category of the counts among those of the draws."""
+    index = x.categories.index
+    return np.fromiter((index[c] for c in counts.categories), np.int64, x.n_categories)
 
 
 def attach_posterior_predictive(
@@ -428,7 +431,7 @@ def aligned(x: DrawsView, counts: ConditionalCounts, what: str) -> tuple[FloatAr
             f"{what} has {counts.n_categories} categories, the draws have {x.n_categories}; they "
             f"must be the same, in any order. The draws' are {some(x.categories)}{unknown}."
         )
-    where = _places(x, counts)
+    where = places(x, counts)
     ordered = np.empty(x.n_categories)
     ordered[where] = counts.category_counts
     return ordered, counts.sets.renumbered(where, x.n_categories)
@@ -457,10 +460,7 @@ def log_likelihood_of_events(x: DrawsView, counts: ConditionalCounts, what: str)
     what
         The counts, for messages.
     """
-    assert counts.events is not None
-    events = counts.events.renumbered(_places(x, counts), x.n_categories)
-    if isinstance(events, Contests):
-        _require_model(x, events, what)
+    events = _events_of_draws(x, counts, what)
     values = x.parameter_values(events.parameters, what)
     out = np.empty(x.values.shape[:2])
     for chain, rows in x.blocks(x.n_categories + 8 * len(events)):
@@ -472,10 +472,13 @@ def log_likelihood_of_events(x: DrawsView, counts: ConditionalCounts, what: str)
     return out
 
 
-def _places(x: DrawsView, counts: ConditionalCounts) -> IntArray:
-    """Return the number of each category of the counts among those of the draws."""
-    place = x.categories.index
-    return np.fromiter((place[c] for c in counts.categories), np.int64, x.n_categories)
+def _events_of_draws(x: DrawsView, counts: ConditionalCounts, what: str) -> Events:
+    """Return new events numbered by the draws' categories; refuse those of another model."""
+    events = counts.events
+    assert events is not None
+    if isinstance(events, Contests):
+        return contests_of_draws(x, counts, what)
+    return events.renumbered(places(x, counts), x.n_categories)
 
 
 def _of_rows(x: DrawsView, logs: FloatArray, counts: FloatArray, family: SetFamily) -> FloatArray:

@@ -14,12 +14,7 @@ from numpy.typing import ArrayLike
 from luce._types import BoolArray, FloatArray, IntArray, Label, Labels
 from luce.counts.labels import Categories, label_array, some
 from luce.errors import DataError
-from luce.model.contents import (
-    EventModel,
-    event_model_of,
-    known_parameters,
-    refuse_sequences,
-)
+from luce.model.contents import EventModel, event_model_of, refuse_sequences
 from luce.model.parameters import Role, effects_in
 
 if TYPE_CHECKING:
@@ -59,8 +54,6 @@ class DrawsView:
     parameters
         Draws of the parameters beside the probabilities, such as a drawn concentration; their
         names stand in place of categories.  None where there are none.
-    known
-        Values of the data's parameters that were known, such as ``home=1.0``.
     effects
         Labels that are no competitors, with their kind; see `ConditionalCounts.effects`.
     events
@@ -82,7 +75,6 @@ class DrawsView:
     log_probabilities: FloatArray | None
     index: dict[str, npt.NDArray[Any]]
     parameters: DrawsView | None = None
-    known: Mapping[str, float] = field(default_factory=dict)
     effects: Mapping[Label, str] = field(default_factory=dict)
     events: EventModel | None = None
     block: int = BLOCK
@@ -238,8 +230,8 @@ class DrawsView:
 
     def parameter(self, name: str) -> FloatArray | None:
         """Return draws of a parameter, shape (chain, draw), or its known value; None without it."""
-        if name in self.known:
-            return np.full(self.probabilities.shape[:2], self.known[name])
+        if self.events is not None and name in self.events.known:
+            return np.full(self.probabilities.shape[:2], self.events.known[name])
         if self.parameters is None or name not in self.parameters.categories.index:
             return None
         return self.parameters.probabilities[:, :, self.parameters.categories.index[name]]
@@ -254,19 +246,15 @@ class DrawsView:
         what
             The data that has them, for messages.
         """
-        drawn = [] if self.parameters is None else list(self.parameters.index["category"])
         found = {}
         for name in names:
-            if name in drawn:
-                assert self.parameters is not None
-                found[name] = self.parameters.probabilities[:, :, drawn.index(name)]
-            elif name in self.known:
-                found[name] = np.full(self.probabilities.shape[:2], self.known[name])
-            else:
+            own = self.parameter(name)
+            if own is None:
                 raise DataError(
                     f"{what} has the parameter {name!r}, and the draws have none of that name. "
                     "Give the run that Posterior.sample returned for data of the same model."
                 )
+            found[name] = own
         return found
 
     def blocks(self, width: int) -> Iterator[tuple[int, slice]]:
@@ -400,7 +388,6 @@ def _read_run(run: DataTree) -> DrawsView:
             {name: posterior[name] for name, role in roles.items() if role == "parameter"}
         ),
         events=event_model_of(run),
-        known=known_parameters(run),
     )
 
 

@@ -17,7 +17,7 @@ from luce.counts.labels import describe, label_array
 from luce.errors import DataError
 from luce.model.model import Model
 from luce.model.parameters import effects_in
-from luce.model.priors import PARAMETER_PRIORS, DirichletProcess, Gamma
+from luce.model.priors import DirichletProcess, Gamma
 
 if TYPE_CHECKING:
     from xarray import DataTree
@@ -173,13 +173,6 @@ def _parameter_priors(run: DataTree, counts: ConditionalCounts) -> dict[str, Any
     return {argument: own.get(argument, own) for argument, own in found.items()}
 
 
-def known_parameters(run: DataTree) -> dict[str, float]:
-    """Read the values of the data's parameters that were known, by name."""
-    given = {str(key).removesuffix("_prior"): x for key, x in run.attrs.items()}
-    names = [name for name in given if name.rstrip("0123456789") in PARAMETER_PRIORS]
-    return {name: float(given[name]) for name in names if np.ndim(given[name]) == 0}
-
-
 def _effects(run: DataTree) -> dict[Label, str]:
     """Read the categories that are no competitors; none where probabilities are not stored."""
     drawn = run["posterior"].data_vars
@@ -267,11 +260,18 @@ class EventModel:
         Model of ties; None where there are none.
     home
         Is the home advantage a parameter?
+    known
+        Values of the parameters that are known, and were not drawn.
     """
 
     kind: str
     ties: str | None
     home: bool
+    known: Mapping[str, float]
+
+    def least(self, parameter: str) -> float:
+        """Return the least value of a parameter: 1 for Rao and Kupper's θ, else 0."""
+        return 1.0 if parameter == "tie" and self.ties == "rao-kupper" else 0.0
 
 
 def event_model_of(run: DataTree) -> EventModel | None:
@@ -283,8 +283,10 @@ def event_model_of(run: DataTree) -> EventModel | None:
     if kind is None:
         return None
     ties = str(attributes.get("ties", "none"))
+    priors = {name: run.attrs.get(f"{name}_prior") for name in ("home", "tie")}
+    known = {name: float(x) for name, x in priors.items() if isinstance(x, int | float)}
     home = bool(attributes.get("home_effect", 0))
-    return EventModel(str(kind), None if ties == "none" else ties, home)
+    return EventModel(str(kind), None if ties == "none" else ties, home, known)
 
 
 def _contests(run: DataTree, n: int) -> Contests:
