@@ -74,7 +74,7 @@ def test_sentences_are_checked_against_the_draws() -> None:
     share = nu / (2 + nu)
     low, high = np.quantile(share, [0.1, 0.9])
     assert said["tie"] == (
-        f"two equals tie, nobody having an advantage, with probability {share.mean():.3f} "
+        f"two equals on neutral ground tie with probability {share.mean():.3f} "
         f"(80 % interval {low:.3f} to {high:.3f})"
     )
     table = luce.summary(run, 0.8)
@@ -84,7 +84,7 @@ def test_sentences_are_checked_against_the_draws() -> None:
     assert table.parameters.notes == tuple(f"{name}: {words}." for name, words in said.items())
     assert "p_best" not in table.parameters.columns
     assert said["home"] in str(table)
-    assert "nobody" not in parameter_sentences(DrawsView.of(made_up("davidson", False)), 0.8)["tie"]
+    assert "neutral" not in parameter_sentences(DrawsView.of(made_up("davidson", False)), 0.8)["tie"]
     assert parameter_sentences(DrawsView.of(made_up(None, False)), 0.8) == {}
     with pytest.raises(DataError, match="there is nothing to tell"):
         luce.answers.effect_probabilities(made_up(None, False))

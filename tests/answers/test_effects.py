@@ -172,7 +172,7 @@ def test_effects_of_logarithms_do_not_underflow() -> None:
 
 
 def test_draws_without_effects_have_none_to_tell() -> None:
-    with pytest.raises(DataError, match="no category of these draws is marked"):
+    with pytest.raises(DataError, match="no category of them is marked"):
         luce.answers.effect_probabilities(draws_of(dirichlet([1.0, 1.0])))
     with pytest.raises(DataError, match="effects only"):
         luce.answers.effect_probabilities(marked(dirichlet([1.0]), {"a": "tie"}))

@@ -114,9 +114,9 @@ def parameter_sentences(draws: DrawsView, ci_prob: float) -> dict[str, str]:
             f"advantage, a factor above 1, is {probability(float((factor > 1).mean()))}"
         )
     if "tie" in drawn:
-        beside = _BESIDE["tie"] if draws.events.home else ""
+        where = " on neutral ground" if draws.events.home else ""
         values = _of_contests(draws).sel(effect="tie")
-        said["tie"] = f"two equals tie{beside} {_with_probability(values, ci_prob)}"
+        said["tie"] = f"two equals{where} tie {_with_probability(values, ci_prob)}"
     return said
 
 
