@@ -11,8 +11,8 @@ from itertools import product
 import numpy as np
 import pytest
 from lib.bounds import SEED
-from lib.season_oracles import MODELS, Meeting, Season, by_optimiser, league, slope
 from lib.places import SHARED_DATA
+from lib.season_oracles import MODELS, Meeting, Season, by_optimiser, league, slope
 
 import luce
 from luce import ConditionalCounts, Gamma, Posterior
