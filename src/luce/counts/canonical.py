@@ -1,8 +1,11 @@
 """Bring families of sets into canonical form.
 
 Equal sets are merged, singletons become counts of categories, neighbours that are nested share a
-nest, and each set is stored by its smaller side.
+nest, and each set is stored by its smaller side.  The weights of a set are divided by the largest
+one; a set whose weights are then equal is an ordinary set.
 """
+
+import math
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -32,9 +35,61 @@ def canonical(n: int, families: list[SetFamily]) -> tuple[SetFamily, FloatArray]
         Exponents of the sets that hold one category, shape (n,).
     """
     family = concatenate(n, families)
-    singletons = np.zeros(n)
+    singletons, unequal = np.zeros(n), None
+    if family.weights is not None or family.log_constant != 0.0:
+        family, unequal = _apart(family)
+    constant = family.log_constant
     family = _merge_equal(family, singletons)
-    return _store_by_smaller_side(_nest_neighbours(family)), singletons
+    family = _store_by_smaller_side(_nest_neighbours(family))
+    if unequal is not None and (merged := _merge_weighted(unequal)).n_sets:
+        family = concatenate(n, [family, merged])
+    return replace(family, log_constant=constant) if constant else family, singletons
+
+
+def _apart(family: SetFamily) -> tuple[SetFamily, SetFamily | None]:
+    """Normalise weights, and part the sets with unequal ones from all others.
+
+    The weights of a set with exponent e are divided by the largest, a, which leaves the constant
+    e log a.
+    """
+    plain, constants = np.flatnonzero(~family.weighted), [family.log_constant]
+    lists: tuple[list[IntArray], list[FloatArray | None], list[float]] = ([], [], [])
+    equal = list[SetFamily]()
+    for t in np.flatnonzero(family.weighted):
+        order = np.argsort(family.listed(t), kind="stable")
+        order = order[family.listed_weights(t)[order] > 0.0]
+        members, weights = family.listed(t)[order], family.listed_weights(t)[order]
+        exponent, most = float(family.exponent[t]), float(weights.max(initial=1e-300))
+        constants.append(exponent * math.log(most))
+        weights = weights / most
+        if (weights == 1.0).all():
+            equal.append(single_sets(family.n, [members], [False], [exponent]))
+            continue
+        for listed, own in zip(lists, (members, weights, exponent), strict=True):
+            listed.append(own)  # type: ignore[arg-type]
+    bare = replace(family, weights=None, log_constant=0.0)
+    rest = _keep_sets(bare, np.isin(np.arange(family.n_sets), plain), family.exponent)
+    rest = replace(concatenate(family.n, [rest, *equal]), log_constant=math.fsum(constants))
+    if not lists[0]:
+        return rest, None
+    directly = [False] * len(lists[0])
+    return rest, single_sets(family.n, lists[0], directly, lists[2], lists[1])
+
+
+def _merge_weighted(family: SetFamily) -> SetFamily:
+    """Add the exponents of sets with the same members and weights; drop those that cancel."""
+    powers: dict[bytes, list[float]] = {}
+    first: dict[bytes, int] = {}
+    for t in range(family.n_sets):
+        key = family.signatures[t].tobytes()
+        powers.setdefault(key, []).append(float(family.exponent[t]))
+        first.setdefault(key, t)
+    exponent = np.zeros(family.n_sets)
+    for key, given in powers.items():
+        total = math.fsum(given)
+        if abs(total) > CANCELLED * math.fsum(map(abs, given)):
+            exponent[first[key]] = total
+    return _keep_sets(family, exponent != 0, exponent)
 
 
 def concatenate(n: int, families: list[SetFamily]) -> SetFamily:
@@ -54,7 +109,17 @@ def concatenate(n: int, families: list[SetFamily]) -> SetFamily:
         np.concatenate([*set_starts, sets[-1:]]),
         np.concatenate([np.empty(0, np.int64), *ends]),
         np.concatenate([np.empty(0), *(f.exponent for f in families)]),
+        _joined_weights(families),
+        math.fsum(f.log_constant for f in families),
     )
+
+
+def _joined_weights(families: list[SetFamily]) -> FloatArray | None:
+    """Join the weights of families, ones for those without; None where none has any."""
+    if all(f.weights is None for f in families):
+        return None
+    own = (np.ones(len(f.members)) if f.weights is None else f.weights for f in families)
+    return np.concatenate(list(own))
 
 
 def _merge_equal(family: SetFamily, singletons: FloatArray) -> SetFamily:
@@ -136,14 +201,17 @@ def _keep_sets(family: SetFamily, keep: BoolArray, exponent: FloatArray) -> SetF
     length = family.set_end[kept[set_start[1:] - 1]] - start
     new_start = np.r_[0, np.cumsum(length)]
     shift = np.repeat(new_start[:-1] - start, np.diff(set_start))
+    taken = _ranges(start, length)
     return SetFamily(
         family.n,
-        family.members[_ranges(start, length)],
+        family.members[taken],
         new_start,
         family.complement[nests],
         set_start,
         family.set_end[kept] + shift,
         exponent[kept],
+        None if family.weights is None else family.weights[taken],
+        family.log_constant,
     )
 
 
