@@ -68,7 +68,7 @@ def _apart(family: SetFamily) -> tuple[SetFamily, SetFamily | None]:
         for listed, own in zip(lists, (members, weights, exponent), strict=True):
             listed.append(own)  # type: ignore[arg-type]
     bare = replace(family, weights=None, log_constant=0.0)
-    rest = _keep_sets(bare, np.isin(np.arange(family.n_sets), plain), family.exponent)
+    rest = keep_sets(bare, np.isin(np.arange(family.n_sets), plain), family.exponent)
     rest = replace(concatenate(family.n, [rest, *equal]), log_constant=math.fsum(constants))
     if not lists[0]:
         return rest, None
@@ -89,7 +89,7 @@ def _merge_weighted(family: SetFamily) -> SetFamily:
         total = math.fsum(given)
         if abs(total) > CANCELLED * math.fsum(map(abs, given)):
             exponent[first[key]] = total
-    return _keep_sets(family, exponent != 0, exponent)
+    return keep_sets(family, exponent != 0, exponent)
 
 
 def concatenate(n: int, families: list[SetFamily]) -> SetFamily:
@@ -132,7 +132,7 @@ def _merge_equal(family: SetFamily, singletons: FloatArray) -> SetFamily:
         # The sum of the numbers of the one member is its number.
         singletons[family.set_sums(np.arange(family.n))[alone]] += exponent[alone]
     keep = (exponent != 0) & (family.sizes > 1) & (family.sizes < family.n)
-    return _keep_sets(family, keep, exponent)
+    return keep_sets(family, keep, exponent)
 
 
 def _merged_exponents(family: SetFamily) -> FloatArray:
@@ -184,7 +184,7 @@ def _ranges(start: IntArray, length: IntArray) -> IntArray:
     return joined
 
 
-def _keep_sets(family: SetFamily, keep: BoolArray, exponent: FloatArray) -> SetFamily:
+def keep_sets(family: SetFamily, keep: BoolArray, exponent: FloatArray) -> SetFamily:
     """Drop some sets, the members after the last set of a nest, and empty nests."""
     in_use = (np.diff(family.set_start) > 0).all()
     if (
@@ -323,4 +323,4 @@ def _store_by_smaller_side(family: SetFamily) -> SetFamily:
                 family.exponent[sets[wrong[sets]]][::-1],
             )
         )
-    return concatenate(family.n, [_keep_sets(family, ~wrong, family.exponent), *turned])
+    return concatenate(family.n, [keep_sets(family, ~wrong, family.exponent), *turned])

@@ -25,7 +25,8 @@ import numpy as np
 
 from luce._types import BoolArray, FloatArray, IntArray, WordArray
 from luce.kernels.grouped_outcomes import SplitSpace, split_groups
-from luce.kernels.jit import internal
+from luce.kernels.jit import compile_by_type, internal
+from luce.kernels.layouts import Weighted
 from luce.kernels.problem import Problem, Wide
 from luce.kernels.random import exponential, next_word, uniform
 from luce.kernels.set_sums import cancelled, minus, normalise, plus, set_sums
@@ -80,7 +81,7 @@ def shift_groups(
     bits
         Generator.
     problem, shifts
-        The posterior, a wide `Problem`, and its groups; nothing is done where `shifts` is None.
+        The posterior, a wide `Problem` or `Weighted`, and its groups; nothing is done where `shifts` is None.
     space
         Scratch of grouped outcomes, or None.
     wide
@@ -119,7 +120,7 @@ def _below(bits: WordArray, n: int) -> int:
 @internal
 def _draw_shift(
     bits: WordArray,
-    problem: Problem,
+    problem: Problem | Weighted,
     shifts: Shifts,
     g: int,
     assigned: FloatArray,
@@ -186,9 +187,8 @@ def _height(
     return s * (net + prior) + rest
 
 
-@internal
 def _sort_sets(
-    problem: Problem,
+    problem: Any,
     shifts: Shifts,
     g: int,
     inside: BoolArray,
@@ -201,6 +201,57 @@ def _sort_sets(
     Returns their number, the set of all as the first among them, and the sum of m_t over the sets
     within G.
     """
+    chosen = _sort_weighted_sets if isinstance(problem, Weighted) else _sort_unweighted_sets
+    return chosen(problem, shifts, g, inside, log_p, weight, ratio)
+
+
+def _sort_weighted_sets(
+    problem: Any,
+    shifts: Shifts,
+    g: int,
+    inside: BoolArray,
+    log_p: FloatArray,
+    weight: FloatArray,
+    ratio: FloatArray,
+) -> tuple[int, float]:
+    members, set_start, set_end = problem.members, problem.set_start, problem.set_end
+    own, other = -np.inf, -np.inf
+    for i in range(len(log_p)):
+        if inside[i]:
+            own = plus(own, log_p[i], True)
+        else:
+            other = plus(other, log_p[i], True)
+    ratio[0] = other - own
+    met, within = 1, 0.0
+    for k in shifts.nest[shifts.nest_start[g] : shifts.nest_start[g + 1]]:
+        here, there, start = -np.inf, -np.inf, problem.nest_start[k]
+        for t in range(set_start[k], set_start[k + 1]):
+            for position in range(start, set_end[t]):
+                i = members[position]
+                term = log_p[i] + problem.weights[position]
+                if inside[i]:
+                    here = plus(here, term, True)
+                else:
+                    there = plus(there, term, True)
+            start = set_end[t]
+            if problem.waits[t] > 0.0 and here > -np.inf:
+                if there > -np.inf:
+                    weight[met], ratio[met] = problem.waits[t], there - here
+                    met += 1
+                else:
+                    within += problem.waits[t]
+    return met, within
+
+
+def _sort_unweighted_sets(
+    problem: Any,
+    shifts: Shifts,
+    g: int,
+    inside: BoolArray,
+    log_p: FloatArray,
+    weight: FloatArray,
+    ratio: FloatArray,
+) -> tuple[int, float]:
     members, set_start, set_end = problem.members, problem.set_start, problem.set_end
     own, other = -np.inf, -np.inf
     for i in range(len(log_p)):
@@ -260,7 +311,9 @@ def _sum_unlisted(
 
 
 @internal
-def _exchange(bits: WordArray, problem: Problem, pairs: IntArray, log_p: FloatArray) -> None:
+def _exchange(
+    bits: WordArray, problem: Problem | Weighted, pairs: IntArray, log_p: FloatArray
+) -> None:
     """Propose to exchange the probabilities of a random pair."""
     if len(pairs) == 0:
         return
@@ -275,3 +328,6 @@ def _exchange(bits: WordArray, problem: Problem, pairs: IntArray, log_p: FloatAr
         gain += (problem.groups[t] - problem.waits[t]) * (after[t] - before[t])
     if not math.log(uniform(bits)) < gain:
         log_p[i], log_p[j] = log_p[j], log_p[i]
+
+
+compile_by_type(_sort_sets, {Weighted: _sort_weighted_sets}, _sort_unweighted_sets)

@@ -121,11 +121,12 @@ def _climb_by_products(
     problem: Problem, owner: IntArray, theta: FloatArray, first: int, looks: int
 ) -> tuple[FloatArray, bool]:
     """Climb with steps by conjugate gradients, for many atoms."""
+    from luce.kernels.layouts import loops_take
     from luce.kernels.newton import climb_by_products
 
     theta = theta + _OFF_CENTRE * np.cos(owner)
     step, vectors = np.empty(owner.max() + 1), np.empty((3, len(owner)))
-    narrow = problem._replace(wide=None)
+    narrow = loops_take(problem._replace(wide=None))
     return theta, bool(climb_by_products(narrow, owner, vectors, first, looks, theta, step))
 
 
@@ -148,6 +149,7 @@ def family_of(problem: Problem) -> SetFamily:
         set_start=problem.set_start,
         set_end=problem.set_end,
         exponent=problem.groups - problem.waits,
+        weights=problem.weights,
     )
 
 
@@ -269,8 +271,9 @@ def _extreme_eigenvalues(
 ) -> tuple[float, float]:
     """Estimate the extreme eigenvalues of D^(-1/2) H D^(-1/2), orthogonal to D^(1/2) 1."""
     from luce.kernels.curvature import times_precision
+    from luce.kernels.layouts import loops_take
 
-    n, narrow = len(theta), problem._replace(wide=None)
+    n, narrow = len(theta), loops_take(problem._replace(wide=None))
     half, image = np.sqrt(diagonal), np.empty(len(theta))
     start = np.random.default_rng(0).standard_normal(n)
     vectors = [half / np.linalg.norm(half)]
