@@ -77,6 +77,7 @@ def log_likelihood(draws: DrawsLike, pieces: Iterable[ConditionalCounts]) -> Dat
         if len(begin):
             terms = set_logarithms(x, logs, family) * family.exponent
             out[chain, rows][:, n_sets > 0] += np.add.reduceat(terms, begin, axis=1)
+    out += np.array([sets.log_constant for _, sets in given])
     return x.labelled(out, ("chain", "draw", "piece"), "outcomes", piece=np.arange(len(given)))
 
 

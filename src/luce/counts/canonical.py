@@ -6,7 +6,6 @@ one; a set whose weights are then equal is an ordinary set.
 """
 
 import math
-
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import pairwise
@@ -53,27 +52,22 @@ def _apart(family: SetFamily) -> tuple[SetFamily, SetFamily | None]:
     e log a.
     """
     plain, constants = np.flatnonzero(~family.weighted), [family.log_constant]
-    lists: tuple[list[IntArray], list[FloatArray | None], list[float]] = ([], [], [])
-    equal = list[SetFamily]()
-    for t in np.flatnonzero(family.weighted):
+    equal, unequal = list[SetFamily](), list[SetFamily]()
+    for t in np.flatnonzero(family.weighted).tolist():
         order = np.argsort(family.listed(t), kind="stable")
         order = order[family.listed_weights(t)[order] > 0.0]
         members, weights = family.listed(t)[order], family.listed_weights(t)[order]
         exponent, most = float(family.exponent[t]), float(weights.max(initial=1e-300))
         constants.append(exponent * math.log(most))
         weights = weights / most
-        if (weights == 1.0).all():
-            equal.append(single_sets(family.n, [members], [False], [exponent]))
-            continue
-        for listed, own in zip(lists, (members, weights, exponent), strict=True):
-            listed.append(own)  # type: ignore[arg-type]
+        same = bool((weights == 1.0).all())
+        kept = [None if same else weights]
+        lone = single_sets(family.n, [members], [False], [exponent], kept)
+        (equal if same else unequal).append(lone)
     bare = replace(family, weights=None, log_constant=0.0)
     rest = keep_sets(bare, np.isin(np.arange(family.n_sets), plain), family.exponent)
     rest = replace(concatenate(family.n, [rest, *equal]), log_constant=math.fsum(constants))
-    if not lists[0]:
-        return rest, None
-    directly = [False] * len(lists[0])
-    return rest, single_sets(family.n, lists[0], directly, lists[2], lists[1])
+    return rest, concatenate(family.n, unequal) if unequal else None
 
 
 def _merge_weighted(family: SetFamily) -> SetFamily:

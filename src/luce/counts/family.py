@@ -121,7 +121,7 @@ class SetFamily:
         first, second = _words(self.n).T.copy()
         sums = self.set_sums(first), self.set_sums(second)
         if self.weights is not None:
-            for t in np.flatnonzero(self.weighted):
+            for t in np.flatnonzero(self.weighted).tolist():
                 # A word times an odd number that the weight determines.
                 times = self.listed_weights(t).view(np.uint64) * np.uint64(2) + np.uint64(1)
                 for words, own in zip((first, second), sums, strict=True):
@@ -174,7 +174,12 @@ class SetFamily:
 
         Sets keep their numbers and exponents, even those that become empty.
         """
-        moved, start, end, weights = place[self.members], self.nest_start, self.set_end, self.weights
+        moved, start, end, weights = (
+            place[self.members],
+            self.nest_start,
+            self.set_end,
+            self.weights,
+        )
         kept = moved >= 0
         if not kept.all():
             before = np.r_[0, np.cumsum(kept)]

@@ -3,7 +3,8 @@
     log likelihood = sum_i n_i log p_i + sum_S e_S log p(S) + constant
 
 With weights, p(S) is the sum of a_i p_i over i in S, and the constant is what dividing each set's
-weights by the largest one leaves.  The judge of the samplers, `luce.model.density`, is built on it; no sampler imports it.
+weights by the largest one leaves.  The judge of the samplers, `luce.model.density`, is built on it;
+no sampler imports it.
 """
 
 from __future__ import annotations

@@ -150,7 +150,10 @@ def ranked(
         sets = _sets_of_clones(len(categories), worst_first, len(unplaced), weight)
     else:
         ends, direct = np.asarray([0, len(worst_first)]), np.zeros(1, np.bool_)
-        prefixes, exponents = np.arange(len(unplaced) + 1, len(worst_first) + 1), np.full(k, -weight)
+        prefixes, exponents = (
+            np.arange(len(unplaced) + 1, len(worst_first) + 1),
+            np.full(k, -weight),
+        )
         nests = worst_first, ends, direct, np.asarray([0, k])
         sets = SetFamily(len(categories), *nests, prefixes, exponents)
     return Entry(placed, np.full(k, weight), sets, k * weight, given=np.arange(k)[::-1])

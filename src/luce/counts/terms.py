@@ -133,6 +133,8 @@ def _polars_frame(polars: Any, columns: dict[str, list[Any]]) -> Any:
     plain = len(kinds) == 1 and kinds <= {str, int, float, bool}
     labels = polars.List(kinds.pop()) if plain else polars.Object
     types = [polars.String, labels, labels, polars.Int64, polars.Float64]
-    types += [polars.List(polars.Float64)] * (len(columns) - len(types))  # weights, if there are any
+    types += [polars.List(polars.Float64)] * (
+        len(columns) - len(types)
+    )  # weights, if there are any
     series = zip(columns.items(), types, strict=True)
     return polars.DataFrame([polars.Series(name, x, dtype=kind) for (name, x), kind in series])

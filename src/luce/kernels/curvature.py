@@ -96,7 +96,9 @@ def look(problem: Problem | Weighted, at: Place) -> float:
 
 
 @compiled
-def times_precision(problem: Problem | Weighted, theta: FloatArray, v: FloatArray, out: FloatArray) -> None:
+def times_precision(
+    problem: Problem | Weighted, theta: FloatArray, v: FloatArray, out: FloatArray
+) -> None:
     """Multiply v by the precision matrix at θ without forming the matrix."""
     at = new_place(problem, theta)
     look(problem, at)

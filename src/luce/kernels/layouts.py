@@ -6,7 +6,7 @@ loops for all kinds of sets take, and run faster.  Indices have 32 bits and no s
 would test each signed one, since a negative index counts from the end.
 """
 
-from typing import Any, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -98,7 +98,7 @@ def lean(problem: Problem) -> AnyProblem:
     p, nests = problem, len(problem.complement)
     shared = {name: getattr(p, name) for name in Pairs._fields[2:]}
     if p.weights is not None:
-        return _with_weights(p, p.weights, shared)
+        return _with_weights(p, p.weights)
     if nests == 0 or len(p.members) > _MOST_MEMBERS or p.complement[p.singles + p.lone :].any():
         return problem
     grouped = bool((p.groups > 0).any())
@@ -112,17 +112,18 @@ def lean(problem: Problem) -> AnyProblem:
     return problem
 
 
-def _with_weights(p: Problem, weights: FloatArray, shared: dict[str, Any]) -> Weighted:
+def _with_weights(p: Problem, weights: FloatArray) -> Weighted:
     if len(p.members) > _MOST_MEMBERS:
         raise ValueError(f"weighted sets of {len(p.members):,} members are beyond 32-bit indices")
+    shared = {name: getattr(p, name) for name in Pairs._fields[2:]}
     starts = _index(p.nest_start), _index(p.set_start), _index(p.set_end)
     given = np.log(weights) if p.wide else weights
     return Weighted(_index(p.members), given, *starts, p.complement, **shared)
 
 
-def loops_take(problem: Problem) -> AnyProblem:
+def loops_take(problem: Problem) -> Problem | Weighted:
     """Give a problem with weights the form that has loops for them; others stay as they are."""
-    return problem if problem.weights is None else lean(problem)
+    return problem if problem.weights is None else _with_weights(problem, problem.weights)
 
 
 def _index(numbers: npt.NDArray[np.int64]) -> Index:

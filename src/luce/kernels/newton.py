@@ -111,7 +111,11 @@ def climb_by_products(
 
 @internal
 def _slopes(
-    problem: Problem | Weighted, at: Place, owner: IntArray, gradient: FloatArray, scaling: FloatArray
+    problem: Problem | Weighted,
+    at: Place,
+    owner: IntArray,
+    gradient: FloatArray,
+    scaling: FloatArray,
 ) -> float:
     """Compute B'f' and B'taken of the unknowns; returns the squared norm of B'f'."""
     for j in range(len(gradient)):

@@ -81,7 +81,8 @@ def shift_groups(
     bits
         Generator.
     problem, shifts
-        The posterior, a wide `Problem` or `Weighted`, and its groups; nothing is done where `shifts` is None.
+        The posterior, a wide `Problem` or `Weighted`, and its groups; nothing is done where
+        `shifts` is None.
     space
         Scratch of grouped outcomes, or None.
     wide

@@ -109,7 +109,7 @@ def _propose(bits: WordArray, fit: Tangents) -> tuple[float, float]:
 def _log_density(problem: Weighted, x: float) -> float:
     """Compute h(x)."""
     members, weights, shape = problem.members, problem.weights, problem.shape
-    value = problem.waits[0] * x
+    value = float(problem.waits[0] * x)
     if problem.wide is None:
         u = math.exp(min(x, _LARGEST_LOG))
         for position in range(len(members)):

@@ -40,6 +40,8 @@ def groups(model: Model) -> dict[str, Group]:
     if isinstance(prior, DirichletProcess):
         constants["base"] = ("category", prior.weights(counts))
     observed = {"n_outcomes": counts.n_outcomes}
+    if counts.log_constant != 0.0:
+        observed["log_constant"] = counts.log_constant
     return {
         "observed_data": Group(_counts_as_arrays(counts), category, observed),
         "constant_data": Group(constants, category),
@@ -48,6 +50,7 @@ def groups(model: Model) -> dict[str, Group]:
 
 def _counts_as_arrays(counts: ConditionalCounts) -> dict[str, tuple[str, Any]]:
     sets = counts.sets
+    weights = {} if sets.weights is None else {"set_weights": ("set_member", sets.weights)}
     return {
         "category_counts": ("category", counts.category_counts),
         "set_members": ("set_member", sets.members),
@@ -56,6 +59,7 @@ def _counts_as_arrays(counts: ConditionalCounts) -> dict[str, tuple[str, Any]]:
         "set_nest_sets": ("set_nest_edge", sets.set_start),
         "set_end": ("set", sets.set_end),
         "set_exponent": ("set", sets.exponent),
+        **weights,
     }
 
 
@@ -178,6 +182,7 @@ def _counts(run: DataTree, labels: list[Any]) -> ConditionalCounts:
     values = _observed(run, "category_counts", "category", "f")
     if not (np.isfinite(values) & (values >= 0)).all():
         raise DataError("observed_data/category_counts must be finite and not negative.")
+    weighted = "set_weights" in run["observed_data"].data_vars
     sets = SetFamily(
         n,
         _observed(run, "set_members", "set_member", "i"),
@@ -186,6 +191,8 @@ def _counts(run: DataTree, labels: list[Any]) -> ConditionalCounts:
         _observed(run, "set_nest_sets", "set_nest_edge", "i"),
         _observed(run, "set_end", "set", "i"),
         _observed(run, "set_exponent", "set", "f"),
+        _observed(run, "set_weights", "set_member", "f") if weighted else None,
+        _log_constant(run),
     )
     _check_sets(sets)
     n_outcomes = run["observed_data"].attrs.get("n_outcomes")
@@ -200,6 +207,16 @@ def _counts(run: DataTree, labels: list[Any]) -> ConditionalCounts:
     if counts != ConditionalCounts.from_nests(*given):
         raise DataError("observed_data holds sets that are not merged, as luce never writes them.")
     return counts
+
+
+def _log_constant(run: DataTree) -> float:
+    given = run["observed_data"].attrs.get("log_constant", 0.0)
+    if not isinstance(given, int | float) or not np.isfinite(given):
+        raise DataError(
+            f"observed_data's attribute log_constant is {describe(given)}; a finite number is "
+            "needed."
+        )
+    return float(given)
 
 
 def _check_sets(f: SetFamily) -> None:
@@ -219,6 +236,13 @@ def _check_sets(f: SetFamily) -> None:
         raise DataError("observed_data/set_end must grow within each nest of set_members.")
     if not (np.isfinite(f.exponent) & (f.exponent != 0)).all():
         raise DataError("observed_data/set_exponent must be finite and not 0.")
+    if f.weights is None:
+        return
+    if not ((f.weights > 0) & (f.weights <= 1)).all():
+        raise DataError("observed_data/set_weights must be positive, and at most 1.")
+    lone = ~f.complement & (np.diff(f.set_start) == 1)
+    if not lone[f.nest_of_set[f.weighted]].all():
+        raise DataError("observed_data/set_weights must be 1 in all nests but those of one set.")
 
 
 def _check_starts(starts: IntArray, last: int, pieces: int, name: str) -> None:

@@ -49,8 +49,7 @@ def find_tree(family: SetFamily, compiled: bool) -> tuple[ModuleTree, list[SetFa
 
     weighted = family.weights is not None
     known = _with_extra(family) if weighted else family
-    *sets, _ = set_arrays(known)
-    tree = modules_of(known.n, *sets, known.sizes, compiled)
+    tree = modules_of(known.n, *set_arrays(known)[:5], known.sizes, compiled)
     cores = [_sets_of_core(tree, known.exponent, q) for q in range(len(tree.union))]
     return _without_extra(family, known, tree, cores) if weighted else (tree, cores)
 
@@ -80,7 +79,7 @@ def _with_extra(family: SetFamily) -> SetFamily:
     The exponent of a set is 1 plus its number in the family with weights; all levels of a weighted
     set have the same.
     """
-    n, numbers = family.n, 1.0 + np.arange(family.n_sets)
+    n, numbers = family.n, np.arange(1.0, family.n_sets + 1.0)
     bare = replace(family, weights=None, log_constant=0.0)
     plain = keep_sets(bare, ~family.weighted, numbers)
     sets = keep_sets(replace(family, log_constant=0.0), family.weighted, numbers)

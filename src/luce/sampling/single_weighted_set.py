@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -59,7 +61,7 @@ class Scalar:
 
     def mode(self) -> float:
         """Find the x at which h is largest."""
-        return self._crossing(self.slope, 0.0, 0.0)
+        return self._crossing(self.slope)
 
     def depth_reached(self, mode: float, depth: float, side: float) -> float:
         """Find, to the left (-1) or right (1) of the mode, where h has fallen by `depth`."""
@@ -74,11 +76,11 @@ class Scalar:
         return float(brentq(above, mode, mode + step, xtol=1e-6 * abs(step)))
 
     @staticmethod
-    def _crossing(slope: object, low: float, high: float) -> float:
+    def _crossing(slope: Callable[[float], float]) -> float:
+        """Find where a falling slope is 0."""
         from scipy.optimize import brentq
 
-        assert callable(slope)
-        low, high, step = low - 1.0, high + 1.0, 1.0
+        low, high, step = -1.0, 1.0, 1.0
         while slope(low) < 0:
             low, step = low - step, 2.0 * step
         step = 1.0
@@ -106,7 +108,7 @@ def fit_tangents(problem: Problem) -> Tangents:
 def log_integral(problem: Problem) -> tuple[float, float]:
     """Compute log Z of the core, Z = ∫ Π_i p_i^(c_i - 1) (Σ_i a_i p_i)^(-m) dp, and its error.
 
-        Z = Π_i Γ(c_i) / (Γ(m) Γ(A)) · ∫ exp h(x) dx
+    Z = Π_i Γ(c_i) / (Γ(m) Γ(A)) · ∫ exp h(x) dx
     """
     from scipy.integrate import quad
     from scipy.special import gammaln
@@ -117,7 +119,7 @@ def log_integral(problem: Problem) -> tuple[float, float]:
     ends = [h.depth_reached(mode, _NEGLIGIBLE, side) for side in (-1.0, 1.0)]
     near = [h.depth_reached(mode, _DEPTH, side) for side in (-1.0, 1.0)]
     total = error = 0.0
-    for low, high in zip([ends[0], near[0], mode, near[1]], [near[0], mode, *near[1:], ends[1]]):
+    for low, high in pairwise([ends[0], near[0], mode, near[1], ends[1]]):
         value, own = quad(lambda x: np.exp(h.at(x) - top), low, high, epsabs=0, epsrel=_PRECISION)
         total, error = total + value, error + own
     gammas: FloatArray = gammaln(problem.shape)
