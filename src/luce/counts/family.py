@@ -201,7 +201,7 @@ def set_arrays(
     return f.members, f.nest_start, f.complement, f.set_start, f.set_end, f.exponent
 
 
-def refuse_weights(family: SetFamily, what: str, instead: str) -> None:
+def refuse_weighted_sets(family: SetFamily, what: str, instead: str) -> None:
     """Refuse data with weighted sets, in words, where something does not take them."""
     if family.weights is not None:
         raise DataError(

@@ -17,7 +17,7 @@ from luce.counts.canonical import CANCELLED, canonical
 from luce.counts.family import (
     SetFamily,
     describe_set,
-    refuse_weights,
+    refuse_weighted_sets,
     set_arrays,
     single_sets,
 )
@@ -312,7 +312,7 @@ def _restricted_totals(categories: Categories, entry: Entry, place: IntArray, n:
     other categories were never seen.
     """
     counts, sets = merge(len(categories), (None, entry))
-    refuse_weights(
+    refuse_weighted_sets(
         sets,
         "restrict, of counts that hold totals and not the set that each outcome was recorded in,",
         "Restrict the counts that were read or observed before they are saved, sent or turned "

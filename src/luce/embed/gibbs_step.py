@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike
 from luce._types import BoolArray, FloatArray, IntArray, Label, Labels, WordArray
 from luce.counts.canonical import canonical
 from luce.counts.counts import ConditionalCounts
-from luce.counts.family import SetFamily, refuse_weights, set_arrays, single_sets
+from luce.counts.family import SetFamily, refuse_weighted_sets, set_arrays, single_sets
 from luce.counts.labels import Categories, plural
 from luce.errors import DataError
 
@@ -102,7 +102,7 @@ class GibbsStep:
     def _prepare(self, labels: Categories, family: SetFamily) -> None:
         from luce.kernels.changing_counts import NEEDS_LOGS, sum_outcomes, sweep
 
-        refuse_weights(family, "a Gibbs step", "Draw their posterior with luce.Posterior.")
+        refuse_weighted_sets(family, "a Gibbs step", "Draw their posterior with luce.Posterior.")
         self._labels, self._family, self._arrays = labels, family, _pack_sets(family)
         self._sweep, self._add_up, self._needs_logs = sweep, sum_outcomes, NEEDS_LOGS
         self._n, self._n_terms = len(labels), family.n_sets
@@ -184,7 +184,7 @@ class GibbsStep:
         family, totals = counts.sets, np.zeros(self._n_terms)
         if tuple(counts.categories) != tuple(self.categories):
             raise DataError("the counts have other categories than the step, or another order.")
-        refuse_weights(family, "a Gibbs step", "Draw their posterior with luce.Posterior.")
+        refuse_weighted_sets(family, "a Gibbs step", "Draw their posterior with luce.Posterior.")
         for t, words in enumerate(family.signatures):
             if family.exponent[t] > 0:
                 raise DataError(

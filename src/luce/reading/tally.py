@@ -22,10 +22,14 @@ from luce.reading.values import in_order
 
 @dataclass(frozen=True, eq=False)
 class Lists:
-    """Lists of category numbers, joined: list i is ``members[starts[i]:starts[i + 1]]``."""
+    """Lists of category numbers, joined: list i is ``members[starts[i]:starts[i + 1]]``.
+
+    `weights` has a weight for each of `members`; None where all are 1.
+    """
 
     members: IntArray
     starts: IntArray
+    weights: FloatArray | None = None
 
     @staticmethod
     def of(lists: Iterable[Sequence[int]]) -> Lists:
@@ -64,19 +68,41 @@ class Lists:
         lengths = self.lengths[which]
         starts = starts_of(lengths)
         take = np.arange(starts[-1]) + np.repeat(self.starts[which] - starts[:-1], lengths)
-        return Lists(self.members[take], starts)
+        weights = None if self.weights is None else self.weights[take]
+        return Lists(self.members[take], starts, weights)
+
+    def weighed(self, column: Column) -> Lists:
+        """Give the members the weights that a column lists in each row; weight 0 leaves one out."""
+        lengths = np.fromiter(map(len, column.values), np.int64, len(column.values))
+        positions = Lists(np.arange(lengths.sum()), starts_of(lengths)).take(column.codes).members
+        weights = np.fromiter(chain.from_iterable(column.values), np.float64)[positions]
+        kept = weights > 0
+        starts = np.r_[0, np.cumsum(kept)][self.starts]
+        return Lists(self.members[kept], starts, weights[kept])
+
+    @property
+    def is_single(self) -> BoolArray:
+        """Which lists are one member of weight 1."""
+        single: BoolArray = self.lengths == 1
+        if self.weights is not None:
+            single[single] = self.weights[self.starts[:-1][single]] == 1.0
+        return single
 
     def beside(self, *others: Lists) -> Lists:
         """Append to each list the lists of the same number."""
         parts = (self, *others)
         starts = starts_of(np.sum([part.lengths for part in parts], axis=0))
-        members = np.empty(starts[-1], np.int64)
+        members, weights = np.empty(starts[-1], np.int64), np.ones(starts[-1])
         done = starts[:-1].copy()
         for part in parts:
-            shift = np.repeat(done - part.starts[:-1], part.lengths)
-            members[np.arange(len(part.members)) + shift] = part.members
+            places = np.arange(len(part.members))
+            places += np.repeat(done - part.starts[:-1], part.lengths)
+            members[places] = part.members
+            if part.weights is not None:
+                weights[places] = part.weights
             done += part.lengths
-        return Lists(members, starts)
+        weighted = any(part.weights is not None for part in parts)
+        return Lists(members, starts, weights if weighted else None)
 
 
 class Tally:
@@ -127,7 +153,7 @@ class Tally:
 
     def add_groups(self, groups: Lists, counts: FloatArray) -> None:
         """Add grouped outcomes: one of list i, ``counts[i]`` times."""
-        single = groups.lengths == 1
+        single = groups.is_single
         self.add_outcomes(groups.take(single).members, counts[single])
         self.add_sets(groups.take(~single), counts[~single])
         self._n_outcomes += float(counts[~single].sum())
@@ -264,8 +290,8 @@ def _observation(
     n: int, outcomes: Lists, counts: FloatArray, sets: Lists, given: IntArray, excluded: bool
 ) -> Entry:
     """Build the entry of outcomes, single or grouped, each given one of the sets or all."""
-    single = np.flatnonzero((outcomes.lengths == 1) & (counts > 0))
-    grouped = np.flatnonzero((outcomes.lengths > 1) & (counts > 0))
+    single = np.flatnonzero(outcomes.is_single & (counts > 0))
+    grouped = np.flatnonzero(~outcomes.is_single & (outcomes.lengths > 0) & (counts > 0))
     order = np.r_[single, grouped]
     own = np.where(given < 0, len(sets), given)[order]  # after the sets: that of all categories
     conditioned = np.bincount(own, counts[order], len(sets) + 1).astype(np.float64)
@@ -305,7 +331,8 @@ def _family(n: int, sets: Lists, exponents: FloatArray, excluded: bool = False) 
     """Make a family of sets that share no storage."""
     complement: BoolArray = np.full(len(sets), excluded)
     first = np.arange(len(sets) + 1)
-    return SetFamily(n, sets.members, sets.starts, complement, first, sets.starts[1:], exponents)
+    arrays = sets.members, sets.starts, complement, first, sets.starts[1:], exponents
+    return SetFamily(n, *arrays, sets.weights)
 
 
 def _sorted(family: SetFamily) -> SetFamily:
@@ -313,12 +340,14 @@ def _sorted(family: SetFamily) -> SetFamily:
 
     Engines return groups in any order; sorted nests give the same draws of a seed every time.
     """
-    lists = Lists(family.members, family.nest_start)
+    lists = Lists(family.members, family.nest_start, family.weights)
     position = np.arange(len(family.members)) - family.nest_start[lists.owner]
     # The key of a list is a sum of hashes of each member with its position.  Lists with equal keys
     # keep their order; different lists have equal keys only by rare chance.
     word = (family.members + 1).astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
     word ^= word >> np.uint64(29)
+    if family.weights is not None:
+        word ^= family.weights.view(np.uint64)
     word *= (2 * position + 1).astype(np.uint64) * np.uint64(0xBF58476D1CE4E5B9)
     running = np.zeros(len(word) + 1, np.uint64)
     np.cumsum(word, out=running[1:])
@@ -335,6 +364,7 @@ def _sorted(family: SetFamily) -> SetFamily:
         sets.starts,
         family.set_end[sets.members] + moved,
         family.exponent[sets.members],
+        nests.weights,
     )
 
 
