@@ -3,7 +3,8 @@
 With weights, a group A of categories is a module if every set lies inside A, misses A, or contains
 A with equal weights.  A *level* of a weighted set W is its members of one weight.  Two sets are in
 one class if they overlap, or if one is weighted and the other lies inside it and meets two or more
-of its levels.
+of its levels; only the ordinary set of all members of a weighted set is apart from it, since the
+weighted set lies inside.
 
 The tree of a family with weights is that of an ordinary family with one more category z for each
 weighted set W: W becomes the sets L + {z}, L its levels, which overlap in z alone; z also joins
@@ -27,9 +28,9 @@ from luce.counts.family import SetFamily, set_arrays, single_sets
 if TYPE_CHECKING:
     from luce.kernels.structure.module_tree import ModuleTree
 
-# Products of stored members and weighted sets beyond which it is not looked for sets that contain
-# weighted ones.  These are then taken to overlap: one larger core, which is as right.
-_MOST_COMPARED = 4_000_000_000
+# Products of stored members and weighted sets beyond which sets that contain weighted ones are not
+# looked for.  They may then be taken to overlap these, in one larger core, which is as right.
+MOST_COMPARED = 4_000_000_000
 
 # Numbers in a table of stored members and weighted sets that is held at once.
 _TABLE = 10_000_000
@@ -83,7 +84,7 @@ def _with_extra(family: SetFamily) -> SetFamily:
     bare = replace(family, weights=None, log_constant=0.0)
     plain = keep_sets(bare, ~family.weighted, numbers)
     sets = keep_sets(replace(family, log_constant=0.0), family.weighted, numbers)
-    compared = (len(family.members) + family.n_sets) * sets.n_sets <= _MOST_COMPARED
+    compared = (len(family.members) + family.n_sets) * sets.n_sets <= MOST_COMPARED
     joined = [_with_contained(plain, sets) if compared else plain]
     joined.append(_levels(sets, _within_levels(sets) if compared else {}))
     wider = [replace(part, n=n + sets.n_sets) for part in joined]
