@@ -98,8 +98,8 @@ def from_teams(
     >>> counts = from_teams([({"ann": 1, "bo": 0.5}, ["cy", "di"])])
     >>> print(counts.summary())
     4 categories, 1 outcome, 2 sets (6 stored members)
-      1 grouped outcome in {ann, 0.5 bo}
       1 outcome given {ann, 0.5 bo, cy, di}
+      1 grouped outcome in {ann, 0.5 bo}
     """
     columns = TEAMS.columns(locals())
     options = SideOptions(ties, home, tie_label, home_label, categories)
