@@ -5,11 +5,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from luce._types import FloatArray, IntArray, WordArray
-from luce.kernels.jit import compile_by_type, internal
+from luce.kernels.jit import internal
 from luce.kernels.layouts import AnyProblem, Nests, Weighted
 from luce.kernels.problem import Problem, Wide
 from luce.kernels.random import binomial
-from luce.kernels.set_sums import plus, ratio, times, zero
+from luce.kernels.set_sums import plus, ratio, weighed, weights_of, zero
 
 
 class SplitSpace(NamedTuple):
@@ -60,56 +60,15 @@ def split_groups(
     outcomes of that set, so that the cost of a nest is its stored length.  With weights, x_i stands
     for x_i times the weight of i in S_t.
     """
-    _split_nests(problem, bits, x, space.nests, space.beyond, space.tree, space.pending, counts)
+    weights, tree, pending = weights_of(problem), space.tree, space.pending
+    _split_nests(bits, problem, weights, x, space.nests, space.beyond, tree, pending, counts)
 
 
+@internal
 def _split_nests(
-    problem: Any,
     bits: WordArray,
-    x: FloatArray,
-    nests: IntArray,
-    beyond: FloatArray,
-    tree: FloatArray | None,
-    pending: FloatArray | None,
-    counts: FloatArray,
-) -> None:
-    chosen = _split_weighted if isinstance(problem, Weighted) else _split_unweighted
-    chosen(problem, bits, x, nests, beyond, tree, pending, counts)
-
-
-def _split_weighted(
     problem: Any,
-    bits: WordArray,
-    x: FloatArray,
-    nests: IntArray,
-    beyond: FloatArray,
-    tree: FloatArray | None,
-    pending: FloatArray | None,
-    counts: FloatArray,
-) -> None:
-    """Split nest by nest, each from the last member to the first, by x times weights."""
-    wide, members, weights = problem.wide, problem.members, problem.weights
-    for k in nests:
-        start, t = problem.nest_start[k], np.int64(problem.set_start[k + 1]) - 1
-        stop, running, carried = problem.set_end[t], zero(wide), 0.0
-        for position in range(start, stop):
-            beyond[position - start] = running
-            running = plus(running, times(x[members[position]], weights[position], wide), wide)
-        for position in range(stop - 1, start - 1, -1):
-            if t >= problem.set_start[k] and problem.set_end[t] == position + 1:
-                carried += problem.groups[t]
-                t -= 1
-            if carried > 0.0:
-                i = members[position]
-                own = times(x[i], weights[position], wide)
-                here = _share(bits, carried, own, beyond[position - start], wide)
-                counts[i] += here
-                carried -= here
-
-
-def _split_unweighted(
-    problem: Any,
-    bits: WordArray,
+    weights: FloatArray | None,
     x: FloatArray,
     nests: IntArray,
     beyond: FloatArray,
@@ -120,7 +79,7 @@ def _split_unweighted(
     """Split nest by nest; a branch on None is decided when this is compiled."""
     if tree is None:
         for k in nests:
-            _split_prefixes(bits, problem, k, x, beyond, counts)
+            _split_prefixes(bits, problem, k, weights, x, beyond, counts)
     else:
         n = len(x)
         for i in range(n):
@@ -131,14 +90,15 @@ def _split_unweighted(
             if problem.complement[k]:
                 _split_complements(bits, problem, k, x, beyond, tree, pending, counts)
             else:
-                _split_prefixes(bits, problem, k, x, beyond, counts)
+                _split_prefixes(bits, problem, k, weights, x, beyond, counts)
 
 
 @internal
 def _split_prefixes(
     bits: WordArray,
-    problem: Nests | Problem,
+    problem: Nests | Weighted | Problem,
     k: int,
+    weights: FloatArray | None,
     x: FloatArray,
     beyond: FloatArray,
     counts: FloatArray,
@@ -149,14 +109,15 @@ def _split_prefixes(
     stop, running, carried = problem.set_end[t], zero(wide), 0.0
     for position in range(start, stop):
         beyond[position - start] = running
-        running = plus(running, x[members[position]], wide)
+        running = plus(running, weighed(x[members[position]], weights, position, wide), wide)
     for position in range(stop - 1, start - 1, -1):
         if t >= problem.set_start[k] and problem.set_end[t] == position + 1:
             carried += problem.groups[t]
             t -= 1
         if carried > 0.0:
             i = members[position]
-            here = _share(bits, carried, x[i], beyond[position - start], wide)
+            own = weighed(x[i], weights, position, wide)
+            here = _share(bits, carried, own, beyond[position - start], wide)
             counts[i] += here
             carried -= here
 
@@ -239,6 +200,3 @@ def _share(bits: WordArray, count: float, a: float, b: float, wide: Wide) -> flo
     if a <= b:
         return binomial(bits, count, ratio(a, total, wide))
     return count - binomial(bits, count, ratio(b, total, wide))
-
-
-compile_by_type(_split_nests, {Weighted: _split_weighted}, _split_unweighted)

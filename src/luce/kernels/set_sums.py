@@ -134,6 +134,27 @@ def ratio(a: float, b: float, wide: Wide) -> float:
     return math.exp(a - b)
 
 
+@embedded
+def weighed(x: float, weights: FloatArray | None, position: Any, wide: Wide) -> float:
+    """Multiply x by a member's weight; a branch on None is decided at compile time."""
+    if weights is None:
+        return x
+    return times(x, weights[position], wide)
+
+
+def weights_of(problem: AnyProblem) -> FloatArray | None:
+    """Return the weights of a problem's members; None where all are 1."""
+    return _weights(problem) if isinstance(problem, Weighted) else None
+
+
+def _weights(problem: Any) -> Any:
+    return problem.weights
+
+
+def _no_weights(problem: Any) -> Any:
+    return None
+
+
 def set_sums(problem: AnyProblem, x: FloatArray, out: FloatArray) -> None:
     """Compute out_t = Σ_{i ∈ S_t} x_i, each x_i times its weight in a problem with weights."""
     _SET_SUMS.get(type(problem), _over_any_sets)(problem, x, out)
@@ -255,7 +276,7 @@ def _over_weighted(problem: Weighted, x: FloatArray, out: FloatArray) -> None:
         position, running = np.uint64(nest_start[k]), zero(wide)
         for t in range(set_start[k], set_start[k + 1]):
             while position < set_end[t]:
-                term = times(x[members[position]], weights[position], wide)
+                term = weighed(x[members[position]], weights, position, wide)
                 running = plus(running, term, wide)
                 position += ONE
             out[t] = running
@@ -274,7 +295,7 @@ def _of_weighted(problem: Weighted, w: FloatArray, out: FloatArray) -> None:
             begin = set_end[t - ONE] if t > first else nest_start[k]
             for position in range(begin, set_end[t]):
                 i = members[position]
-                out[i] = plus(out[i], times(running, weights[position], wide), wide)
+                out[i] = plus(out[i], weighed(running, weights, position, wide), wide)
 
 
 def _over_any_sets(problem: Problem, x: FloatArray, out: FloatArray) -> None:
@@ -481,6 +502,7 @@ _SIGNED_SUMS: dict[type, _Sum] = {
     Nests: _of_nested,
     Weighted: _of_weighted,
 }
+compile_by_type(weights_of, {Weighted: _weights}, _no_weights)
 compile_by_type(set_sums, _SET_SUMS, _over_any_sets)
 compile_by_type(member_sums, _MEMBER_SUMS, _of_any_members)
 compile_by_type(signed_member_sums, _SIGNED_SUMS, _of_any_signed)

@@ -29,7 +29,7 @@ from luce.kernels.jit import compile_by_type, internal
 from luce.kernels.layouts import Weighted
 from luce.kernels.problem import Problem, Wide
 from luce.kernels.random import exponential, next_word, uniform
-from luce.kernels.set_sums import cancelled, minus, normalise, plus, set_sums
+from luce.kernels.set_sums import cancelled, minus, normalise, plus, set_sums, weighed, weights_of
 
 
 class Shifts(NamedTuple):
@@ -135,7 +135,8 @@ def _draw_shift(
     for i in shifts.member[shifts.start[g] : shifts.start[g + 1]]:
         net += assigned[i]
     prior, prior_total = shifts.prior[g], shifts.prior_total
-    met, within = _sort_sets(problem, shifts, g, inside, log_p, weight, ratio)
+    weights = weights_of(problem)
+    met, within = _sort_sets(problem, weights, shifts, g, inside, log_p, weight, ratio)
     net -= within
     up, down = shifts.net_total - net + prior_total - prior, net + prior
     for q in range(1, met):  # the first is the set of all
@@ -188,8 +189,10 @@ def _height(
     return s * (net + prior) + rest
 
 
+@internal
 def _sort_sets(
     problem: Any,
+    weights: FloatArray | None,
     shifts: Shifts,
     g: int,
     inside: BoolArray,
@@ -202,19 +205,6 @@ def _sort_sets(
     Returns their number, the set of all as the first among them, and the sum of m_t over the sets
     within G.
     """
-    chosen = _sort_weighted_sets if isinstance(problem, Weighted) else _sort_unweighted_sets
-    return chosen(problem, shifts, g, inside, log_p, weight, ratio)
-
-
-def _sort_weighted_sets(
-    problem: Any,
-    shifts: Shifts,
-    g: int,
-    inside: BoolArray,
-    log_p: FloatArray,
-    weight: FloatArray,
-    ratio: FloatArray,
-) -> tuple[int, float]:
     members, set_start, set_end = problem.members, problem.set_start, problem.set_end
     own, other = -np.inf, -np.inf
     for i in range(len(log_p)):
@@ -229,48 +219,11 @@ def _sort_weighted_sets(
         for t in range(set_start[k], set_start[k + 1]):
             for position in range(start, set_end[t]):
                 i = members[position]
-                term = log_p[i] + problem.weights[position]
+                term = weighed(log_p[i], weights, position, True)
                 if inside[i]:
                     here = plus(here, term, True)
                 else:
                     there = plus(there, term, True)
-            start = set_end[t]
-            if problem.waits[t] > 0.0 and here > -np.inf:
-                if there > -np.inf:
-                    weight[met], ratio[met] = problem.waits[t], there - here
-                    met += 1
-                else:
-                    within += problem.waits[t]
-    return met, within
-
-
-def _sort_unweighted_sets(
-    problem: Any,
-    shifts: Shifts,
-    g: int,
-    inside: BoolArray,
-    log_p: FloatArray,
-    weight: FloatArray,
-    ratio: FloatArray,
-) -> tuple[int, float]:
-    members, set_start, set_end = problem.members, problem.set_start, problem.set_end
-    own, other = -np.inf, -np.inf
-    for i in range(len(log_p)):
-        if inside[i]:
-            own = plus(own, log_p[i], True)
-        else:
-            other = plus(other, log_p[i], True)
-    ratio[0] = other - own
-    met, within = 1, 0.0
-    for k in shifts.nest[shifts.nest_start[g] : shifts.nest_start[g + 1]]:
-        here, there, start = -np.inf, -np.inf, problem.nest_start[k]
-        for t in range(set_start[k], set_start[k + 1]):
-            for position in range(start, set_end[t]):
-                i = members[position]
-                if inside[i]:
-                    here = plus(here, log_p[i], True)
-                else:
-                    there = plus(there, log_p[i], True)
             start = set_end[t]
             if problem.waits[t] == 0.0:
                 continue
@@ -289,11 +242,24 @@ def _sort_unweighted_sets(
     return met, within
 
 
-@internal
 def _sum_unlisted(
-    problem: Problem, k: int, end: int, inside: BoolArray, wanted: bool, log_p: FloatArray
+    problem: Any, k: int, end: int, inside: BoolArray, wanted: bool, log_p: FloatArray
 ) -> float:
     """Add up the categories, inside G or outside, that nest k does not list before `end`."""
+    chosen = _no_complement if isinstance(problem, Weighted) else _over_unlisted
+    return chosen(problem, k, end, inside, wanted, log_p)
+
+
+def _no_complement(
+    problem: Any, k: int, end: int, inside: BoolArray, wanted: bool, log_p: FloatArray
+) -> float:
+    """Return log 0: no set of a problem with weights is a complement, so this is never called."""
+    return -np.inf
+
+
+def _over_unlisted(
+    problem: Any, k: int, end: int, inside: BoolArray, wanted: bool, log_p: FloatArray
+) -> float:
     total = -np.inf
     for i in range(len(log_p)):
         if inside[i] != wanted:
@@ -331,4 +297,4 @@ def _exchange(
         log_p[i], log_p[j] = log_p[j], log_p[i]
 
 
-compile_by_type(_sort_sets, {Weighted: _sort_weighted_sets}, _sort_unweighted_sets)
+compile_by_type(_sum_unlisted, {Weighted: _no_complement}, _over_unlisted)
