@@ -195,7 +195,7 @@ def test_without_comparisons_cores_are_larger_and_right(monkeypatch: pytest.Monk
     counts = counts.observe({2: 1}, within=range(4))
     (small,) = find_structure(counts.sets, compiled=False).cores
     assert small.n_sets == 1
-    monkeypatch.setattr(modules, "MOST_COMPARED", 0)
+    monkeypatch.setattr(modules, "MOST_SHARED", 0)
     structure = find_structure(counts.sets, compiled=False)
     (core,) = structure.cores
     assert core.n_sets == 2

@@ -66,7 +66,9 @@ def _apart(family: SetFamily) -> tuple[SetFamily, SetFamily | None]:
         (equal if same else unequal).append(lone)
     bare = replace(family, weights=None, log_constant=0.0)
     rest = keep_sets(bare, np.isin(np.arange(family.n_sets), plain), family.exponent)
-    rest = replace(concatenate(family.n, [rest, *equal]), log_constant=math.fsum(constants))
+    constant, size = math.fsum(constants), math.fsum(map(abs, constants))
+    constant = 0.0 if abs(constant) <= CANCELLED * size else constant
+    rest = replace(concatenate(family.n, [rest, *equal]), log_constant=constant)
     return rest, concatenate(family.n, unequal) if unequal else None
 
 

@@ -152,7 +152,8 @@ class ConditionalCounts:
         if not isinstance(other, ConditionalCounts):
             return NotImplemented
         mine, theirs = ((c.category_counts, *c._sorted_sets) for c in (self, other))
-        constants = math.isclose(self.log_constant, other.log_constant, rel_tol=1e-12)
+        pair = self.log_constant, other.log_constant
+        constants = math.isclose(*pair, rel_tol=1e-12, abs_tol=1e-12)
         same = self._categories == other._categories and all(map(np.array_equal, mine, theirs))
         return same and constants
 

@@ -15,9 +15,8 @@ docs/structure.md has the proof.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -28,12 +27,10 @@ from luce.counts.family import SetFamily, set_arrays, single_sets
 if TYPE_CHECKING:
     from luce.kernels.structure.module_tree import ModuleTree
 
-# Products of stored members and weighted sets beyond which sets that contain weighted ones are not
-# looked for.  They may then be taken to overlap these, in one larger core, which is as right.
-MOST_COMPARED = 4_000_000_000
-
-# Numbers in a table of stored members and weighted sets that is held at once.
-_TABLE = 10_000_000
+# Number of members that weighted sets share with nests beyond which sets that contain weighted ones
+# are not looked for.  They may then be taken to overlap these, in one larger core, which is as
+# right.
+MOST_SHARED = 10_000_000
 
 
 def find_tree(family: SetFamily, compiled: bool) -> tuple[ModuleTree, list[SetFamily]]:
@@ -84,28 +81,80 @@ def _with_extra(family: SetFamily) -> SetFamily:
     bare = replace(family, weights=None, log_constant=0.0)
     plain = keep_sets(bare, ~family.weighted, numbers)
     sets = keep_sets(replace(family, log_constant=0.0), family.weighted, numbers)
-    compared = (len(family.members) + family.n_sets) * sets.n_sets <= MOST_COMPARED
+    listed = np.bincount(family.members, minlength=n)
+    compared = listed[sets.members].sum() <= MOST_SHARED
     joined = [_with_contained(plain, sets) if compared else plain]
     joined.append(_levels(sets, _within_levels(sets) if compared else {}))
     wider = [replace(part, n=n + sets.n_sets) for part in joined]
     return canonical(n + sets.n_sets, wider)[0]
 
 
+class _Shared(NamedTuple):
+    """Weighted sets and the nests that list members of them, a row for each such pair.
+
+    Attributes
+    ----------
+    inner, nest
+        Number of the weighted set, and of the nest.
+    number
+        Number of members that they share.
+    first, last
+        First and last position of these in the nests.
+    lowest, highest
+        Extreme weights of these in the nest.
+    """
+
+    inner: IntArray
+    nest: IntArray
+    number: IntArray
+    first: IntArray
+    last: IntArray
+    lowest: FloatArray
+    highest: FloatArray
+
+
+def _shared(outer: SetFamily, sets: SetFamily) -> _Shared:
+    """Find the nests of `outer` that list members of weighted `sets`, each a nest of its own."""
+    by_member = np.argsort(outer.members, kind="stable")
+    start = np.searchsorted(outer.members[by_member], np.arange(outer.n + 1))
+    nest = np.repeat(np.arange(outer.n_nests), np.diff(outer.nest_start))
+    times = np.diff(start)[sets.members]  # that each member is listed
+    before = np.cumsum(times) - times
+    rows = np.repeat(start[sets.members] - before, times) + np.arange(times.sum())
+    position = by_member[rows]
+    inner = np.repeat(np.repeat(np.arange(sets.n_nests), np.diff(sets.nest_start)), times)
+    key = inner * outer.n_nests + nest[position]
+    order = np.argsort(key, kind="stable")
+    key, position = key[order], position[order]
+    head = np.flatnonzero(np.r_[True, key[1:] != key[:-1]][: len(key)])
+    weights = np.ones(len(key)) if outer.weights is None else outer.weights[position]
+    numbers, nests = np.divmod(key[head], max(outer.n_nests, 1))
+    return _Shared(
+        numbers,
+        nests,
+        np.diff(np.r_[head, len(key)]),
+        np.minimum.reduceat(position, head),
+        np.maximum.reduceat(position, head),
+        np.minimum.reduceat(weights, head),
+        np.maximum.reduceat(weights, head),
+    )
+
+
 def _with_contained(plain: SetFamily, sets: SetFamily) -> SetFamily:
-    """Add, to each unweighted set, the extra categories of the weighted sets inside it."""
-    first_set = np.zeros(plain.n_sets, np.bool_)
-    first_set[plain.set_start[:-1]] = True
-    outside = plain.complement[plain.nest_of_set]
-    where, extra = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
-    for which, inside in _containing(plain, sets):
-        # A nest of complements lists what its sets leave out.
-        listed = inside != outside[:, None]
-        fresh = listed.copy()
-        fresh[1:] &= ~listed[:-1] | first_set[1:, None]
-        t, j = np.nonzero(fresh)
-        where.append(t)
-        extra.append(plain.n + which[j])
-    t, z = np.concatenate(where), np.concatenate(extra)
+    """Add, to each unweighted set, the extra categories of the weighted sets inside it.
+
+    A nest lists z from the first prefix on that holds all of W.  A nest of complements lists what
+    its sets leave out: z from the first prefix on that holds some of W.
+    """
+    if plain.n_sets == 0:
+        return plain
+    found = _shared(plain, sets)
+    outside = plain.complement[found.nest]
+    whole = found.number == sets.sizes[found.inner]
+    reached = np.where(outside, found.first, found.last)
+    t = np.searchsorted(plain.set_end, reached, side="right")
+    kept = outside | whole
+    t, z = t[kept], (plain.n + found.inner)[kept]
     order = np.argsort(t, kind="stable")
     t, z = t[order], z[order]
     added = np.cumsum(np.bincount(t, minlength=plain.n_sets)).astype(np.int64)
@@ -117,29 +166,16 @@ def _with_contained(plain: SetFamily, sets: SetFamily) -> SetFamily:
     )
 
 
-def _containing(outer: SetFamily, sets: SetFamily) -> Iterator[tuple[IntArray, BoolArray]]:
-    """Tell which sets of `outer` contain which of `sets`, some of these at a time."""
-    size = max(_TABLE // (len(outer.members) + outer.n + 1), 1)
-    for first in range(0, sets.n_sets, size):
-        which = np.arange(first, min(first + size, sets.n_sets))
-        held = np.zeros((outer.n, len(which)), np.int32)
-        for j, t in enumerate(which):
-            held[sets.listed(int(t)), j] = 1
-        yield which, outer.set_sums(held) == sets.sizes[which]
-
-
 def _within_levels(sets: SetFamily) -> dict[tuple[int, float], list[int]]:
     """List the weighted sets inside each level of another, by that set's number and the weight."""
-    found: dict[tuple[int, float], list[int]] = {}
-    weight = np.zeros(sets.n)
-    for which, inside in _containing(sets, sets):
-        for t in np.flatnonzero(inside.sum(axis=1) > 1):
-            weight[sets.listed(int(t))] = sets.listed_weights(int(t))
-            for inner in which[inside[t]].tolist():
-                own = weight[sets.listed(inner)]
-                if inner != t and (own == own[0]).all():
-                    found.setdefault((int(t), float(own[0])), []).append(inner)
-    return found
+    found = _shared(sets, sets)
+    inside = (found.number == sets.sizes[found.inner]) & (found.inner != found.nest)
+    inside &= found.lowest == found.highest
+    held: dict[tuple[int, float], list[int]] = {}
+    rows = zip(found.nest[inside].tolist(), found.lowest[inside].tolist(), strict=True)
+    for place, inner in zip(rows, found.inner[inside].tolist(), strict=True):
+        held.setdefault(place, []).append(inner)
+    return held
 
 
 def _levels(sets: SetFamily, within: dict[tuple[int, float], list[int]]) -> SetFamily:
