@@ -20,7 +20,7 @@ from lib.weighted_cases import (
 )
 
 import luce
-from luce import ConditionalCounts, Gamma, Posterior
+from luce import ConditionalCounts, DirichletProcess, Gamma, Posterior
 from luce.errors import MethodError
 from luce.kernels.layouts import lean
 from luce.kernels.random import new_bits
@@ -114,6 +114,14 @@ def test_a_drawn_concentration(terms: Any) -> None:
         p = draw(Posterior(counts_of(terms), Gamma(6, 4)), method=method)
         assert worst_z(p, right) < LIMIT
         assert worst_z(p, wrong) > LIMIT
+
+
+@pytest.mark.parametrize("case", ["single", "overlapping"])
+def test_a_dirichlet_process(case: str) -> None:
+    """With base mass everywhere it is a Dirichlet prior."""
+    prior = DirichletProcess(3, {"a": 0.5, "b": 0.2}, "c")
+    p = draw(Posterior(counts_of(CASES[case]), prior))
+    assert worst_z(p, quadrature(CASES[case], [1.5, 0.6, 0.9])) < LIMIT
 
 
 @pytest.mark.compiled

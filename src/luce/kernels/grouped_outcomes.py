@@ -105,8 +105,9 @@ def _split_prefixes(
 ) -> None:
     """Split the outcomes of a nest of direct sets, from the last member to the first."""
     wide, members = problem.wide, problem.members
-    start, t = problem.nest_start[k], np.int64(problem.set_start[k + 1]) - 1
-    stop, running, carried = problem.set_end[t], zero(wide), 0.0
+    # Signed: 0 less 1 of an index without a sign is large where this runs as Python.
+    start, t = np.int64(problem.nest_start[k]), np.int64(problem.set_start[k + 1]) - 1
+    stop, running, carried = np.int64(problem.set_end[t]), zero(wide), 0.0
     for position in range(start, stop):
         beyond[position - start] = running
         running = plus(running, weighed(x[members[position]], weights, position, wide), wide)
