@@ -133,7 +133,7 @@ def test_integer_and_string_categories() -> None:
 def test_sets_may_be_any_iterable() -> None:
     by_list = ConditionalCounts("abcd").observe({"a": 1}, within=["a", "b"])
     assert by_list == ConditionalCounts("abcd").observe({"a": 1}, within=iter("ba"))
-    assert by_list == ConditionalCounts("abcd").observe({"a": 1}, within={"a": 0, "b": 0})
+    assert by_list == ConditionalCounts("abcd").observe({"a": 1}, within={"a": 1, "b": 1})
 
 
 # -- the algebra ------------------------------------------------------------------------------

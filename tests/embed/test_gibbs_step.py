@@ -14,7 +14,7 @@ from lib.sampling_oracles import Case, Moments, assert_agree, chain_moments, qua
 
 import luce
 from luce import ConditionalCounts, GibbsStep, Posterior
-from luce.counts.family import fields
+from luce.counts.family import set_arrays
 from luce.kernels import KERNELS
 from luce.kernels.problem import Problem, make_problem
 
@@ -207,7 +207,7 @@ def test_negative_control_geweke(step: Step) -> None:
 
 def library_problem(counts: ConditionalCounts, prior: Floats) -> Problem:
     shape = prior + counts.category_counts
-    return make_problem(*fields(counts.sets)[1:], shape, shape.sum() + counts.sets.exponent.sum())
+    return make_problem(*set_arrays(counts.sets), shape, shape.sum() + counts.sets.exponent.sum())
 
 
 @pytest.mark.parametrize("small", [False, True], ids=["plain", "logarithms"])

@@ -126,8 +126,6 @@ def test_sets_have_no_order_and_no_weights() -> None:
         (luce.from_transitions, {"a", "b"}, "as a sequence of states; a set has no order"),
         (luce.from_transitions, [{"a", "b"}], "as a sequence of states; a set has no order"),
         (luce.from_rankings, [{"a", "b"}], "as a ranking; a set has no order"),
-        (luce.from_teams, [({"a": 1, "b": 0.5}, ["c"])], "gives its members weights"),
-        (luce.from_teams, [(["a"], {"b": 2})], "gives its members weights"),
         (luce.from_choices, [("a", {"a": 1, "b": 0.5})], "gives its members weights"),
     ]
     for read, data, words in refused:

@@ -88,6 +88,23 @@ IN_TEAMS = {
     )
     for ties in (None, "davidson", "rao-kupper")
 }
+PART_TIME = (
+    Meeting({0: 1.0, 1: 0.3}, {2: 1.0}, 1, 3, 2, 2),
+    Meeting({2: 0.6}, {0: 1.0, 1: 1.7}, 1, 2, 4, 1),
+    Meeting({0: 0.5}, {1: 1.0}, 1, 2, 1, 1),
+    Meeting({0: 1.0}, {1: 1.0, 2: 0.4}, 0, 1, 2, 1),
+)
+IN_TEAMS |= {
+    f"part-time, {ties}": ContestCase(
+        ties,
+        UNEVEN,
+        PART_TIME
+        if ties
+        else tuple(Meeting(m.first, m.second, m.home, m.won, m.lost) for m in PART_TIME),
+        {"home": (2.0, 1.5)} | ({"tie": (1.5, 2.0)} if ties else {}),
+    )
+    for ties in (None, "davidson", "rao-kupper")
+}
 ALL = {**CASES, **WIDE, **IN_TEAMS}
 
 

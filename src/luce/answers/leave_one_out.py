@@ -86,6 +86,7 @@ def log_likelihood(draws: DrawsLike, pieces: Iterable[ConditionalCounts]) -> Dat
     for k, piece in enumerate(pieces):
         if piece.events is not None:
             out[:, :, k] += log_likelihood_of_events(x, piece, f"piece {k}")
+    out += np.array([sets.log_constant for _, sets in given])
     return x.labelled(out, ("chain", "draw", "piece"), "outcomes", piece=np.arange(len(given)))
 
 

@@ -143,7 +143,8 @@ class _Update:
         """Return the model of the old data and the likelihood of the new data to this power."""
         new, events = self.new_counts, self.new_counts.events
         if share < 1:
-            sets = replace(new.sets, exponent=share * new.sets.exponent)
+            constant = share * new.sets.log_constant
+            sets = replace(new.sets, exponent=share * new.sets.exponent, log_constant=constant)
             counts = share * new.category_counts
             to_power = None if events is None else events.to_power(share)
             given = new.categories, counts, sets
@@ -253,7 +254,8 @@ def posterior_predictive(
     """Draw replicates of a design, one for each draw of the probabilities.
 
     For each set S of the design with its m outcomes, m outcomes are drawn with probabilities
-    p_i / p(S).  Of contests each meeting is replicated, as often as it took place.
+    p_i / p(S) or, in a set with weights, a_i p_i / Σ_j a_j p_j.  Of contests each meeting is
+    replicated, as often as it took place.
 
     Parameters
     ----------
@@ -296,11 +298,15 @@ def posterior_predictive(
     sizes = [len(members) for _, members, _, _ in sets]
     out = np.empty((*x.values.shape[:2], sum(sizes)), np.int64)
     start = 0
-    for _, members, total, _ in sets:
+    for t, members, total, _ in sets:
         here = slice(start, start + len(members))
         start += len(members)
         for chain, rows in x.blocks(len(members)):
-            out[chain, rows, here] = rng.multinomial(total, x.shares(chain, rows, members))
+            shares = x.shares(chain, rows, members)
+            if t >= 0 and family.weighted[t]:
+                shares = shares * np.exp(_log_weights(family, t))
+                shares /= shares.sum(axis=-1, keepdims=True)
+            out[chain, rows, here] = rng.multinomial(total, shares)
     along: dict[str, Any] = {
         "set": np.repeat([t for t, _, _, _ in sets], sizes),
         "given": np.repeat([words for _, _, _, words in sets], sizes),
@@ -494,21 +500,32 @@ def _of_rows(x: DrawsView, logs: FloatArray, counts: FloatArray, family: SetFami
     out = logs[:, seen] @ counts[seen]
     if family.n_sets:
         out += set_logarithms(x, logs, family) @ family.exponent
-    return np.asarray(out)
+    return np.asarray(out + family.log_constant)
 
 
 def set_logarithms(x: DrawsView, logs: FloatArray, family: SetFamily) -> FloatArray:
-    """Compute log probabilities of sets, shape (draw, set), from those of categories."""
+    """Compute log probabilities of sets, shape (draw, set), from those of categories.
+
+    With weights, log Σ_i a_i p_i over each set.
+    """
     sums = set_probabilities(np.exp(logs), family)
     tiny = sums < _SMALLEST
     with np.errstate(divide="ignore"):
         log_sums = np.log(sums)
     for t in np.flatnonzero(tiny.any(axis=0)):
         members, rows = family.set_members(int(t)), np.flatnonzero(tiny[:, t])
-        log_sums[rows, t] = np.logaddexp.reduce(logs[np.ix_(rows, members)], axis=1)
+        terms = logs[np.ix_(rows, members)] + _log_weights(family, int(t))
+        log_sums[rows, t] = np.logaddexp.reduce(terms, axis=1)
         if family.exponent[t] < 0:
             x.refuse_zeros(np.isneginf(log_sums[rows, t]), members, "the likelihood")
     return np.asarray(log_sums)
+
+
+def _log_weights(family: SetFamily, t: int) -> FloatArray | float:
+    """Return log weights of a set's members, in the order of `set_members`; 0 without weights."""
+    if not family.weighted[t]:
+        return 0.0
+    return np.asarray(np.log(family.listed_weights(t)[np.argsort(family.listed(t))]))
 
 
 def _planned(

@@ -31,6 +31,9 @@ _LARGEST = 2.0**53
 # Sums of probabilities below this may have lost digits; they are computed from logarithms.
 _SMALLEST = 1e-290
 
+# Members of a set, the logarithms of their weights, and the number of outcomes given the set.
+Trial: TypeAlias = tuple[IntArray, FloatArray, int]
+
 
 @dataclass(frozen=True)
 class Truth:
@@ -74,7 +77,7 @@ class Design:
         prior: Prior,
         parameters: Mapping[str, Any] | None = None,
     ) -> None:
-        self._trials: list[tuple[IntArray, int]] | None = None
+        self._trials: list[Trial] | None = None
         self._contests: Contests | None = None
         if isinstance(given, ConditionalCounts):
             if categories is not None:
@@ -153,12 +156,12 @@ class Design:
         return counts
 
     def _redrawn(
-        self, rng: np.random.Generator, truth: Truth, trials: list[tuple[IntArray, int]]
+        self, rng: np.random.Generator, truth: Truth, trials: list[Trial]
     ) -> ConditionalCounts:
         """Return counts with the same sets and totals, and new outcomes."""
         new = np.zeros(len(truth.log_p))
-        for members, total in trials:
-            logs = truth.log_p[members]
+        for members, log_weights, total in trials:
+            logs = truth.log_p[members] + log_weights
             share = np.exp(logs - logs.max())
             new[members] += rng.multinomial(total, share / share.sum())
         sets: SetFamily = self._sets
@@ -168,8 +171,8 @@ class Design:
         return counts.with_events(_played_again(self._contests, rng, truth))
 
 
-def _trials_of(counts: ConditionalCounts) -> list[tuple[IntArray, int]]:
-    """List the members and the outcomes of each set; the set of all categories comes last."""
+def _trials_of(counts: ConditionalCounts) -> list[Trial]:
+    """List the members of each set, their log weights and the outcomes; the set of all is last."""
     family, labels = counts.sets, counts.categories
     grouped = np.flatnonzero(family.exponent > 0)
     if len(grouped):
@@ -178,18 +181,28 @@ def _trials_of(counts: ConditionalCounts) -> list[tuple[IntArray, int]]:
             f"the design has grouped outcomes ({words}), and counts do not tell what would have "
             "been recorded instead. Give a function that simulates them, with categories=."
         )
-    trials = [(family.set_members(t), -float(family.exponent[t])) for t in range(family.n_sets)]
+    trials = [
+        (*_with_log_weights(family, t), -float(family.exponent[t])) for t in range(family.n_sets)
+    ]
     free = unconditional(counts)
     if free > 0:
-        trials.append((np.arange(len(labels)), free))
-    for members, total in trials:
+        trials.append((np.arange(len(labels)), np.zeros(len(labels)), free))
+    for members, _, total in trials:
         if not total.is_integer() or total > _LARGEST:
             names = ", ".join(repr(labels[int(i)]) for i in members[:4])
             raise DataError(
                 f"the design has {plural(total, 'outcome')} given a set of {names}...; whole "
                 "numbers up to 2^53 can be simulated."
             )
-    return [(members, int(total)) for members, total in trials]
+    return [(members, log_weights, int(total)) for members, log_weights, total in trials]
+
+
+def _with_log_weights(family: SetFamily, t: int) -> tuple[IntArray, FloatArray]:
+    """Return the members of a set, and the logarithms of their weights."""
+    if family.weighted[t]:
+        return family.listed(t), np.log(family.listed_weights(t))
+    members = family.set_members(t)
+    return members, np.zeros(len(members))
 
 
 def _contests_of(counts: ConditionalCounts) -> Contests | None:
@@ -230,14 +243,14 @@ def log_likelihoods(
         top = log_p.max(axis=-1, keepdims=True)  # events depend on ratios alone
         out = out + counts.events.log_likelihood(np.exp(log_p - top), parameters or {})
     if family.n_sets == 0:
-        return out
+        return out + family.log_constant
     sums = set_probabilities(np.exp(log_p), family)
     with np.errstate(divide="ignore"):
         log_sums = np.log(sums)
     for t in np.flatnonzero((sums < _SMALLEST).reshape(-1, family.n_sets).any(axis=0)):
-        members = family.set_members(int(t))
-        log_sums[..., t] = np.logaddexp.reduce(log_p[..., members], axis=-1)
-    return np.asarray(out + log_sums @ family.exponent)
+        members, log_weights = _with_log_weights(family, int(t))
+        log_sums[..., t] = np.logaddexp.reduce(log_p[..., members] + log_weights, axis=-1)
+    return np.asarray(out + log_sums @ family.exponent + family.log_constant)
 
 
 def quantity_names(

@@ -20,7 +20,7 @@ from luce._types import FloatArray, IntArray
 from luce.answers.rank_uniformity import ranks_of
 from luce.calibration.design import Design, log_likelihoods
 from luce.counts.counts import ConditionalCounts
-from luce.counts.family import fields
+from luce.counts.family import set_arrays
 from luce.model.model import Model
 from luce.model.structure import Structure, structure_of
 from luce.sampling.convergence import worst_ess
@@ -146,8 +146,9 @@ class NearlyIndependent:
         """Return the structure of the sets, kept from the last replication where they are equal."""
         if counts.events is not None:
             return None
-        n, *arrays = fields(counts.sets)
-        key = n, *(array.tobytes() for array in arrays)
+        sets = counts.sets
+        weights = b"" if sets.weights is None else sets.weights.tobytes()
+        key = sets.n, weights, *(array.tobytes() for array in set_arrays(sets))
         if self._found is None or self._found[0] != key:
             self._found = key, structure_of(counts.sets)
         return self._found[1]

@@ -265,6 +265,8 @@ def cut_into_pieces(counts: ConditionalCounts, members: int = _BLOCK_MEMBERS) ->
             set_start=f.set_start[a : b + 1] - first,
             set_end=f.set_end[first:last] - start,
             exponent=f.exponent[first:last],
+            weights=None if f.weights is None else f.weights[start:stop],
+            log_constant=f.log_constant if k == 0 else 0.0,
         )
         single = counts.category_counts if k == 0 else nothing
         pieces.append(ConditionalCounts.from_nests(counts.categories, single, own, merged=True))

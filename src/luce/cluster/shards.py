@@ -21,7 +21,7 @@ from luce.model.shapes import require_no_events
 if TYPE_CHECKING:
     from distributed import Client
 
-    from luce.kernels.problem import Problem
+    from luce.kernels.layouts import AnyProblem
 
 # Counts, or a function that a worker calls to make them.
 Piece: TypeAlias = ConditionalCounts | Callable[[], ConditionalCounts]
@@ -112,8 +112,9 @@ def _different(block: int, n: int, other: int, n_other: int) -> DataError:
     )
 
 
-def _problem(counts: ConditionalCounts) -> tuple[Problem, Any]:
+def _problem(counts: ConditionalCounts) -> tuple[AnyProblem, Any]:
     from luce.kernels.grouped_outcomes import split_space
+    from luce.kernels.layouts import loops_take
     from luce.kernels.problem import make_problem
 
     f = counts.sets
@@ -126,8 +127,9 @@ def _problem(counts: ConditionalCounts) -> tuple[Problem, Any]:
         exponent=f.exponent,
         shape=np.ones(counts.n_categories),
         total_shape=1.0,
+        weights=f.weights,
     )._replace(wide=None)
-    return problem, split_space(problem)
+    return loops_take(problem), split_space(problem)
 
 
 @dataclass
@@ -181,7 +183,7 @@ class Shards:
     def advance(
         self,
         bits: WordArray,
-        problem: Problem,
+        problem: AnyProblem,
         fit: None,
         state: FloatArray,
         tuning: FloatArray,

@@ -1,9 +1,11 @@
 """Bring families of sets into canonical form.
 
 Equal sets are merged, singletons become counts of categories, neighbours that are nested share a
-nest, and each set is stored by its smaller side.
+nest, and each set is stored by its smaller side.  The weights of a set are divided by the largest
+one; a set whose weights are then equal is an ordinary set.
 """
 
+import math
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import pairwise
@@ -32,9 +34,58 @@ def canonical(n: int, families: list[SetFamily]) -> tuple[SetFamily, FloatArray]
         Exponents of the sets that hold one category, shape (n,).
     """
     family = concatenate(n, families)
-    singletons = np.zeros(n)
+    singletons, unequal = np.zeros(n), None
+    if family.weights is not None or family.log_constant != 0.0:
+        family, unequal = _apart(family)
+    constant = family.log_constant
     family = _merge_equal(family, singletons)
-    return _store_by_smaller_side(_nest_neighbours(family)), singletons
+    family = _store_by_smaller_side(_nest_neighbours(family))
+    if unequal is not None and (merged := _merge_weighted(unequal)).n_sets:
+        family = concatenate(n, [family, merged])
+    return replace(family, log_constant=constant) if constant else family, singletons
+
+
+def _apart(family: SetFamily) -> tuple[SetFamily, SetFamily | None]:
+    """Normalise weights, and part the sets with unequal ones from all others.
+
+    The weights of a set with exponent e are divided by the largest, a, which leaves the constant
+    e log a.
+    """
+    plain, constants = np.flatnonzero(~family.weighted), [family.log_constant]
+    equal, unequal = list[SetFamily](), list[SetFamily]()
+    for t in np.flatnonzero(family.weighted).tolist():
+        order = np.argsort(family.listed(t), kind="stable")
+        order = order[family.listed_weights(t)[order] > 0.0]
+        members, weights = family.listed(t)[order], family.listed_weights(t)[order]
+        exponent, most = float(family.exponent[t]), float(weights.max(initial=1e-300))
+        constants.append(exponent * math.log(most))
+        weights = weights / most
+        same = bool((weights == 1.0).all())
+        kept = [None if same else weights]
+        lone = single_sets(family.n, [members], [False], [exponent], kept)
+        (equal if same else unequal).append(lone)
+    bare = replace(family, weights=None, log_constant=0.0)
+    rest = keep_sets(bare, np.isin(np.arange(family.n_sets), plain), family.exponent)
+    constant, size = math.fsum(constants), math.fsum(map(abs, constants))
+    constant = 0.0 if abs(constant) <= CANCELLED * size else constant
+    rest = replace(concatenate(family.n, [rest, *equal]), log_constant=constant)
+    return rest, concatenate(family.n, unequal) if unequal else None
+
+
+def _merge_weighted(family: SetFamily) -> SetFamily:
+    """Add the exponents of sets with the same members and weights; drop those that cancel."""
+    powers: dict[bytes, list[float]] = {}
+    first: dict[bytes, int] = {}
+    for t in range(family.n_sets):
+        key = family.signatures[t].tobytes()
+        powers.setdefault(key, []).append(float(family.exponent[t]))
+        first.setdefault(key, t)
+    exponent = np.zeros(family.n_sets)
+    for key, given in powers.items():
+        total = math.fsum(given)
+        if abs(total) > CANCELLED * math.fsum(map(abs, given)):
+            exponent[first[key]] = total
+    return keep_sets(family, exponent != 0, exponent)
 
 
 def concatenate(n: int, families: list[SetFamily]) -> SetFamily:
@@ -54,7 +105,17 @@ def concatenate(n: int, families: list[SetFamily]) -> SetFamily:
         np.concatenate([*set_starts, sets[-1:]]),
         np.concatenate([np.empty(0, np.int64), *ends]),
         np.concatenate([np.empty(0), *(f.exponent for f in families)]),
+        _joined_weights(families),
+        math.fsum(f.log_constant for f in families),
     )
+
+
+def _joined_weights(families: list[SetFamily]) -> FloatArray | None:
+    """Join the weights of families, ones for those without; None where none has any."""
+    if all(f.weights is None for f in families):
+        return None
+    own = (np.ones(len(f.members)) if f.weights is None else f.weights for f in families)
+    return np.concatenate(list(own))
 
 
 def _merge_equal(family: SetFamily, singletons: FloatArray) -> SetFamily:
@@ -67,7 +128,7 @@ def _merge_equal(family: SetFamily, singletons: FloatArray) -> SetFamily:
         # The sum of the numbers of the one member is its number.
         singletons[family.set_sums(np.arange(family.n))[alone]] += exponent[alone]
     keep = (exponent != 0) & (family.sizes > 1) & (family.sizes < family.n)
-    return _keep_sets(family, keep, exponent)
+    return keep_sets(family, keep, exponent)
 
 
 def _merged_exponents(family: SetFamily) -> FloatArray:
@@ -119,7 +180,7 @@ def _ranges(start: IntArray, length: IntArray) -> IntArray:
     return joined
 
 
-def _keep_sets(family: SetFamily, keep: BoolArray, exponent: FloatArray) -> SetFamily:
+def keep_sets(family: SetFamily, keep: BoolArray, exponent: FloatArray) -> SetFamily:
     """Drop some sets, the members after the last set of a nest, and empty nests."""
     in_use = (np.diff(family.set_start) > 0).all()
     if (
@@ -136,14 +197,17 @@ def _keep_sets(family: SetFamily, keep: BoolArray, exponent: FloatArray) -> SetF
     length = family.set_end[kept[set_start[1:] - 1]] - start
     new_start = np.r_[0, np.cumsum(length)]
     shift = np.repeat(new_start[:-1] - start, np.diff(set_start))
+    taken = _ranges(start, length)
     return SetFamily(
         family.n,
-        family.members[_ranges(start, length)],
+        family.members[taken],
         new_start,
         family.complement[nests],
         set_start,
         family.set_end[kept] + shift,
         exponent[kept],
+        None if family.weights is None else family.weights[taken],
+        family.log_constant,
     )
 
 
@@ -255,4 +319,4 @@ def _store_by_smaller_side(family: SetFamily) -> SetFamily:
                 family.exponent[sets[wrong[sets]]][::-1],
             )
         )
-    return concatenate(family.n, [_keep_sets(family, ~wrong, family.exponent), *turned])
+    return concatenate(family.n, [keep_sets(family, ~wrong, family.exponent), *turned])

@@ -10,13 +10,16 @@ The likelihood of probabilities p over the categories is
 
 times the probability of `events`, such as contests with ties, where there are some.
 
+A set may have known weights a_i >= 0; p(S) is then the sum of a_i p_i.  Weights are stored divided
+by the largest one of their set, which leaves a constant factor in the likelihood (`log_constant`).
+
 Invalid data is found here and nowhere later.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -124,8 +127,17 @@ class ConditionalCounts:
 
     @property
     def sets(self) -> SetFamily:
-        """Sets of two or more categories, but not all of them, with their exponents."""
+        """Sets of two or more categories, with their exponents; all of them only with weights."""
         return self._canonical[1]
+
+    @property
+    def log_constant(self) -> float:
+        """Log of a constant factor of the likelihood, from weights; 0 for data without weights.
+
+        A set of weights 3 and 2 to the power e is stored with the weights 1 and 2/3, which leaves
+        the constant e log 3.
+        """
+        return self.sets.log_constant
 
     @cached_property
     def is_whole(self) -> bool:
@@ -144,6 +156,8 @@ class ConditionalCounts:
             content.update(repr(self._events.attributes()).encode())
             for name, (_, array) in self._events.arrays().items():
                 content.update(name.encode() + array.tobytes())
+        if self.log_constant != 0.0:  # to nine digits: the last ones depend on the order of sums
+            content.update(f"{self.log_constant:.9g}".encode())
         return str(content.hexdigest())
 
     def __len__(self) -> int:
@@ -167,8 +181,11 @@ class ConditionalCounts:
         if not isinstance(other, ConditionalCounts):
             return NotImplemented
         mine, theirs = ((c.category_counts, *c._sorted_sets) for c in (self, other))
+        constants = math.isclose(
+            self.log_constant, other.log_constant, rel_tol=1e-12, abs_tol=1e-12
+        )
         same = self._categories == other._categories and all(map(np.array_equal, mine, theirs))
-        return same and _same_events(self._events, other._events)
+        return same and constants and _same_events(self._events, other._events)
 
     __hash__ = None  # type: ignore[assignment]  # equality compares contents, which may be large
 
@@ -181,7 +198,7 @@ class ConditionalCounts:
         self,
         counts: Mapping[Label, float],
         *,
-        within: Labels | None = None,
+        within: Labels | Mapping[Label, float] | None = None,
         without: Labels | None = None,
     ) -> ConditionalCounts:
         """Add outcomes that were recorded given that they lay in one set.
@@ -192,7 +209,9 @@ class ConditionalCounts:
             Number of outcomes of each category, as a mapping or a pandas Series; any non-negative
             numbers. Where an index names a category twice, its counts add up.
         within
-            The categories that could occur.
+            The categories that could occur.  A mapping gives them known weights a_j >= 0; the
+            likelihood of an outcome i is then p_i / Σ_j a_j p_j, without the weight of i itself,
+            which is a constant factor: the likelihood of R's hyper3.
         without
             The categories that could not. Give one of the two, or neither: all could.
 
@@ -200,15 +219,18 @@ class ConditionalCounts:
         --------
         >>> ConditionalCounts(3).observe({0: 4, 2: 1}, within=[0, 2])
         ConditionalCounts(3 categories, 5 outcomes, 1 set)
+        >>> weighted = ConditionalCounts("abc").observe({"a": 1}, within={"a": 3, "b": 2, "c": 1})
+        >>> np.exp(weighted.log_likelihood([0.2, 0.3, 0.5])).round(4)  # 0.2 / (0.6 + 0.6 + 0.5)
+        np.float64(0.1176)
         """
         return self._add(observed(self._categories, counts, within, without))
 
     def observe_group(
         self,
-        members: Labels,
+        members: Labels | Mapping[Label, float],
         count: float,
         *,
-        within: Labels | None = None,
+        within: Labels | Mapping[Label, float] | None = None,
         without: Labels | None = None,
     ) -> ConditionalCounts:
         """Add grouped outcomes: `count` times, the outcome was one of `members`.
@@ -216,7 +238,8 @@ class ConditionalCounts:
         Parameters
         ----------
         members
-            The categories it may have been: a team, a coarse answer.
+            The categories it may have been: a team, a coarse answer.  A mapping gives them known
+            weights a_i >= 0: the likelihood has the factor Σ_i a_i p_i, over `within`'s.
         count
             Number of such outcomes, a whole number.
         within, without
@@ -226,10 +249,24 @@ class ConditionalCounts:
         --------
         >>> ConditionalCounts("wxyz").observe_group(["w", "x"], 3, without=["z"])
         ConditionalCounts(4 categories, 3 outcomes, 2 sets)
+
+        Ann and Bo, who played half of the time, won against Cy:
+
+        >>> team = {"ann": 1, "bo": 0.5}
+        >>> counts = ConditionalCounts(["ann", "bo", "cy"])
+        >>> counts.observe_group(team, 1, within={**team, "cy": 1})
+        ConditionalCounts(3 categories, 1 outcome, 2 sets)
         """
         return self._add(grouped(self._categories, members, count, within, without))
 
-    def observe_ranking(self, order: Labels, count: float = 1.0) -> ConditionalCounts:
+    def observe_ranking(
+        self,
+        order: Labels,
+        count: float = 1.0,
+        *,
+        clones: bool = False,
+        nonfinishers: Labels = (),
+    ) -> ConditionalCounts:
         """Add `count` rankings of these categories, best first.
 
         Each place is an outcome among those not yet placed (Plackett-Luce); categories that are
@@ -241,13 +278,25 @@ class ConditionalCounts:
             The labels, best first.
         count
             Number of such rankings, any non-negative number.
+        clones
+            May a label appear several times?  Each time it is another runner, of the same strength
+            as its clones (R's hyper3); the set of a place then counts those of each label that are
+            not yet placed.
+        nonfinishers
+            Labels of runners that took part and were not placed: behind all others, in an order
+            that is not known.
 
         Examples
         --------
         >>> ConditionalCounts("abcd").observe_ranking("dba").sets.n_sets
         2
+        >>> for term in ConditionalCounts("ab").observe_ranking("aba", clones=True).terms():
+        ...     print(term)
+        1 outcome in {a}
+        1 outcome in {b}
+        1 outcome given {a, 0.5 b}
         """
-        return self._add(ranked(self._categories, order, count))
+        return self._add(ranked(self._categories, order, count, clones, nonfinishers))
 
     def restrict(self, labels: Labels) -> ConditionalCounts:
         """Keep only some categories, and only the outcomes that lie among them.
@@ -376,8 +425,9 @@ class ConditionalCounts:
     def terms(self) -> Iterator[Term]:
         """Yield the factors of the likelihood: first categories that were seen, then sets.
 
-        The likelihood is the product over the terms of the total probability of a term's members
-        to the power of its exponent, times the probability of `events`, which are no terms.
+        The likelihood is the product over the terms of the total probability of a term's members,
+        times their weights where it has any, to the power of its exponent; of the constant of
+        `log_constant`; and of the probability of `events`, which are no terms.
 
         Examples
         --------
@@ -405,10 +455,11 @@ class ConditionalCounts:
         DataFrame
             `kind` ("outcome" of one category, "group" of several, "given" that it lay in a set),
             `members` or, for a set of more than half of the categories, `excluded`, then `size`
-            and `exponent`.  Where there are contests, rows of the kind "contest" have the first
-            side, which is at home if one is, as `members` and the second as `against`; then come
-            `at_home`, `wins`, `losses` and `ties`, and their sum is the `exponent`.  Weights of
-            members, where there are some, stand in `weights` and `against_weights`.
+            and `exponent`, and `weights` where some set has any.  Where there are contests, rows of
+            the kind "contest" have the first side, which is at home if one is, as `members` and the
+            second as `against`; then come `at_home`, `wins`, `losses` and `ties`, and their sum is
+            the `exponent`.  Weights of members, where there are some, stand in `weights` and
+            `against_weights`.
 
         Examples
         --------
@@ -526,7 +577,9 @@ class ConditionalCounts:
 
     @classmethod
     def from_exponents(
-        cls, categories: int | Labels, exponents: Mapping[object, float]
+        cls,
+        categories: int | Labels,
+        exponents: Mapping[object, float] | Iterable[tuple[object, float]],
     ) -> ConditionalCounts:
         """Build counts from the canonical form itself: a power for each set.
 
@@ -537,7 +590,8 @@ class ConditionalCounts:
         exponents
             Maps sets of labels (tuples, frozensets, or a bare label for a single category)
             to the power of their total probability: positive for outcomes, negative for
-            sets conditioned on, as in the brackets of R's hyper2.
+            sets conditioned on, as in the brackets of R's hyper2.  Or pairs of a set and its power,
+            where a set may also be a mapping from labels to weights, as in R's hyper3.
 
         Raises
         ------
@@ -550,6 +604,9 @@ class ConditionalCounts:
         >>> abc = ConditionalCounts.from_exponents("abc", {"a": 3, "b": 1, ("a", "b"): -4})
         >>> abc == ConditionalCounts("abc").observe({"a": 3, "b": 1}, within="ab")
         True
+        >>> weighted = [("a", 1), ({"a": 3, "b": 2}, -1)]
+        >>> ConditionalCounts.from_exponents("abc", weighted).sets.n_sets
+        1
         """
         from luce.counts.attainable import check_attainable
 

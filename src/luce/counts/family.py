@@ -8,6 +8,10 @@ that lists i alone.  Storage is the length of the nests, never the size of the s
 In a *canonical* family no two sets are equal, none is full or a singleton, every exponent
 is nonzero, and a set is stored by the smaller side: 2 <= |S| <= n/2 directly,
 |S| > n/2 by the categories it excludes.
+
+Members may have *weights*: the set then stands for Σ a_i p_i and not for p(S).  A set whose weights
+differ is a nest of its own, stored directly whatever its size, and may hold all categories.  In
+canonical form its largest weight is 1; dividing by it leaves a constant factor (`log_constant`).
 """
 
 from __future__ import annotations
@@ -21,6 +25,7 @@ import numpy as np
 
 from luce._types import BoolArray, FloatArray, IntArray, Label, WordArray
 from luce.counts.labels import plural, some
+from luce.errors import DataError
 
 _Array = TypeVar("_Array", bound=np.ndarray[Any, Any])
 
@@ -46,6 +51,11 @@ class SetFamily:
     exponent
         Per set: the power of its probability in the likelihood, negative for a set that
         was conditioned on, positive for a grouped outcome.
+    weights
+        Weight of each of `members`, positive; None where all are 1.  Nests that hold several sets,
+        and complement nests, have weights 1.
+    log_constant
+        Log of the constant factor of the likelihood that normalising weights leaves.
     memo
         Cache of results derived from the sets, such as their structure; lives as long as they do.
     """
@@ -57,6 +67,8 @@ class SetFamily:
     set_start: IntArray
     set_end: IntArray
     exponent: FloatArray
+    weights: FloatArray | None = None
+    log_constant: float = 0.0
     memo: dict[str, Any] = field(default_factory=dict, init=False, repr=False)
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -90,6 +102,15 @@ class SetFamily:
         return _frozen(np.where(excluded, self.n - self.prefix_lengths, self.prefix_lengths))
 
     @cached_property
+    def weighted(self) -> BoolArray:
+        """Which sets have weights other than 1."""
+        found = np.zeros(self.n_sets, np.bool_)
+        if self.weights is not None:
+            nest = np.repeat(np.arange(self.n_nests), np.diff(self.nest_start))
+            found = np.isin(self.nest_of_set, nest[self.weights != 1.0])
+        return _frozen(found)
+
+    @cached_property
     def signatures(self) -> WordArray:
         """Two random words per set; equal sets, and (but for chance 2^-128) only they, agree."""
         return _frozen(np.stack(self.signature_words, axis=1))
@@ -98,10 +119,17 @@ class SetFamily:
     def signature_words(self) -> tuple[WordArray, WordArray]:
         """The first word of each set, and the second.  Columns are summed faster than rows."""
         first, second = _words(self.n).T.copy()
-        return self.set_sums(first), self.set_sums(second)
+        sums = self.set_sums(first), self.set_sums(second)
+        if self.weights is not None:
+            for t in np.flatnonzero(self.weighted).tolist():
+                # A word times an odd number that the weight determines.
+                times = self.listed_weights(t).view(np.uint64) * np.uint64(2) + np.uint64(1)
+                for words, own in zip((first, second), sums, strict=True):
+                    own[t] = (words[self.listed(t)] * times).sum()
+        return sums
 
     def set_sums(self, values: _Array) -> _Array:
-        """Sum values over the members of each set, for values of shape (n, ...).
+        """Sum values over the members of each set, for values of shape (n, ...), without weights.
 
         Sums are exact for whole numbers only: sums over complements are differences.
         """
@@ -134,46 +162,87 @@ class SetFamily:
         """Return the stored side of set t: its members or, in a complement nest, all others."""
         return self.members[self.nest_start[self.nest_of_set[t]] : self.set_end[t]]
 
+    def listed_weights(self, t: int) -> FloatArray:
+        """Return the weights of `listed`; ones where the family has none."""
+        stored = slice(self.nest_start[self.nest_of_set[t]], self.set_end[t])
+        if self.weights is None:
+            return np.ones(stored.stop - stored.start)
+        return self.weights[stored]
+
     def renumbered(self, place: IntArray, n: int) -> SetFamily:
         """Move category i to ``place[i]`` among n categories, or out of every set where that is -1.
 
         Sets keep their numbers and exponents, even those that become empty.
         """
-        moved, start, end = place[self.members], self.nest_start, self.set_end
+        moved, start, end, weights = (
+            place[self.members],
+            self.nest_start,
+            self.set_end,
+            self.weights,
+        )
         kept = moved >= 0
         if not kept.all():
             before = np.r_[0, np.cumsum(kept)]
             moved, start, end = moved[kept], before[start], before[end]
-        return SetFamily(n, moved, start, self.complement, self.set_start, end, self.exponent)
+            weights = None if weights is None else weights[kept]
+        sets = self.complement, self.set_start, end, self.exponent
+        return SetFamily(n, moved, start, *sets, weights, self.log_constant)
 
 
-def fields(
-    f: SetFamily,
-) -> tuple[int, IntArray, IntArray, BoolArray, IntArray, IntArray, FloatArray]:
+def fields(f: SetFamily) -> tuple[Any, ...]:
     """Return the arguments that a family was constructed from."""
-    return f.n, f.members, f.nest_start, f.complement, f.set_start, f.set_end, f.exponent
+    return f.n, *set_arrays(f), f.weights, f.log_constant
+
+
+def set_arrays(
+    f: SetFamily,
+) -> tuple[IntArray, IntArray, BoolArray, IntArray, IntArray, FloatArray]:
+    """Return the arrays of the sets and their exponents; weights are apart, in `f.weights`."""
+    return f.members, f.nest_start, f.complement, f.set_start, f.set_end, f.exponent
+
+
+def refuse_weighted_sets(family: SetFamily, what: str, instead: str) -> None:
+    """Refuse data with weighted sets, in words, where something does not take them."""
+    if family.weights is not None:
+        raise DataError(
+            f"{what} does not take weighted sets, such as the {int(family.weighted.sum()):,} here "
+            f"(sums of a_i p_i with weights a_i that differ). {instead}"
+        )
 
 
 def describe_set(labels: Sequence[Label], family: SetFamily, t: int) -> str:
     """Put a set and its exponent into words."""
     names = [labels[int(i)] for i in family.listed(t)]
     excluded = bool(family.complement[family.nest_of_set[t]])
-    return in_words(names, excluded, float(family.exponent[t]))
+    weights = None if family.weights is None else family.listed_weights(t).tolist()
+    return in_words(names, excluded, float(family.exponent[t]), weights)
 
 
-def in_words(listed: Sequence[Label], excluded: bool, exponent: float) -> str:
+def in_words(
+    listed: Sequence[Label],
+    excluded: bool,
+    exponent: float,
+    weights: Sequence[float] | None = None,
+) -> str:
     """Put a power of the probability of a set into words.
 
     Parameters
     ----------
     listed
         The members of the set or, if `excluded`, the categories outside of it.
+    weights
+        A weight for each of them, None where all are 1.
 
     Examples
     --------
     >>> in_words("a", True, -2)
     '2 outcomes given all but {a}'
+    >>> in_words("ab", False, -1, [1, 0.5])
+    '1 outcome given {a, 0.5 b}'
     """
+    if weights is not None:
+        pairs = zip(weights, listed, strict=True)
+        listed = [label if a == 1 else f"{a:.4g} {label}" for a, label in pairs]
     where = f"{'all but ' if excluded else ''}{{{some(listed, quote=False)}}}"
     if exponent < 0:
         return f"{plural(-exponent, 'outcome')} given {where}"
@@ -185,10 +254,19 @@ def single_sets(
     sets: Iterable[IntArray],
     complement: Iterable[bool],
     exponents: Iterable[float],
+    weights: Iterable[FloatArray | None] = (),
 ) -> SetFamily:
-    """Build a family of unrelated sets, each given by its members or by those it excludes."""
+    """Build a family of unrelated sets, each given by its members or by those it excludes.
+
+    `weights` has an array for each set, None for ones; nothing where no set has weights.
+    """
     lists = [np.asarray(s, np.int64) for s in sets]
     ends = np.cumsum([0] + [len(s) for s in lists])
+    given = list(weights)
+    joined = None
+    if any(a is not None for a in given):
+        pairs = zip(given, lists, strict=True)
+        joined = np.concatenate([np.ones(len(s)) if a is None else a for a, s in pairs])
     return SetFamily(
         n,
         np.concatenate(lists) if lists else np.empty(0, np.int64),
@@ -197,6 +275,7 @@ def single_sets(
         np.arange(len(lists) + 1),
         ends[1:],
         np.fromiter(exponents, np.float64, len(lists)),
+        joined,
     )
 
 

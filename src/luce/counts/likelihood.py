@@ -1,8 +1,10 @@
 """The likelihood of conditional counts, in plain NumPy.
 
-    log likelihood = sum_i n_i log p_i + sum_S e_S log p(S)
+    log likelihood = sum_i n_i log p_i + sum_S e_S log p(S) + constant
 
-The judge of the samplers, `luce.model.density`, is built on it; no sampler imports it.
+With weights, p(S) is the sum of a_i p_i over i in S, and the constant is what dividing each set's
+weights by the largest one leaves.  The judge of the samplers, `luce.model.density`, is built on it;
+no sampler imports it.
 """
 
 from __future__ import annotations
@@ -28,7 +30,7 @@ def log_powers(p: FloatArray, powers: FloatArray, family: SetFamily | None = Non
     powers
         Power of each category, shape (n,).
     family
-        Sets with their exponents; none unless given.
+        Sets with their exponents, weights and constant; none unless given.
     """
     from scipy.special import xlogy
 
@@ -37,14 +39,18 @@ def log_powers(p: FloatArray, powers: FloatArray, family: SetFamily | None = Non
         sets = xlogy(family.exponent, set_probabilities(p, family))
         terms = np.concatenate([terms, sets], axis=-1)
     impossible = np.isneginf(terms).any(axis=-1, keepdims=True)
-    return np.asarray(np.where(impossible, -np.inf, terms).sum(axis=-1))
+    constant = 0.0 if family is None else family.log_constant
+    return np.asarray(np.where(impossible, -np.inf, terms).sum(axis=-1) + constant)
 
 
 def set_probabilities(p: FloatArray, family: SetFamily) -> FloatArray:
-    """Sum `p` of shape (..., n) over the members of each set, into shape (..., n_sets)."""
+    """Sum `p` of shape (..., n), times weights if any, over each set, into shape (..., n_sets)."""
     nest = family.nest_of_set
     begin = np.r_[0, family.set_end[:-1]]  # canonical nests end with their last set
-    out = np.add.reduceat(p[..., family.members], begin, axis=-1)
+    listed = p[..., family.members]
+    if family.weights is not None:
+        listed = listed * family.weights
+    out = np.add.reduceat(listed, begin, axis=-1)
     place = np.arange(family.n_sets) - family.set_start[nest]
     by_level = np.argsort(place, kind="stable")
     for sets in np.split(by_level, np.flatnonzero(np.diff(place[by_level])) + 1)[1:]:

@@ -6,7 +6,7 @@ the set in which each outcome was recorded, which the merged exponents do not te
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import NamedTuple, TypeAlias
 
@@ -14,7 +14,13 @@ import numpy as np
 
 from luce._types import FloatArray, IntArray, Label, Labels
 from luce.counts.canonical import CANCELLED, canonical
-from luce.counts.family import SetFamily, describe_set, fields, single_sets
+from luce.counts.family import (
+    SetFamily,
+    describe_set,
+    refuse_weighted_sets,
+    set_arrays,
+    single_sets,
+)
 from luce.counts.labels import (
     Categories,
     describe,
@@ -24,6 +30,9 @@ from luce.counts.labels import (
     read_number,
 )
 from luce.errors import DataError
+
+# Smallest ratio of two weights of one set, so that their products with counts stay doubles.
+_LEAST_RATIO = 1e-100
 
 
 class Entry(NamedTuple):
@@ -62,12 +71,12 @@ Merged: TypeAlias = tuple[FloatArray, SetFamily]  # count of each category, cano
 def observed(
     categories: Categories,
     counts: Mapping[Label, float],
-    within: Labels | None,
+    within: Labels | Mapping[Label, float] | None,
     without: Labels | None,
 ) -> Entry:
     """Read outcomes recorded in one set."""
     totals = _totals(counts)
-    members, excluded = _conditioning_set(categories, within, without)
+    members, excluded, weights = _conditioning_set(categories, within, without)
     outcomes = categories.numbers(totals, "counts")
     _check_inside(categories, outcomes, members, excluded, "outcome")
     values = np.asarray(list(totals.values()), np.float64)
@@ -75,7 +84,7 @@ def observed(
         total = float(values.sum())
     if not np.isfinite(total):
         raise DataError(f"the counts add up to {total:g}; they must stay below 1e308 together.")
-    sets = _lone_sets(categories, [members], [excluded], [-total])
+    sets = _lone_sets(categories, [members], [excluded], [-total], [weights])
     return Entry(outcomes, values, sets, total, given=np.zeros(len(outcomes), np.int64))
 
 
@@ -94,13 +103,13 @@ def _totals(counts: Mapping[Label, float]) -> dict[Label, float]:
 
 def grouped(
     categories: Categories,
-    members: Labels,
+    members: Labels | Mapping[Label, float],
     count: float,
-    within: Labels | None,
+    within: Labels | Mapping[Label, float] | None,
     without: Labels | None,
 ) -> Entry:
     """Read outcomes known only to lie in a group of categories, recorded in one set."""
-    group = categories.numbers(members, "members")
+    group, group_weights = _weighted_members(categories, members, "members")
     if len(group) == 0:
         raise DataError("members is empty: a grouped outcome needs at least one category.")
     number = read_count(count, "the group")
@@ -109,37 +118,93 @@ def grouped(
             f"count = {count!r}: grouped outcomes must be whole numbers, because each of them is "
             "one outcome whose category is unknown."
         )
-    allowed, excluded = _conditioning_set(categories, within, without)
+    allowed, excluded, weights = _conditioning_set(categories, within, without)
     _check_inside(categories, group, allowed, excluded, "grouped outcome")
-    sets = _lone_sets(categories, [group, allowed], [False, excluded], [number, -number])
+    both, exponents = [group_weights, weights], [number, -number]
+    sets = _lone_sets(categories, [group, allowed], [False, excluded], exponents, both)
     given = np.ones(int(number > 0), np.int64)
     return Entry(np.empty(0, np.int64), np.empty(0), sets, number, given)
 
 
-def ranked(categories: Categories, order: Labels, count: float) -> Entry:
+def ranked(
+    categories: Categories,
+    order: Labels,
+    count: float,
+    clones: bool = False,
+    nonfinishers: Labels = (),
+) -> Entry:
     """Read a ranking: each place is an outcome among those not yet placed."""
-    placed = categories.numbers(order, "order")
     weight = read_count(count, "the ranking")
-    k = len(placed)
-    ends, direct = np.asarray([0, k]), np.zeros(1, np.bool_)
-    prefixes, exponents = np.arange(1, k + 1), np.full(k, -weight)
-    worst_first = placed[::-1].copy()
-    nest = SetFamily(len(categories), worst_first, ends, direct, ends, prefixes, exponents)
-    return Entry(placed, np.full(k, weight), nest, k * weight, given=np.arange(k)[::-1])
-
-
-def powers(categories: Categories, exponents: Mapping[object, float]) -> Entry:
-    """Read the exponents of sets."""
-    if not isinstance(exponents, Mapping):
-        raise DataError(
-            "exponents must map sets to numbers, as {('a', 'b'): -1} does; "
-            f"{describe(exponents)} was given."
+    placed, unplaced = (
+        _runners(categories, given, what, clones)
+        for given, what in ((order, "order"), (nonfinishers, "nonfinishers"))
+    )
+    k, worst_first = len(placed), np.r_[unplaced, placed[::-1]]
+    if len(np.unique(worst_first)) < len(worst_first):
+        if not clones:
+            both = categories[int(np.intersect1d(placed, unplaced)[0])]
+            raise DataError(
+                f"{both!r} appears in order and in nonfinishers; give clones=True if several "
+                "runners of this strength took part."
+            )
+        sets = _sets_of_clones(len(categories), worst_first, len(unplaced), weight)
+    else:
+        ends, direct = np.asarray([0, len(worst_first)]), np.zeros(1, np.bool_)
+        prefixes, exponents = (
+            np.arange(len(unplaced) + 1, len(worst_first) + 1),
+            np.full(k, -weight),
         )
-    members = [categories.numbers(categories.as_set(key), "members") for key in exponents]
-    values = [read_number(value, key) for key, value in exponents.items()]
+        nests = worst_first, ends, direct, np.asarray([0, k])
+        sets = SetFamily(len(categories), *nests, prefixes, exponents)
+    return Entry(placed, np.full(k, weight), sets, k * weight, given=np.arange(k)[::-1])
+
+
+def _runners(categories: Categories, given: Labels, what: str, clones: bool) -> IntArray:
+    """Turn labels into category numbers; a label may be repeated if `clones`."""
+    if not clones:
+        return categories.numbers(given, what)
+    try:
+        labels = list(given)
+        categories.numbers(dict.fromkeys(labels), what)  # refuses a label that is not a category
+    except TypeError:
+        raise DataError(f"{what} must be a list of labels; {describe(given)} was given.") from None
+    return np.asarray([categories.index[label] for label in labels], np.int64)
+
+
+def _sets_of_clones(n: int, worst_first: IntArray, unplaced: int, weight: float) -> SetFamily:
+    """Build, worst place first, the sets of runners not yet placed, each label with its number."""
+    left = [
+        np.unique(worst_first[:end], return_counts=True)
+        for end in range(unplaced + 1, len(worst_first) + 1)
+    ]
+    members, numbers = [each[0] for each in left], [each[1].astype(np.float64) for each in left]
+    return single_sets(n, members, [False] * len(left), [-weight] * len(left), numbers)
+
+
+def powers(
+    categories: Categories,
+    exponents: Mapping[object, float] | Iterable[tuple[object, float]],
+) -> Entry:
+    """Read the exponents of sets."""
+    pairs = exponents.items() if isinstance(exponents, Mapping) else exponents
+    try:
+        given = [(key, value) for key, value in pairs]
+    except (TypeError, ValueError):
+        raise DataError(
+            "exponents must map sets to numbers, as {('a', 'b'): -1} does, or list pairs of a set "
+            f"and a number, as [({{'a': 2, 'b': 1}}, -1)] does; {describe(exponents)} was given."
+        ) from None
+    read = [
+        _weighted_members(
+            categories, key if isinstance(key, Mapping) else categories.as_set(key), "members"
+        )
+        for key, _ in given
+    ]
+    members, weights = [own for own, _ in read], [own for _, own in read]
+    values = [read_number(value, key) for key, value in given]
     if any(len(m) == 0 for m in members):
         raise DataError("an exponent is given for the empty set, whose probability is 0.")
-    sets = _lone_sets(categories, members, [False] * len(members), values)
+    sets = _lone_sets(categories, members, [False] * len(members), values, weights)
     return Entry(np.empty(0, np.int64), np.empty(0), sets, sum(max(v, 0.0) for v in values))
 
 
@@ -167,8 +232,9 @@ def merge(n: int, log: Log) -> Merged:
 
 def read_only(counts: FloatArray, family: SetFamily) -> Merged:
     """Forbid writing to the arrays."""
-    for array in (counts, *fields(family)[1:]):
-        array.setflags(write=False)
+    for array in (counts, *set_arrays(family), family.weights):
+        if array is not None:
+            array.setflags(write=False)
     return counts, family
 
 
@@ -246,6 +312,12 @@ def _restricted_totals(categories: Categories, entry: Entry, place: IntArray, n:
     other categories were never seen.
     """
     counts, sets = merge(len(categories), (None, entry))
+    refuse_weighted_sets(
+        sets,
+        "restrict, of counts that hold totals and not the set that each outcome was recorded in,",
+        "Restrict the counts that were read or observed before they are saved, sent or turned "
+        "into exponents.",
+    )
     inner = sets.renumbered(place, n)
     split = (inner.sizes > 0) & (inner.sizes < np.minimum(sets.sizes, n))
     seen = (counts > 0) | (sets.member_sums((sets.exponent > 0).astype(np.float64)) > 0)
@@ -266,20 +338,45 @@ def _restricted_totals(categories: Categories, entry: Entry, place: IntArray, n:
 
 
 def _conditioning_set(
-    categories: Categories, within: Labels | None, without: Labels | None
-) -> tuple[IntArray, bool]:
-    """Read a set: category numbers, and whether they are the excluded ones."""
+    categories: Categories,
+    within: Labels | Mapping[Label, float] | None,
+    without: Labels | None,
+) -> tuple[IntArray, bool, FloatArray | None]:
+    """Read a set: category numbers, whether they are the excluded ones, and weights if any."""
     if within is not None and without is not None:
         raise DataError("give `within` or `without`, not both: each says which set it was.")
     if within is not None:
-        members = categories.numbers(within, "within")
+        members, weights = _weighted_members(categories, within, "within")
         if len(members) == 0:
             raise DataError("within is empty: some category must be able to occur.")
-        return members, False
+        return members, False, weights
+    if isinstance(without, Mapping):
+        raise DataError(
+            "without is a mapping; it lists the categories that could not occur, and these have "
+            "no weights. Map the categories that could to their weights in `within`."
+        )
     members = categories.numbers(without if without is not None else (), "without")
     if len(members) == len(categories):
         raise DataError("without names every category: some category must be able to occur.")
-    return members, True
+    return members, True, None
+
+
+def _weighted_members(
+    categories: Categories, given: Labels | Mapping[Label, float], what: str
+) -> tuple[IntArray, FloatArray | None]:
+    """Read the members of a set and, from a mapping, their weights; a weight 0 leaves one out."""
+    members = categories.numbers(given, what)
+    if not isinstance(given, Mapping):
+        return members, None
+    weights = np.asarray([read_count(a, label) for label, a in given.items()], np.float64)
+    kept = weights > 0
+    members, weights = members[kept], weights[kept]
+    if len(weights) and not weights.min() >= _LEAST_RATIO * weights.max():
+        raise DataError(
+            f"the weights in {what} run from {weights.min():g} to {weights.max():g}; they may "
+            f"differ by a factor of at most {1 / _LEAST_RATIO:g}. Weight 0 leaves a category out."
+        )
+    return members, weights
 
 
 def _check_inside(
@@ -296,14 +393,21 @@ def _check_inside(
 
 
 def _lone_sets(
-    categories: Categories, sets: list[IntArray], complement: list[bool], exponents: list[float]
+    categories: Categories,
+    sets: list[IntArray],
+    complement: list[bool],
+    exponents: list[float],
+    weights: list[FloatArray | None],
 ) -> SetFamily:
-    """Store each set by its smaller side, so that neighbours that nest can be found."""
+    """Store each set by its smaller side, so that neighbours that nest can be found.
+
+    A set with weights is stored directly.
+    """
     n = len(categories)
     sides = []
     for i, members in enumerate(sets):
-        if 2 * len(members) > n - complement[i]:
+        if weights[i] is None and 2 * len(members) > n - complement[i]:
             members = np.setdiff1d(np.arange(n), members)
             complement[i] = not complement[i]
         sides.append(members)
-    return single_sets(n, sides, complement, exponents)
+    return single_sets(n, sides, complement, exponents, weights)

@@ -37,7 +37,8 @@ class Term:
     among
         All labels, for a set stored by those it leaves out; else None.
     weights
-        A weight for each member, in the order of `members`; None, today always, if all are 1.
+        A weight for each member, in the order of `members`, the largest being 1: the factor is
+        then that power of the sum of weight times probability.  None if all are 1.
 
     Examples
     --------
@@ -84,7 +85,7 @@ class Term:
     def __str__(self) -> str:
         if self.kind == "outcome":
             return f"{plural(self.exponent, 'outcome')} in {{{self.members[0]}}}"
-        return in_words(self.listed, self.among is not None, self.exponent)
+        return in_words(self.listed, self.among is not None, self.exponent, self.weights)
 
 
 def terms_of(
@@ -95,9 +96,12 @@ def terms_of(
         yield Term(float(category_counts[i]), (labels[i],))
     excluded = family.complement[family.nest_of_set].tolist()
     for t, exponent in enumerate(family.exponent.tolist()):
-        listed = np.sort(family.listed(t)).tolist()
+        listed, weights = family.listed(t), None
+        order = np.argsort(listed)
+        if family.weighted[t]:
+            weights = tuple(family.listed_weights(t)[order].tolist())
         among = labels if excluded[t] else None
-        yield Term(exponent, tuple(labels[i] for i in listed), among)
+        yield Term(exponent, tuple(labels[i] for i in listed[order].tolist()), among, weights)
 
 
 def frame_of(
@@ -121,6 +125,8 @@ def frame_of(
         "size": [term.size for term in rows],
         "exponent": [term.exponent for term in rows],
     }
+    if any(term.weights is not None for term in rows):
+        columns["weights"] = [term.weights for term in rows]
     if events is not None:
         columns = _with_contests(columns, labels, events)
     return library.DataFrame(columns) if backend == "pandas" else _polars_frame(library, columns)

@@ -10,7 +10,8 @@ m_t    outcomes conditioned on S_t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import Any, cast
 
@@ -20,7 +21,7 @@ from numpy.typing import ArrayLike
 from luce._types import BoolArray, FloatArray, IntArray, Label, Labels, WordArray
 from luce.counts.canonical import canonical
 from luce.counts.counts import ConditionalCounts
-from luce.counts.family import SetFamily, fields, single_sets
+from luce.counts.family import SetFamily, refuse_weighted_sets, set_arrays, single_sets
 from luce.counts.labels import Categories, plural
 from luce.errors import DataError
 from luce.model.shapes import require_no_events
@@ -102,6 +103,7 @@ class GibbsStep:
     def _prepare(self, labels: Categories, family: SetFamily) -> None:
         from luce.kernels.changing_counts import NEEDS_LOGS, sum_outcomes, sweep
 
+        refuse_weighted_sets(family, "a Gibbs step", "Draw their posterior with luce.Posterior.")
         self._labels, self._family, self._arrays = labels, family, _pack_sets(family)
         self._sweep, self._add_up, self._needs_logs = sweep, sum_outcomes, NEEDS_LOGS
         self._n, self._n_terms = len(labels), family.n_sets
@@ -184,6 +186,7 @@ class GibbsStep:
         family, totals = counts.sets, np.zeros(self._n_terms)
         if tuple(counts.categories) != tuple(self.categories):
             raise DataError("the counts have other categories than the step, or another order.")
+        refuse_weighted_sets(family, "a Gibbs step", "Draw their posterior with luce.Posterior.")
         for t, words in enumerate(family.signatures):
             if family.exponent[t] > 0:
                 raise DataError(
@@ -305,8 +308,14 @@ def _read_sets(
     labels: Categories, within: Iterable[Labels], without: Iterable[Labels]
 ) -> SetFamily:
     """Read the terms' sets: those given by members, then those given by categories left out."""
-    inside = [labels.numbers(s, f"within[{t}]") for t, s in enumerate(_lists(within, "within"))]
-    outside = [labels.numbers(s, f"without[{t}]") for t, s in enumerate(_lists(without, "without"))]
+    within, without = _lists(within, "within"), _lists(without, "without")
+    if any(isinstance(given, Mapping) for given in (*within, *without)):
+        raise DataError(
+            "a set of a Gibbs step is a mapping; a Gibbs step takes no weights. List the labels, "
+            "or draw the posterior of weighted sets with luce.Posterior."
+        )
+    inside = [labels.numbers(s, f"within[{t}]") for t, s in enumerate(within)]
+    outside = [labels.numbers(s, f"without[{t}]") for t, s in enumerate(without)]
     for t, members in enumerate(inside):
         if len(members) == 0:
             raise DataError(f"within[{t}] is empty: some category must be able to occur.")
@@ -325,10 +334,10 @@ def _pack_sets(family: SetFamily) -> IntArray:
     from luce.kernels.problem import make_problem
 
     n, n_terms = family.n, family.n_sets
-    stored, _ = canonical(n, [SetFamily(*fields(family)[:-1], np.full(n_terms, -1.0))])
+    stored, _ = canonical(n, [replace(family, exponent=np.full(n_terms, -1.0))])
     # Sets are numbered by their exponents, so that `make_problem` returns the numbers reordered.
     numbers = -np.arange(1.0, stored.n_sets + 1)
-    problem = make_problem(*fields(stored)[1:-1], numbers, np.ones(n), 1.0)
+    problem = make_problem(*set_arrays(stored)[:-1], numbers, np.ones(n), 1.0)
     place = np.empty(stored.n_sets, np.int64)
     place[problem.waits.astype(np.int64) - 1] = np.arange(stored.n_sets)
     number = {words.tobytes(): int(place[k]) for k, words in enumerate(stored.signatures)}

@@ -245,14 +245,15 @@ def _by_products(
     from scipy.sparse.linalg import LinearOperator, cg
 
     from luce.kernels.curvature import times_precision
+    from luce.kernels.layouts import loops_take
 
-    n = len(theta)
+    n, arrays = len(theta), loops_take(problem)
     hold = problem.shape.mean() / n if _scale_is_free(problem) else 0.0
 
     def times(v: FloatArray) -> FloatArray:
         whole, out = np.zeros(n), np.empty(n)
         whole[active] = v
-        times_precision(problem, theta, whole, out)
+        times_precision(arrays, theta, whole, out)
         return np.asarray(out[active] + hold * v.sum())
 
     size = (int(active.sum()),) * 2

@@ -20,6 +20,9 @@ between draws of neighbouring posteriors, which overlap.
 Chib's method (1995): Z is exp h over the posterior's density, at any point.  That density is the
 mean, over draws, of the density of the next sweep of waiting times, which is in closed form.  It is
 right where that sweep forgets where it came from, and silently wrong where it does not.
+
+A core that is a single set with weights has a one-dimensional integral, which is computed by
+quadrature (`sampling.single_weighted_set`).
 """
 
 from __future__ import annotations
@@ -47,11 +50,14 @@ from luce.sampling.maximum import core_mode
 from luce.sampling.memory import draw_core
 from luce.sampling.settings import Settings
 from luce.sampling.shifts import find_shifts
+from luce.sampling.single_weighted_set import is_single_weighted_set, log_integral
 
 if TYPE_CHECKING:
     from luce.kernels.problem import Problem
 
 METHODS = ("auto", "exact", "bridge", "chib")
+
+_QUADRATURE = "quadrature"  # method of a core that has a one-dimensional integral
 
 _NAMES = {"bridge": "bridge sampling", "chib": "Chib's method"}
 
@@ -87,8 +93,13 @@ def log_evidence(model: Model, settings: Settings, method: str) -> Estimate:
         return found
     shapes, cores = model.shapes, model.structure.cores
     around = log_evidence_around(shapes, model.concentration, model.remainder)
+    around += model.counts.log_constant
     if not cores:
         return Estimate(around, 0.0, "exact")
+    rounding = _rounding_error(model)
+    integrals = _integrals(shapes) if method in ("auto", "exact") else {}
+    if len(integrals) == len(cores):
+        return _total(around, list(integrals.values()), rounding)
     if method == "exact":
         raise NotExactError(
             f"the evidence has a closed form only where the sets nest, but here: "
@@ -98,8 +109,12 @@ def log_evidence(model: Model, settings: Settings, method: str) -> Estimate:
     require_within_reach(max(core.n_atoms for core in cores))
     names = ("bridge", "chib") if method == "auto" else (method,)
     seeds = settings.seed_sequence().spawn(len(cores))
-    factors = [_of_core(model, q, seed, settings, names) for q, seed in enumerate(seeds)]
-    rounding = _rounding_error(model)
+    factors = [
+        dict.fromkeys(names, integrals[q])
+        if q in integrals
+        else _of_core(model, q, seed, settings, names)
+        for q, seed in enumerate(seeds)
+    ]
     estimates = {name: _total(around, [each[name] for each in factors], rounding) for name in names}
     warn_of_doubt(estimates)
     return replace(estimates[names[0]], details=estimates)
@@ -128,9 +143,21 @@ def _total(around: float, cores: list[Estimate], rounding: float = 0.0) -> Estim
     value = around + sum(float(core) for core in cores)
     error = float(np.sqrt(rounding**2 + sum(core.standard_error**2 for core in cores)))
     details = fewest_draws(*cores)
-    if "pareto_k" in cores[0].details:
-        details["pareto_k"] = max(core.details.get("pareto_k", -np.inf) for core in cores)
-    return Estimate(value, error, cores[0].method, details)
+    drawn = [core for core in cores if core.method != _QUADRATURE]
+    if any("pareto_k" in core.details for core in drawn):
+        details["pareto_k"] = max(core.details.get("pareto_k", -np.inf) for core in drawn)
+    return Estimate(value, error, (drawn or cores)[0].method, details)
+
+
+def _integrals(shapes: ModuleShapes) -> dict[int, Estimate]:
+    """Integrate the cores that are a single set with weights, by their numbers."""
+    found = {}
+    for q in range(len(shapes.structure.cores)):
+        problem = shapes.core_problem(q)
+        if is_single_weighted_set(problem):
+            value, error = log_integral(problem)
+            found[q] = Estimate(value, error, _QUADRATURE, {"effective_draws": np.inf})
+    return found
 
 
 def _of_core(

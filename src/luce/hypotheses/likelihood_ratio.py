@@ -146,4 +146,4 @@ def _largest_if_share(
 
     start = np.log(best.values[others])
     found = minimize(loss, start, jac=True, method="BFGS", options={"gtol": 1e-7})
-    return float(-found.fun)
+    return float(-found.fun) + counts.log_constant

@@ -17,6 +17,7 @@ from luce.kernels import (
     metropolis,
     random_concentration,
     rejection,
+    single_weighted_set,
     waiting_times,
 )
 from luce.kernels.contests import moves, sweep
@@ -107,6 +108,7 @@ KERNELS: dict[str, Kernel] = {
     "independence": Kernel(independence.advance, "accepted"),
     "rejection": Kernel(rejection.advance, "proposals", independent=True),
     "metropolis": Kernel(metropolis.advance, "accepted", metropolis.first_tuning),
+    "single-weighted-set": Kernel(single_weighted_set.advance, "proposals", independent=True),
 }
 
 # Not in KERNELS, since these draw another posterior: that of probabilities and concentration.

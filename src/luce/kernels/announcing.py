@@ -36,6 +36,7 @@ NAMES = {
     "running_moments": "running means",
     "semi_markov": "the sampler of time series",
     "shards": "the sampler on shards",
+    "single_weighted_set": "the sampler of a single weighted set",
     "star_bound": "the bound of rejection",
     "structure": "the structure of sets",
     "waiting_times": "the sampler by waiting times",

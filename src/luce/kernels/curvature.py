@@ -17,6 +17,7 @@ import numpy as np
 
 from luce._types import FloatArray
 from luce.kernels.jit import compiled, internal
+from luce.kernels.layouts import Weighted
 from luce.kernels.problem import Problem
 from luce.kernels.set_sums import member_sums, set_sums
 
@@ -45,7 +46,7 @@ class Place(NamedTuple):
 
 
 @internal
-def new_place(problem: Problem, theta: FloatArray) -> Place:
+def new_place(problem: Problem | Weighted, theta: FloatArray) -> Place:
     """Allocate a point, with a copy of θ."""
     n, n_sets = len(theta), len(problem.waits)
     own, given = np.empty(n), np.empty(n)
@@ -55,19 +56,19 @@ def new_place(problem: Problem, theta: FloatArray) -> Place:
 
 
 @internal
-def over_sets(problem: Problem, x: FloatArray, out: FloatArray) -> None:
+def over_sets(problem: Problem | Weighted, x: FloatArray, out: FloatArray) -> None:
     """Compute out_t = Σ_{i ∈ S_t} x_i; compiled once for all functions of this module."""
     set_sums(problem, x, out)
 
 
 @internal
-def over_members(problem: Problem, w: FloatArray, out: FloatArray) -> None:
+def over_members(problem: Problem | Weighted, w: FloatArray, out: FloatArray) -> None:
     """Compute out_i = Σ_{t ∋ i} w_t; compiled once for all functions of this module."""
     member_sums(problem, w, out)
 
 
 @internal
-def look(problem: Problem, at: Place) -> float:
+def look(problem: Problem | Weighted, at: Place) -> float:
     """Update all quantities that depend on θ; returns f(θ)."""
     theta, x, sums, weights = at.theta, at.x, at.sums, at.weights
     n, n_sets, grouped, nothing = len(theta), len(sums), False, False
@@ -95,7 +96,9 @@ def look(problem: Problem, at: Place) -> float:
 
 
 @compiled
-def times_precision(problem: Problem, theta: FloatArray, v: FloatArray, out: FloatArray) -> None:
+def times_precision(
+    problem: Problem | Weighted, theta: FloatArray, v: FloatArray, out: FloatArray
+) -> None:
     """Multiply v by the precision matrix at θ without forming the matrix."""
     at = new_place(problem, theta)
     look(problem, at)
@@ -104,7 +107,7 @@ def times_precision(problem: Problem, theta: FloatArray, v: FloatArray, out: Flo
 
 @internal
 def times_precision_at(
-    problem: Problem, at: Place, v: FloatArray, part: FloatArray, out: FloatArray
+    problem: Problem | Weighted, at: Place, v: FloatArray, part: FloatArray, out: FloatArray
 ) -> None:
     """Multiply v by the precision matrix without forming the matrix; `part` is scratch."""
     n, x, weights = len(v), at.x, at.weights
@@ -130,7 +133,7 @@ def times_precision_at(
 
 @internal
 def _subtract_by_signs(
-    problem: Problem, at: Place, sign: float, part: FloatArray, out: FloatArray
+    problem: Problem | Weighted, at: Place, sign: float, part: FloatArray, out: FloatArray
 ) -> None:
     """Compute out_i -= sign λ_i Σ_{t ∋ i} w_t, first over positive, then over negative w_t."""
     weights = at.weights

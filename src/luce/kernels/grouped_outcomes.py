@@ -6,10 +6,10 @@ import numpy as np
 
 from luce._types import FloatArray, IntArray, WordArray
 from luce.kernels.jit import internal
-from luce.kernels.layouts import AnyProblem, Nests
+from luce.kernels.layouts import AnyProblem, Nests, Weighted
 from luce.kernels.problem import Problem, Wide
 from luce.kernels.random import binomial
-from luce.kernels.set_sums import plus, ratio, zero
+from luce.kernels.set_sums import plus, ratio, weighed, weights_of, zero
 
 
 class SplitSpace(NamedTuple):
@@ -57,15 +57,18 @@ def split_groups(
         counts_i += Σ_t k_ti,   (k_ti)_{i ∈ S_t} ~ Multinomial(n_t; x_i / x(S_t))
 
     Outcomes of a set that fall on the next smaller set of its nest are drawn together with the
-    outcomes of that set, so that the cost of a nest is its stored length.
+    outcomes of that set, so that the cost of a nest is its stored length.  With weights, x_i stands
+    for x_i times the weight of i in S_t.
     """
-    _split_nests(bits, problem, x, space.nests, space.beyond, space.tree, space.pending, counts)
+    weights, tree, pending = weights_of(problem), space.tree, space.pending
+    _split_nests(bits, problem, weights, x, space.nests, space.beyond, tree, pending, counts)
 
 
 @internal
 def _split_nests(
     bits: WordArray,
     problem: Any,
+    weights: FloatArray | None,
     x: FloatArray,
     nests: IntArray,
     beyond: FloatArray,
@@ -76,7 +79,7 @@ def _split_nests(
     """Split nest by nest; a branch on None is decided when this is compiled."""
     if tree is None:
         for k in nests:
-            _split_prefixes(bits, problem, k, x, beyond, counts)
+            _split_prefixes(bits, problem, k, weights, x, beyond, counts)
     else:
         n = len(x)
         for i in range(n):
@@ -87,32 +90,35 @@ def _split_nests(
             if problem.complement[k]:
                 _split_complements(bits, problem, k, x, beyond, tree, pending, counts)
             else:
-                _split_prefixes(bits, problem, k, x, beyond, counts)
+                _split_prefixes(bits, problem, k, weights, x, beyond, counts)
 
 
 @internal
 def _split_prefixes(
     bits: WordArray,
-    problem: Nests | Problem,
+    problem: Nests | Weighted | Problem,
     k: int,
+    weights: FloatArray | None,
     x: FloatArray,
     beyond: FloatArray,
     counts: FloatArray,
 ) -> None:
     """Split the outcomes of a nest of direct sets, from the last member to the first."""
     wide, members = problem.wide, problem.members
-    start, t = problem.nest_start[k], np.int64(problem.set_start[k + 1]) - 1
-    stop, running, carried = problem.set_end[t], zero(wide), 0.0
+    # Signed: 0 less 1 of an index without a sign is large where this runs as Python.
+    start, t = np.int64(problem.nest_start[k]), np.int64(problem.set_start[k + 1]) - 1
+    stop, running, carried = np.int64(problem.set_end[t]), zero(wide), 0.0
     for position in range(start, stop):
         beyond[position - start] = running
-        running = plus(running, x[members[position]], wide)
+        running = plus(running, weighed(x[members[position]], weights, position, wide), wide)
     for position in range(stop - 1, start - 1, -1):
         if t >= problem.set_start[k] and problem.set_end[t] == position + 1:
             carried += problem.groups[t]
             t -= 1
         if carried > 0.0:
             i = members[position]
-            here = _share(bits, carried, x[i], beyond[position - start], wide)
+            own = weighed(x[i], weights, position, wide)
+            here = _share(bits, carried, own, beyond[position - start], wide)
             counts[i] += here
             carried -= here
 

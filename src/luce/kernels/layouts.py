@@ -11,7 +11,7 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from luce._types import FloatArray
+from luce._types import BoolArray, FloatArray
 from luce.kernels.problem import Problem, Wide
 
 Index: TypeAlias = npt.NDArray[np.uint32]
@@ -66,7 +66,28 @@ class Nests(NamedTuple):
     wide: Wide
 
 
-AnyProblem: TypeAlias = Problem | Pairs | AllButOne | Nests
+class Weighted(NamedTuple):
+    """A problem whose sets are prefixes of nests and have weights; see `Problem`.
+
+    `weights` holds logarithms in a wide problem.  `complement` is False for every nest.
+    """
+
+    members: Index
+    weights: FloatArray
+    nest_start: Index
+    set_start: Index
+    set_end: Index
+    complement: BoolArray
+    waits: FloatArray
+    groups: FloatArray
+    shape: FloatArray
+    wait_spread: FloatArray
+    spread: FloatArray
+    total_shape: float
+    wide: Wide
+
+
+AnyProblem: TypeAlias = Problem | Pairs | AllButOne | Nests | Weighted
 
 # Indices of more members than this need 64 bits.
 _MOST_MEMBERS = 2**32 - 1
@@ -76,6 +97,8 @@ def lean(problem: Problem) -> AnyProblem:
     """Give a problem the leanest form that holds its sets; a `Problem` holds any."""
     p, nests = problem, len(problem.complement)
     shared = {name: getattr(p, name) for name in Pairs._fields[2:]}
+    if p.weights is not None:
+        return _with_weights(p, p.weights)
     if len(p.members) > _MOST_MEMBERS or p.complement[p.singles + p.lone :].any():
         return problem
     grouped = bool((p.groups > 0).any())
@@ -87,6 +110,20 @@ def lean(problem: Problem) -> AnyProblem:
         nest_start, set_start = _index(p.nest_start), _index(p.set_start)
         return Nests(_index(p.members), nest_start, set_start, _index(p.set_end), **shared)
     return problem
+
+
+def _with_weights(p: Problem, weights: FloatArray) -> Weighted:
+    if len(p.members) > _MOST_MEMBERS:
+        raise ValueError(f"weighted sets of {len(p.members):,} members are beyond 32-bit indices")
+    shared = {name: getattr(p, name) for name in Pairs._fields[2:]}
+    starts = _index(p.nest_start), _index(p.set_start), _index(p.set_end)
+    given = np.log(weights) if p.wide else weights
+    return Weighted(_index(p.members), given, *starts, p.complement, **shared)
+
+
+def loops_take(problem: Problem) -> Problem | Weighted:
+    """Give a problem with weights the form that has loops for them; others stay as they are."""
+    return problem if problem.weights is None else _with_weights(problem, problem.weights)
 
 
 def _index(numbers: npt.NDArray[np.int64]) -> Index:

@@ -15,6 +15,7 @@ import numpy as np
 from luce._types import FloatArray, IntArray
 from luce.kernels.curvature import Place, look, new_place, times_precision_at
 from luce.kernels.jit import borrowed, compiled, internal
+from luce.kernels.layouts import Weighted
 from luce.kernels.problem import Problem
 
 # Thresholds of Newton's decrement, twice the gain left in f.  Below _CLOSE (1 + |f|) the maximum
@@ -29,7 +30,7 @@ _ROUNDING, _ROUNDING_OF_COUNTS = 1e-13, 1e-15
 
 @compiled
 def climb_by_products(
-    problem: Problem,
+    problem: Problem | Weighted,
     owner: IntArray,
     vectors: FloatArray,
     first: int,
@@ -110,7 +111,11 @@ def climb_by_products(
 
 @internal
 def _slopes(
-    problem: Problem, at: Place, owner: IntArray, gradient: FloatArray, scaling: FloatArray
+    problem: Problem | Weighted,
+    at: Place,
+    owner: IntArray,
+    gradient: FloatArray,
+    scaling: FloatArray,
 ) -> float:
     """Compute B'f' and B'taken of the unknowns; returns the squared norm of B'f'."""
     for j in range(len(gradient)):
@@ -127,7 +132,7 @@ def _slopes(
 
 @internal
 def _by_products(
-    problem: Problem,
+    problem: Problem | Weighted,
     at: Place,
     owner: IntArray,
     right: FloatArray,

@@ -30,6 +30,8 @@ Wide = Literal[True] | None
 class Problem(NamedTuple):
     """The posterior p(p_1..p_n) ∝ Π_i p_i^(c_i - 1) · Π_t p(S_t)^(n_t - m_t).
 
+    With weights, p(S_t) is Σ_{i ∈ S_t} a_ti p_i.
+
     Sets are prefixes of nests, or complements of prefixes: nest k is
     ``members[nest_start[k]:nest_start[k + 1]]``, holds the sets
     ``set_start[k]:set_start[k + 1]``, shortest prefix first, and the prefix of set t ends
@@ -58,6 +60,10 @@ class Problem(NamedTuple):
     wide
         True where probabilities span more than the range of a double, so that all numbers are
         kept as logarithms; else None.
+    weights
+        a_ti > 0 of each of `members`; None where all are 1.  No nest of such a problem is a
+        complement.  The loops over general problems do not read them: kernels take a problem with
+        weights in the form of `layouts.Weighted` alone.
     """
 
     members: IntArray
@@ -78,6 +84,7 @@ class Problem(NamedTuple):
     listed_nest: IntArray
     listed_position: IntArray
     wide: Wide
+    weights: FloatArray | None = None
 
 
 # members, nest_start, complement, set_start, set_end, exponent
@@ -98,6 +105,7 @@ def make_problem(
     total_shape: float,
     *,
     joined: bool = True,
+    weights: FloatArray | None = None,
 ) -> Problem:
     """Lay out a posterior with exponents e_t = n_t - m_t, n_t = ⌈max(e_t, 0)⌉.
 
@@ -114,16 +122,21 @@ def make_problem(
         A; given, because the difference of sums that defines it may cancel.
     joined
         Whether to join nests that are shorter as one (`join_nests`).
+    weights
+        Weight of each of `members`, None where all are 1; as in a set family.
     """
     # Copies: numba treats read-only and strided arrays as other types and would compile again.
     complement, shape = np.array(complement, np.bool_), np.array(shape, np.float64)
     sets = members, nest_start, complement, set_start, set_end, exponent
-    if joined:
+    if weights is not None:
+        sets, weights = _all_direct(len(shape), weights, *sets)
+    elif joined:
         sets = join_nests(len(shape), *sets)
     kind = _kinds(*sets[1:5])
-    members, nest_start, complement, set_start, set_end, exponent = _reordered(
-        np.argsort(kind, kind="stable"), *sets
-    )
+    order = np.argsort(kind, kind="stable")
+    members, nest_start, complement, set_start, set_end, exponent = _reordered(order, *sets)
+    if weights is not None:
+        weights = np.ascontiguousarray(weights[_pieces(sets[1], order)[0]], np.float64)
     groups = np.ceil(np.maximum(np.asarray(exponent, np.float64), 0.0))
     waits = groups - exponent
     nest_of_member = np.repeat(np.arange(len(complement)), np.diff(nest_start))
@@ -149,6 +162,7 @@ def make_problem(
         listed_nest=nest_of_member[listed_position],
         listed_position=listed_position,
         wide=None,
+        weights=weights,
     )
     return with_shapes(laid_out, shape, total_shape)
 
@@ -278,6 +292,27 @@ def join_nests(
     if n <= _FEW or n * sum(nest.complement for nest in left) <= _LITTLE * len(members):
         left = [_join(n, _NOTHING, nest) if nest.complement else nest for nest in left]
     return _laid_out(joined + left)
+
+
+def _all_direct(
+    n: int,
+    weights: FloatArray,
+    members: IntArray,
+    nest_start: IntArray,
+    complement: BoolArray,
+    set_start: IntArray,
+    set_end: IntArray,
+    exponent: FloatArray,
+) -> tuple[SetArrays, FloatArray]:
+    """Turn each nest of complements into direct sets, with weights 1, at the cost of n members."""
+    nests, own = [], []
+    for k in range(len(complement)):
+        stored, sets = slice(*nest_start[k : k + 2]), slice(*set_start[k : k + 2])
+        ends = set_end[sets] - nest_start[k]
+        nest = _Nest(members[stored], ends, exponent[sets], bool(complement[k]))
+        nests.append(_join(n, _NOTHING, nest) if nest.complement else nest)
+        own.append(np.ones(len(nests[-1].members)) if nest.complement else weights[stored])
+    return _laid_out(nests), np.concatenate(own)
 
 
 def _partners(

@@ -13,7 +13,7 @@ import numpy as np
 
 from luce._types import FloatArray
 from luce.kernels.jit import compile_by_type, embedded, inlined
-from luce.kernels.layouts import AllButOne, AnyProblem, Nests, Pairs
+from luce.kernels.layouts import AllButOne, AnyProblem, Nests, Pairs, Weighted
 from luce.kernels.problem import Problem, Wide
 
 _CANCELLED = 1e-3  # fraction of the minuend below which a difference has lost digits
@@ -49,6 +49,14 @@ def plus(a: float, b: float, wide: Wide) -> float:
         return a + b
     high, low = max(a, b), min(a, b)
     return high if low == -np.inf else high + math.log1p(math.exp(low - high))
+
+
+@embedded
+def times(a: float, b: float, wide: Wide) -> float:
+    """Multiply a b, or add their logarithms."""
+    if wide is None:
+        return a * b
+    return a + b
 
 
 @embedded
@@ -126,13 +134,34 @@ def ratio(a: float, b: float, wide: Wide) -> float:
     return math.exp(a - b)
 
 
+@embedded
+def weighed(x: float, weights: FloatArray | None, position: Any, wide: Wide) -> float:
+    """Multiply x by a member's weight; a branch on None is decided at compile time."""
+    if weights is None:
+        return x
+    return times(x, weights[position], wide)
+
+
+def weights_of(problem: AnyProblem) -> FloatArray | None:
+    """Return the weights of a problem's members; None where all are 1."""
+    return _weights(problem) if isinstance(problem, Weighted) else None
+
+
+def _weights(problem: Any) -> Any:
+    return problem.weights
+
+
+def _no_weights(problem: Any) -> Any:
+    return None
+
+
 def set_sums(problem: AnyProblem, x: FloatArray, out: FloatArray) -> None:
-    """Compute out_t = Σ_{i ∈ S_t} x_i."""
+    """Compute out_t = Σ_{i ∈ S_t} x_i, each x_i times its weight in a problem with weights."""
     _SET_SUMS.get(type(problem), _over_any_sets)(problem, x, out)
 
 
 def member_sums(problem: AnyProblem, w: FloatArray, out: FloatArray) -> None:
-    """Compute out_i = Σ_{t: i ∈ S_t} w_t."""
+    """Compute out_i = Σ_{t: i ∈ S_t} w_t, each w_t times the weight of i in S_t if it has one."""
     _MEMBER_SUMS.get(type(problem), _of_any_members)(problem, w, out)
 
 
@@ -238,6 +267,35 @@ def add_along(
             position -= ONE
             i = members[position]
             out[i] = plus(out[i], running, wide)
+
+
+def _over_weighted(problem: Weighted, x: FloatArray, out: FloatArray) -> None:
+    wide, members, weights = problem.wide, problem.members, problem.weights
+    nest_start, set_start, set_end = problem.nest_start, problem.set_start, problem.set_end
+    for k in range(len(nest_start) - 1):
+        position, running = np.uint64(nest_start[k]), zero(wide)
+        for t in range(set_start[k], set_start[k + 1]):
+            while position < set_end[t]:
+                term = weighed(x[members[position]], weights, position, wide)
+                running = plus(running, term, wide)
+                position += ONE
+            out[t] = running
+
+
+def _of_weighted(problem: Weighted, w: FloatArray, out: FloatArray) -> None:
+    wide, members, weights = problem.wide, problem.members, problem.weights
+    nest_start, set_start, set_end = problem.nest_start, problem.set_start, problem.set_end
+    for i in range(len(out)):
+        out[i] = zero(wide)
+    for k in range(len(nest_start) - 1):
+        first, t, running = np.uint64(set_start[k]), np.uint64(set_start[k + 1]), zero(wide)
+        while t > first:
+            t -= ONE
+            running = plus(running, w[t], wide)
+            begin = set_end[t - ONE] if t > first else nest_start[k]
+            for position in range(begin, set_end[t]):
+                i = members[position]
+                out[i] = plus(out[i], weighed(running, weights, position, wide), wide)
 
 
 def _over_any_sets(problem: Problem, x: FloatArray, out: FloatArray) -> None:
@@ -431,13 +489,20 @@ _SET_SUMS: dict[type, _Sum] = {
     Pairs: _over_pairs,
     AllButOne: _over_all_but_one,
     Nests: _over_nests,
+    Weighted: _over_weighted,
 }
 _MEMBER_SUMS: dict[type, _Sum] = {
     Pairs: _of_paired,
     AllButOne: _of_all_but_one,
     Nests: _of_nested,
+    Weighted: _of_weighted,
 }
-_SIGNED_SUMS: dict[type, _Sum] = {Pairs: _of_paired, Nests: _of_nested}
+_SIGNED_SUMS: dict[type, _Sum] = {
+    Pairs: _of_paired,
+    Nests: _of_nested,
+    Weighted: _of_weighted,
+}
+compile_by_type(weights_of, {Weighted: _weights}, _no_weights)
 compile_by_type(set_sums, _SET_SUMS, _over_any_sets)
 compile_by_type(member_sums, _MEMBER_SUMS, _of_any_members)
 compile_by_type(signed_member_sums, _SIGNED_SUMS, _of_any_signed)

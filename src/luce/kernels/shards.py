@@ -13,7 +13,7 @@ from luce._types import FloatArray, WordArray
 from luce.kernels.grouped_outcomes import SplitSpace, split_groups
 from luce.kernels.half_sweep import draw_probabilities, draw_rates
 from luce.kernels.jit import borrowed, compiled, on_stack
-from luce.kernels.problem import Problem
+from luce.kernels.layouts import AnyProblem
 from luce.kernels.random import gamma, gamma_spread, next_word
 
 
@@ -39,7 +39,7 @@ def block_bits(word: int, block: int) -> WordArray:
 @compiled
 def term_rates(
     bits: WordArray,
-    problem: Problem,
+    problem: AnyProblem,
     p: FloatArray,
     space: SplitSpace | None,
     rates: FloatArray,

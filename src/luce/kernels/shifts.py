@@ -25,10 +25,11 @@ import numpy as np
 
 from luce._types import BoolArray, FloatArray, IntArray, WordArray
 from luce.kernels.grouped_outcomes import SplitSpace, split_groups
-from luce.kernels.jit import internal
+from luce.kernels.jit import compile_by_type, internal
+from luce.kernels.layouts import Weighted
 from luce.kernels.problem import Problem, Wide
 from luce.kernels.random import exponential, next_word, uniform
-from luce.kernels.set_sums import cancelled, minus, normalise, plus, set_sums
+from luce.kernels.set_sums import cancelled, minus, normalise, plus, set_sums, weighed, weights_of
 
 
 class Shifts(NamedTuple):
@@ -80,7 +81,8 @@ def shift_groups(
     bits
         Generator.
     problem, shifts
-        The posterior, a wide `Problem`, and its groups; nothing is done where `shifts` is None.
+        The posterior, a wide `Problem` or `Weighted`, and its groups; nothing is done where
+        `shifts` is None.
     space
         Scratch of grouped outcomes, or None.
     wide
@@ -119,7 +121,7 @@ def _below(bits: WordArray, n: int) -> int:
 @internal
 def _draw_shift(
     bits: WordArray,
-    problem: Problem,
+    problem: Problem | Weighted,
     shifts: Shifts,
     g: int,
     assigned: FloatArray,
@@ -133,7 +135,8 @@ def _draw_shift(
     for i in shifts.member[shifts.start[g] : shifts.start[g + 1]]:
         net += assigned[i]
     prior, prior_total = shifts.prior[g], shifts.prior_total
-    met, within = _sort_sets(problem, shifts, g, inside, log_p, weight, ratio)
+    weights = weights_of(problem)
+    met, within = _sort_sets(problem, weights, shifts, g, inside, log_p, weight, ratio)
     net -= within
     up, down = shifts.net_total - net + prior_total - prior, net + prior
     for q in range(1, met):  # the first is the set of all
@@ -188,7 +191,8 @@ def _height(
 
 @internal
 def _sort_sets(
-    problem: Problem,
+    problem: Any,
+    weights: FloatArray | None,
     shifts: Shifts,
     g: int,
     inside: BoolArray,
@@ -215,10 +219,11 @@ def _sort_sets(
         for t in range(set_start[k], set_start[k + 1]):
             for position in range(start, set_end[t]):
                 i = members[position]
+                term = weighed(log_p[i], weights, position, True)
                 if inside[i]:
-                    here = plus(here, log_p[i], True)
+                    here = plus(here, term, True)
                 else:
-                    there = plus(there, log_p[i], True)
+                    there = plus(there, term, True)
             start = set_end[t]
             if problem.waits[t] == 0.0:
                 continue
@@ -237,11 +242,24 @@ def _sort_sets(
     return met, within
 
 
-@internal
 def _sum_unlisted(
-    problem: Problem, k: int, end: int, inside: BoolArray, wanted: bool, log_p: FloatArray
+    problem: Any, k: int, end: int, inside: BoolArray, wanted: bool, log_p: FloatArray
 ) -> float:
     """Add up the categories, inside G or outside, that nest k does not list before `end`."""
+    chosen = _no_complement if isinstance(problem, Weighted) else _over_unlisted
+    return chosen(problem, k, end, inside, wanted, log_p)
+
+
+def _no_complement(
+    problem: Any, k: int, end: int, inside: BoolArray, wanted: bool, log_p: FloatArray
+) -> float:
+    """Return log 0: no set of a problem with weights is a complement, so this is never called."""
+    return -np.inf
+
+
+def _over_unlisted(
+    problem: Any, k: int, end: int, inside: BoolArray, wanted: bool, log_p: FloatArray
+) -> float:
     total = -np.inf
     for i in range(len(log_p)):
         if inside[i] != wanted:
@@ -260,7 +278,9 @@ def _sum_unlisted(
 
 
 @internal
-def _exchange(bits: WordArray, problem: Problem, pairs: IntArray, log_p: FloatArray) -> None:
+def _exchange(
+    bits: WordArray, problem: Problem | Weighted, pairs: IntArray, log_p: FloatArray
+) -> None:
     """Propose to exchange the probabilities of a random pair."""
     if len(pairs) == 0:
         return
@@ -275,3 +295,6 @@ def _exchange(bits: WordArray, problem: Problem, pairs: IntArray, log_p: FloatAr
         gain += (problem.groups[t] - problem.waits[t]) * (after[t] - before[t])
     if not math.log(uniform(bits)) < gain:
         log_p[i], log_p[j] = log_p[j], log_p[i]
+
+
+compile_by_type(_sum_unlisted, {Weighted: _no_complement}, _over_unlisted)

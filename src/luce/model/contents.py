@@ -42,6 +42,8 @@ def groups(model: Model) -> dict[str, Group]:
     if isinstance(prior, DirichletProcess):
         constants["base"] = ("category", prior.weights(counts))
     observed: Attributes = {"n_outcomes": counts.n_outcomes}
+    if counts.log_constant != 0.0:
+        observed["log_constant"] = counts.log_constant
     if counts.events is not None:
         observed |= counts.events.attributes()
     return {
@@ -52,6 +54,7 @@ def groups(model: Model) -> dict[str, Group]:
 
 def _counts_as_arrays(counts: ConditionalCounts) -> dict[str, tuple[Any, Any]]:
     sets = counts.sets
+    weights = {} if sets.weights is None else {"set_weights": ("set_member", sets.weights)}
     return {
         **(counts.events.arrays() if counts.events is not None else {}),
         "category_counts": ("category", counts.category_counts),
@@ -61,6 +64,7 @@ def _counts_as_arrays(counts: ConditionalCounts) -> dict[str, tuple[Any, Any]]:
         "set_nest_sets": ("set_nest_edge", sets.set_start),
         "set_end": ("set", sets.set_end),
         "set_exponent": ("set", sets.exponent),
+        **weights,
     }
 
 
@@ -211,6 +215,7 @@ def _counts(run: DataTree, labels: list[Any]) -> ConditionalCounts:
     values = _observed(run, "category_counts", "category", "f")
     if not (np.isfinite(values) & (values >= 0)).all():
         raise DataError("observed_data/category_counts must be finite and not negative.")
+    weighted = "set_weights" in run["observed_data"].data_vars
     sets = SetFamily(
         n,
         _observed(run, "set_members", "set_member", "i"),
@@ -219,6 +224,8 @@ def _counts(run: DataTree, labels: list[Any]) -> ConditionalCounts:
         _observed(run, "set_nest_sets", "set_nest_edge", "i"),
         _observed(run, "set_end", "set", "i"),
         _observed(run, "set_exponent", "set", "f"),
+        _observed(run, "set_weights", "set_member", "f") if weighted else None,
+        _log_constant(run),
     )
     _check_sets(sets)
     n_outcomes = run["observed_data"].attrs.get("n_outcomes")
@@ -335,6 +342,16 @@ def _contests(run: DataTree, n: int) -> Contests:
 _EVENTS: dict[str, Callable[[DataTree, int], Events]] = {"contests": _contests}
 
 
+def _log_constant(run: DataTree) -> float:
+    given = run["observed_data"].attrs.get("log_constant", 0.0)
+    if not isinstance(given, int | float) or not np.isfinite(given):
+        raise DataError(
+            f"observed_data's attribute log_constant is {describe(given)}; a finite number is "
+            "needed."
+        )
+    return float(given)
+
+
 def _check_sets(f: SetFamily) -> None:
     _check_starts(f.nest_start, len(f.members), f.n_nests, "set_nest_start")
     _check_starts(f.set_start, f.n_sets, f.n_nests, "set_nest_sets")
@@ -352,6 +369,13 @@ def _check_sets(f: SetFamily) -> None:
         raise DataError("observed_data/set_end must grow within each nest of set_members.")
     if not (np.isfinite(f.exponent) & (f.exponent != 0)).all():
         raise DataError("observed_data/set_exponent must be finite and not 0.")
+    if f.weights is None:
+        return
+    if not ((f.weights > 0) & (f.weights <= 1)).all():
+        raise DataError("observed_data/set_weights must be positive, and at most 1.")
+    lone = ~f.complement & (np.diff(f.set_start) == 1)
+    if not lone[f.nest_of_set[f.weighted]].all():
+        raise DataError("observed_data/set_weights must be 1 in all nests but those of one set.")
 
 
 def _check_starts(starts: IntArray, last: int, pieces: int, name: str) -> None:

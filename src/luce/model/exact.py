@@ -19,8 +19,9 @@ from luce.model.structure import Structure
 def require_exact(structure: Structure, what: str) -> None:
     """Raise unless the whole posterior is a Dirichlet tree."""
     if not structure.is_exact:
+        weights = " and have no weights" if structure.has_weights else ""
         raise NotExactError(
-            f"{what} has a closed form only where the sets nest, but here: {structure!r} "
+            f"{what} has a closed form only where the sets nest{weights}, but here: {structure!r} "
             "Use sample() and average over the draws.",
             cores=len(structure.cores),
         )

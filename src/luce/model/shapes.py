@@ -14,7 +14,7 @@ import numpy as np
 
 from luce._types import FloatArray, IntArray
 from luce.counts.counts import ConditionalCounts
-from luce.counts.family import fields
+from luce.counts.family import set_arrays
 from luce.errors import DataError
 from luce.model.structure import Structure
 
@@ -161,7 +161,8 @@ def raw_problem(counts: ConditionalCounts, prior: FloatArray) -> Problem:
 
     net = counts.category_counts.sum() + counts.sets.exponent.sum()
     total_shape = float(prior.sum() + max(net, 0.0))
-    return make_problem(*fields(counts.sets)[1:], prior + counts.category_counts, total_shape)
+    shape, weights = prior + counts.category_counts, counts.sets.weights
+    return make_problem(*set_arrays(counts.sets), shape, total_shape, weights=weights)
 
 
 def _sum_by(holder: IntArray, values: FloatArray, n: int) -> FloatArray:

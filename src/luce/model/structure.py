@@ -4,7 +4,8 @@ A *module* is a group of categories that every set holds, misses, or lies inside
 mass is shared out within is independent of everything else.  The sets fall into overlap classes
 (sets that meet without nesting, directly or through others).  A class of one set is a module
 whose split is an exact Dirichlet; a class of two or more is an irreducible *core* over its
-cells, and only cores need simulation.  docs/structure.md has the proof.
+cells, and only cores need simulation.  A set with weights is a core even alone, over its levels of
+equal weight.  docs/structure.md has the proof.
 """
 
 from __future__ import annotations
@@ -12,14 +13,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from luce._types import FloatArray, IntArray
 from luce.counts.events import Events
-from luce.counts.family import SetFamily, fields, single_sets
+from luce.counts.family import SetFamily, set_arrays, single_sets
 from luce.counts.labels import plural
+from luce.model.modules import find_tree
 
 if TYPE_CHECKING:
     from luce.kernels.problem import Problem
@@ -70,7 +73,8 @@ class Core:
         """Kernels' problem of its sets, with shapes 1 that are replaced later."""
         from luce.kernels.problem import make_problem
 
-        return make_problem(*fields(self.sets)[1:], np.ones(self.n_atoms), 1.0)
+        sets, weights = set_arrays(self.sets), self.sets.weights
+        return make_problem(*sets, np.ones(self.n_atoms), 1.0, weights=weights)
 
     @cached_property
     def trials(self) -> tuple[FloatArray, FloatArray]:
@@ -138,6 +142,11 @@ class Structure:
         """Are independent exact draws, and closed forms, available for the whole posterior?"""
         return not self.cores and self.together is None
 
+    @property
+    def has_weights(self) -> bool:
+        """Does some set have weights?"""
+        return any(core.sets.weights is not None for core in self.cores)
+
     @cached_property
     def splits(self) -> Splits:
         """Exact splits, without their shapes."""
@@ -177,14 +186,21 @@ class Structure:
             return f"{whole}: contests with {self.together}, which are simulated together."
         if self.is_exact:
             return f"{whole}: the sets nest, so every draw is exact and independent."
+        some = "sets overlap or have weights" if self.has_weights else "sets overlap"
         if len(self.cores) > 1:
             first = [" among ".join(self._place(core)) for core in self.cores[:_MOST_NAMED]]
             more = "; ..." if len(self.cores) > _MOST_NAMED else ""
             return (
-                f"{whole}: sets overlap in {len(self.cores):,} places ({'; '.join(first)}{more}), "
+                f"{whole}: {some} in {len(self.cores):,} places ({'; '.join(first)}{more}), "
                 "which are simulated one by one; the rest is exact."
             )
         (core,) = self.cores
+        if self.has_weights:
+            sets, cells = self._place(core)
+            return (
+                f"{whole}: {some}, {sets} among {cells}, which are drawn together; "
+                "the rest is exact."
+            )
         if core.n_atoms == self.n_categories:
             overlap = plural(core.n_sets, "set")
             return f"{whole}: {overlap} overlap among all of them, which are simulated together."
@@ -258,33 +274,8 @@ def _pays_to_compile(family: SetFamily) -> bool:
 
 def find_structure(family: SetFamily, compiled: bool) -> Structure:
     """Find the structure of a canonical family by compiled code or by the same in plain Python."""
-    from luce.kernels.structure.module_tree import modules_of
-
-    n, members, nest_start, complement, set_start, set_end, _ = fields(family)
-    tree = modules_of(
-        n, members, nest_start, complement, set_start, set_end, family.sizes, compiled
-    )
-    cores = tuple(_core(tree, family, q) for q in range(len(tree.union)))
+    tree, sets = find_tree(family, compiled)
+    cells = (tree.cells[a:b] for a, b in pairwise(tree.cell_start))
+    cores = tuple(map(Core, sets, cells, tree.union.tolist()))
     n_atoms = np.count_nonzero(np.bincount(tree.holder))  # those of one atom have one holder
-    return Structure(n, int(n_atoms), cores, tree)
-
-
-def _core(tree: ModuleTree, family: SetFamily, q: int) -> Core:
-    a, b = tree.core_nest[q], tree.core_nest[q + 1]
-    first, last = tree.set_start[a], tree.set_start[b]
-    cells = tree.cells[tree.cell_start[q] : tree.cell_start[q + 1]]
-    sets = SetFamily(
-        len(cells),
-        tree.members[tree.nest_start[a] : tree.nest_start[b]],
-        _counted_from(tree.nest_start[a], tree.nest_start[a : b + 1]),
-        tree.complement[a:b] != 0,
-        _counted_from(first, tree.set_start[a : b + 1]),
-        _counted_from(tree.nest_start[a], tree.set_end[first:last]),
-        family.exponent[tree.set_index[first:last]],
-    )
-    return Core(sets, cells, int(tree.union[q]))
-
-
-def _counted_from(first: int, positions: IntArray) -> IntArray:
-    """Subtract the first position; the only core of a posterior is not copied."""
-    return positions - first if first else positions
+    return Structure(family.n, int(n_atoms), cores, tree)

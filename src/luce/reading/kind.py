@@ -56,6 +56,8 @@ USUAL = {
     "side1": "side1 team1 left sidea home",
     "side2": "side2 team2 right sideb away",
     "winners": "winners winningteam winningside",
+    "weights1": "weights1 winnerweights winnersweights side1weights team1weights",
+    "weights2": "weights2 loserweights losersweights side2weights team2weights",
     "group": "group set oneof members answer",
     "within": "within given offered among",
 }

@@ -113,9 +113,11 @@ TEAMS = Kind(
     "teams",
     "comparison",
     layouts={
-        "winners and losers": Layout(("winners", "losers"), ("count",)),
-        "numbers of wins": Layout(("side1", "side2", "wins1"), ("wins2", "tied")),
-        "outcomes": Layout(("side1", "side2", "outcome"), ("count",)),
+        "winners and losers": Layout(("winners", "losers"), ("count", "weights1", "weights2")),
+        "numbers of wins": Layout(
+            ("side1", "side2", "wins1"), ("wins2", "tied", "weights1", "weights2")
+        ),
+        "outcomes": Layout(("side1", "side2", "outcome"), ("count", "weights1", "weights2")),
     },
     numbers=PAIRS.numbers,
     column_options=("home",),

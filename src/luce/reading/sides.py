@@ -151,7 +151,8 @@ class SideOptions:
 class Meetings:
     """Meetings of two sides: wins of the first, wins of the second, ties, and who is at home.
 
-    A side is a label or, where `teams` meet, a tuple of labels.
+    A side is a label or, where `teams` meet, a tuple of labels.  `weights` of the two sides are
+    tuples of numbers, one for each label; None where all are 1.
     """
 
     first: Column
@@ -161,11 +162,13 @@ class Meetings:
     ties: FloatArray
     home: IntArray  # 0 for nobody, FIRST or SECOND
     teams: bool
+    weights: tuple[Column | None, Column | None] = (None, None)
 
     def take(self, rows: BoolArray) -> Meetings:
         """Select some meetings."""
         if rows.all():
             return self
+        one, two = (None if own is None else own.take(rows) for own in self.weights)
         return Meetings(
             self.first.take(rows),
             self.second.take(rows),
@@ -174,6 +177,7 @@ class Meetings:
             self.ties[rows],
             self.home[rows],
             self.teams,
+            (one, two),
         )
 
 
@@ -196,10 +200,12 @@ def read_meetings(
     named: tuple[Column, Column],
     options: SideOptions,
     teams: bool,
+    weights: tuple[Column | None, Column | None] = (None, None),
 ) -> Meetings:
     """Read results and advantages; `named` are the sides as outcomes and venues name them."""
     results = _read_results(inspection, *named)
-    return Meetings(*sides, *results, _read_home(inspection, options.home, *named), teams)
+    home = _read_home(inspection, options.home, *named)
+    return Meetings(*sides, *results, home, teams, weights)
 
 
 def _read_results(
@@ -324,6 +330,9 @@ def _members(tally: Tally, meetings: Meetings, side: int, options: SideOptions) 
     """List the categories on one side, with that of the advantage where it has it."""
     column = meetings.first if side == FIRST else meetings.second
     members = tally.lists(column) if meetings.teams else Lists.singles(tally.numbers(column))
+    weights = meetings.weights[0 if side == FIRST else 1]
+    if weights is not None:
+        members = members.weighed(weights)
     if not options.has_home_category:
         return members
     return members.beside(_added(tally, options.home_category, meetings.home == side))

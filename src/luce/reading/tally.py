@@ -155,7 +155,7 @@ class Tally:
 
     def add_groups(self, groups: Lists, counts: FloatArray) -> None:
         """Add grouped outcomes: one of list i, ``counts[i]`` times."""
-        single = groups.lengths == 1
+        single = groups.is_single
         self.add_outcomes(groups.take(single).members, counts[single])
         self.add_sets(groups.take(~single), counts[~single])
         self._n_outcomes += float(counts[~single].sum())
@@ -315,8 +315,8 @@ def _observation(
     n: int, outcomes: Lists, counts: FloatArray, sets: Lists, given: IntArray, excluded: bool
 ) -> Entry:
     """Build the entry of outcomes, single or grouped, each given one of the sets or all."""
-    single = np.flatnonzero((outcomes.lengths == 1) & (counts > 0))
-    grouped = np.flatnonzero((outcomes.lengths > 1) & (counts > 0))
+    single = np.flatnonzero(outcomes.is_single & (counts > 0))
+    grouped = np.flatnonzero(~outcomes.is_single & (outcomes.lengths > 0) & (counts > 0))
     order = np.r_[single, grouped]
     own = np.where(given < 0, len(sets), given)[order]  # after the sets: that of all categories
     conditioned = np.bincount(own, counts[order], len(sets) + 1).astype(np.float64)
@@ -356,7 +356,8 @@ def _family(n: int, sets: Lists, exponents: FloatArray, excluded: bool = False) 
     """Make a family of sets that share no storage."""
     complement: BoolArray = np.full(len(sets), excluded)
     first = np.arange(len(sets) + 1)
-    return SetFamily(n, sets.members, sets.starts, complement, first, sets.starts[1:], exponents)
+    arrays = sets.members, sets.starts, complement, first, sets.starts[1:], exponents
+    return SetFamily(n, *arrays, sets.weights)
 
 
 def _sorted(family: SetFamily) -> SetFamily:
@@ -364,12 +365,14 @@ def _sorted(family: SetFamily) -> SetFamily:
 
     Engines return groups in any order; sorted nests give the same draws of a seed every time.
     """
-    lists = Lists(family.members, family.nest_start)
+    lists = Lists(family.members, family.nest_start, family.weights)
     position = np.arange(len(family.members)) - family.nest_start[lists.owner]
     # The key of a list is a sum of hashes of each member with its position.  Lists with equal keys
     # keep their order; different lists have equal keys only by rare chance.
     word = (family.members + 1).astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
     word ^= word >> np.uint64(29)
+    if family.weights is not None:
+        word ^= family.weights.view(np.uint64)
     word *= (2 * position + 1).astype(np.uint64) * np.uint64(0xBF58476D1CE4E5B9)
     running = np.zeros(len(word) + 1, np.uint64)
     np.cumsum(word, out=running[1:])
@@ -386,6 +389,7 @@ def _sorted(family: SetFamily) -> SetFamily:
         sets.starts,
         family.set_end[sets.members] + moved,
         family.exponent[sets.members],
+        nests.weights,
     )
 
 

@@ -3,16 +3,18 @@
 A beats B                      p(A) / p(A and B together)
 A beats B at home              h p(A) / (h p(A) + p(B))
 A and B tie (Davidson)         ν √(p(A) p(B)) / (p(A) + p(B) + ν √(p(A) p(B)))
+members have weights           Σ_A a_i p_i / (Σ_A a_i p_i + Σ_B a_j p_j)
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from luce._types import BoolArray, FloatArray, Label, Labels
+from luce.counts.labels import plural
 from luce.errors import DataError
 from luce.reading.frames import is_frame, source_of
 from luce.reading.inspection import Inspection
@@ -28,14 +30,19 @@ from luce.reading.sides import (
 )
 from luce.reading.sources import PlainSource, Source
 from luce.reading.values import (
+    as_number,
     describe_type,
+    find_separator,
     hashable,
     in_order,
     is_list,
+    is_missing,
     is_unnamed,
     objects,
-    refuse_weights,
 )
+
+# Largest weight of a member, and the inverse of the smallest, so that sums stay doubles.
+_MOST_WEIGHT = 1e50
 
 
 @TEAMS.reader
@@ -51,6 +58,8 @@ def from_teams(
     tied: str | None = None,
     outcome: str | None = None,
     count: str | None = None,
+    weights1: str | None = None,
+    weights2: str | None = None,
     separator: str | None = None,
     ties: str | None = None,
     home: str | None = None,
@@ -66,14 +75,19 @@ def from_teams(
     Parameters
     ----------
     data
-        A list of (winners, losers) or (winners, losers, count), each side a list of labels; or a
-        frame, where a side is a list or a text with separators.  A frame with a column for each
-        player, 1 for the winning side, 0 for the losing one and nothing for who did not play, is
-        read too.
+        A list of (winners, losers) or (winners, losers, count), each side a list of labels or a
+        mapping from labels to weights; or a frame, where a side is a list or a text with
+        separators.  A frame with a column for each player, 1 for the winning side, 0 for the losing
+        one and nothing for who did not play, is read too.
     winners, losers, side1, side2, wins1, wins2, tied, outcome, count
         Columns, as in `from_pairs`.
+    weights1, weights2
+        Columns with the weights of the first side's members (the winners') and of the second's, in
+        the order of the labels: 1|0.5 where the second of two played half of the time.  A side's
+        strength is then the sum of its members' strengths times their weights.
     separator
-        Text between labels; found where there is one of | ; + and comma, unless given.
+        Text between labels, and between weights; found where there is one of | ; + and comma,
+        unless given.
     ties, home, home_effect, tie_label, home_label, ignore, categories, skip_bad
         As in `from_pairs`.
 
@@ -81,6 +95,14 @@ def from_teams(
     --------
     >>> from_teams([(["ann", "bo"], ["cy", "di"]), (["cy"], ["bo"])])
     ConditionalCounts(4 categories, 2 outcomes, 2 sets)
+
+    Bo played for half of the match:
+
+    >>> counts = from_teams([({"ann": 1, "bo": 0.5}, ["cy", "di"])])
+    >>> print(counts.summary())
+    4 categories, 1 outcome, 2 sets (6 stored members)
+      1 outcome given {ann, 0.5 bo, cy, di}
+      1 grouped outcome in {ann, 0.5 bo}
     """
     columns = TEAMS.columns(locals())
     options = SideOptions(ties, home, home_effect, tie_label, home_label, categories)
@@ -108,7 +130,48 @@ def _read_sides(
         if both:
             inspection.refuse_row(i, f"{in_order(both)[0]!r} plays on both sides.")
     named = inspection[one], inspection[two]
-    return read_meetings(inspection, (first, second), named, options, teams=True)
+    weights = (
+        _read_weights(inspection, "weights1", first, inspection[one], separator),
+        _read_weights(inspection, "weights2", second, inspection[two], separator),
+    )
+    return read_meetings(inspection, (first, second), named, options, True, weights)
+
+
+def _read_weights(
+    inspection: Inspection, role: str, side: Column, given: Column, separator: str | None
+) -> Column | None:
+    """Read a list of weights for each row, one for each label of a side; 1 where none is given."""
+    if role not in inspection:
+        return None
+    column, name = inspection[role], inspection.roles[role]
+    texts = [value for value in column.values if isinstance(value, str)]
+    between = separator if separator is not None else find_separator(texts)
+    found = []
+    for i in range(len(inspection)):
+        value, labels = column[i], side[i]
+        weights = _numbers(value, between, len(labels))
+        if weights is None or len(weights) != len(labels):
+            number = plural(len(labels), "number")
+            inspection.refuse_row(i, f"{name} is {value!r}; {number} must be there, none negative.")
+        elif isinstance(given[i], frozenset) and len(set(weights)) > 1:
+            inspection.refuse_row(i, f"{name} has weights, but the side is a set without an order.")
+        elif labels and not max(weights) > 0:
+            inspection.refuse_row(i, f"{name} is {value!r}; somebody must have taken part.")
+        good = weights is not None and len(weights) == len(labels)
+        found.append(weights if good else (1.0,) * len(labels))
+    return Column.of(objects(found))
+
+
+def _numbers(value: Any, separator: str | None, number: int) -> tuple[float, ...] | None:
+    """Read numbers from a list, a text or a single number; None if one is wrong."""
+    if is_missing(value):
+        return (1.0,) * number
+    if isinstance(value, str):
+        value = value.split(separator) if separator else [value]
+    numbers = [as_number(x) for x in (value if is_list(value) else [value])]
+    if any(x is None or not (x == 0 or 1 / _MOST_WEIGHT <= x <= _MOST_WEIGHT) for x in numbers):
+        return None
+    return tuple(x for x in numbers if x is not None)
 
 
 def _source(data: Any) -> Source:
@@ -124,14 +187,26 @@ def _source(data: Any) -> Source:
                 f"match {i} is {describe_type(match)}; (winners, losers) or (winners, losers, "
                 "count) is needed, each side a list."
             )
-    winners = [_side(match[0]) for match in matches]
-    losers = [_side(match[1]) for match in matches]
-    counts = [match[2] if len(match) == 3 else 1 for match in matches]
-    return PlainSource({"winners": winners, "losers": losers, "count": counts})
+    columns: dict[str, list[Any]] = {
+        "winners": [_side(match[0]) for match in matches],
+        "losers": [_side(match[1]) for match in matches],
+        "count": [match[2] if len(match) == 3 else 1 for match in matches],
+    }
+    for k, name in enumerate(("weights1", "weights2")):
+        weights = [_weights(match[k]) for match in matches]
+        if any(weights):
+            columns[name] = weights
+    return PlainSource(columns)
+
+
+def _weights(given: Any) -> tuple[Any, ...] | None:
+    """Return the weights of a side that is a mapping; None where all are 1."""
+    if not isinstance(given, Mapping) or all(as_number(a) == 1.0 for a in given.values()):
+        return None
+    return tuple(hashable(a) for a in given.values())
 
 
 def _side(given: Any) -> tuple[Any, ...]:
-    refuse_weights(given)
     if not is_list(given):
         raise DataError(f"{describe_type(given)} was given as a side; a list of labels is needed.")
     return tuple(hashable(label) for label in given)

@@ -122,6 +122,10 @@ def _write_sets(page: Page, found: ChoiceFindings) -> None:
         nest = int(family.nest_of_set[t])
         members = family.members[family.nest_start[nest] : family.set_end[t]]
         few = [names[i] for i in members[:_NAMED].tolist()]
+        if family.weighted[t]:
+            few = [
+                f"{a:.4g} {name}" for a, name in zip(family.listed_weights(t), few, strict=False)
+            ]
         inside = f"{{{some_names(few, _NAMED, len(members))}}}"
         power = float(family.exponent[t])
         rows.append(

@@ -39,6 +39,9 @@ _LEAST_WORTH = 0.6
 # Largest gain by moves of single items that is counted on: groups of items may then be slower.
 _MOST_GAIN = 3.0
 
+# The method of a core that is a single set with weights.
+SINGLE_SET = "single-weighted-set"
+
 # Atoms up to which a dense metric is taken without comparing costs.
 _ALWAYS_DENSE = 100
 
@@ -120,6 +123,8 @@ class _Rate(NamedTuple):
 def choose_for_core(shapes: ModuleShapes, q: int) -> tuple[str, str]:
     """Choose rejection where it accepts enough, else the method of the cheapest effective draw."""
     fits = fits_of(shapes, q)
+    if fits.tangents is not None:
+        return SINGLE_SET, "a single set with weights: independent draws through one scalar"
     enveloped = fits.envelope
     if enveloped is not None and enveloped[1] >= envelope.LEAST_ACCEPTED:
         return "rejection", (

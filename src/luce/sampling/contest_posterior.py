@@ -220,9 +220,10 @@ class ContestPosterior:
         if len(self.problem.waits) == 0:
             return np.asarray(self.base.scale * at.base.x * v)
         from luce.kernels.curvature import times_precision
+        from luce.kernels.layouts import loops_take
 
         image = np.empty(self.n)
-        times_precision(self.problem._replace(wide=None), at.base.theta, v, image)
+        times_precision(loops_take(self.problem._replace(wide=None)), at.base.theta, v, image)
         return image
 
     def _columns(self) -> list[tuple[int, int]]:

@@ -11,7 +11,7 @@ from luce._types import FloatArray
 from luce.counts.canonical import concatenate
 from luce.counts.contests import Contests
 from luce.counts.counts import ConditionalCounts
-from luce.counts.family import SetFamily, fields
+from luce.counts.family import SetFamily, set_arrays
 from luce.errors import MethodError
 from luce.model.model import Model
 from luce.model.priors import Gamma
@@ -272,7 +272,7 @@ def contest_problem(
     family = concatenate(n, families)
     net = counts.category_counts.sum() + counts.sets.exponent.sum()
     total = float(prior.sum() + max(net, 0.0))
-    return make_problem(*fields(family)[1:], shape, total)
+    return make_problem(*set_arrays(family), shape, total, weights=family.weights)
 
 
 def _teams(contests: Contests, chosen: Any, powers: FloatArray) -> SetFamily:
@@ -280,10 +280,6 @@ def _teams(contests: Contests, chosen: Any, powers: FloatArray) -> SetFamily:
     members = np.repeat(chosen, np.diff(contests.start))
     start = np.r_[0, np.cumsum(np.diff(contests.start)[chosen])]
     number = int(chosen.sum())
-    if contests.weights is not None:
-        raise MethodError(
-            "weights of players in contests with ties or a home advantage are not offered yet."
-        )
     return SetFamily(
         contests.n,
         contests.members[members],
@@ -292,6 +288,7 @@ def _teams(contests: Contests, chosen: Any, powers: FloatArray) -> SetFamily:
         np.arange(number + 1),
         start[1:],
         powers[chosen],
+        None if contests.weights is None else contests.weights[members],
     )
 
 

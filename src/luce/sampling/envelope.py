@@ -291,6 +291,7 @@ def _left_out(problem: Problem) -> FloatArray | None:
     simple = (
         n <= MOST_ATOMS
         and problem.wide is None
+        and problem.weights is None
         and (np.diff(problem.set_start) == 1).all()
         and (listed == np.where(problem.complement, 1, n - 1)).all()
         and (problem.groups == 0).all()

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from luce.kernels.problem import Problem
     from luce.kernels.rejection import Envelope
     from luce.kernels.single_items import SingleItems
+    from luce.kernels.single_weighted_set import Tangents
 
 # Length of a Hamiltonian move in a dense metric, and its random relative change.  A quarter turn of
 # a quadratic density is π/2; a longer move makes the error of the mean smaller.
@@ -68,6 +69,13 @@ class Fits:
     def envelope(self) -> tuple[Envelope, float] | None:
         """Dirichlet above the posterior, and the share of its draws that is kept; None if none."""
         return envelope.fit_envelope(self.problem)
+
+    @cached_property
+    def tangents(self) -> Tangents | None:
+        """Envelope of the scalar behind a single weighted set; None for all other cores."""
+        from luce.sampling.single_weighted_set import fit_tangents, is_single_weighted_set
+
+        return fit_tangents(self.problem) if is_single_weighted_set(self.problem) else None
 
     @cached_property
     def curvature(self) -> laplace.CurvatureFit | None:

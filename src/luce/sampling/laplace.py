@@ -122,11 +122,12 @@ def _climb_by_products(
     problem: Problem, owner: IntArray, theta: FloatArray, first: int, looks: int
 ) -> tuple[FloatArray, bool]:
     """Climb with steps by conjugate gradients, for many atoms."""
+    from luce.kernels.layouts import loops_take
     from luce.kernels.newton import climb_by_products
 
     theta = theta + _OFF_CENTRE * np.cos(owner)
     step, vectors = np.empty(owner.max() + 1), np.empty((3, len(owner)))
-    narrow = problem._replace(wide=None)
+    narrow = loops_take(problem._replace(wide=None))
     return theta, bool(climb_by_products(narrow, owner, vectors, first, looks, theta, step))
 
 
@@ -149,6 +150,7 @@ def family_of(problem: Problem) -> SetFamily:
         set_start=problem.set_start,
         set_end=problem.set_end,
         exponent=problem.groups - problem.waits,
+        weights=problem.weights,
     )
 
 
@@ -261,8 +263,9 @@ def fit_diagonal(problem: Problem) -> DiagonalFit:
     bound = _LEAST_DIAGONAL * at.taken if f.grouped else f.scale * at.x + _ROUNDING * at.taken
     diagonal = np.maximum(f.precision_diagonal(at), bound)
     from luce.kernels.curvature import times_precision
+    from luce.kernels.layouts import loops_take
 
-    narrow, image = problem._replace(wide=None), np.empty(len(at.theta))
+    narrow, image = loops_take(problem._replace(wide=None)), np.empty(len(at.theta))
 
     def times(v: FloatArray) -> FloatArray:
         times_precision(narrow, at.theta, v, image)

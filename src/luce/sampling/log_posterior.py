@@ -95,9 +95,9 @@ class LogPosterior:
         has lost digits or is negative.
         """
         with np.errstate(all="ignore"):
-            squares = self._sets.sums_over_members(self.waits / at.sums**2)
+            squares = self._sets.sums_over_members(self.waits / at.sums**2, squared=True)
             if self.grouped:
-                squares -= self._sets.sums_over_members(self.groups / at.sums**2)
+                squares -= self._sets.sums_over_members(self.groups / at.sums**2, squared=True)
             return np.asarray(at.taken - at.given - at.x * squares * at.x)
 
     def complete_precision(self, at: Place) -> FloatArray:
@@ -131,10 +131,13 @@ class _Sets:
         self.outside = problem.complement[nest]
         self.some_outside = bool(self.outside.any())
         self.ladders = ladders(problem.set_start)
+        # Weights of `members`; None where all are 1.  No set is then a complement.
+        self.weights = None if problem.weights is None else problem.weights[position]
 
     def sums_over_sets(self, x: FloatArray) -> FloatArray:
-        """Compute Σ_{i ∈ S_t} x_i for each set t."""
-        sums = sums_by(self.set_of_member, x[self.members], self.n_sets)
+        """Compute Σ_{i ∈ S_t} a_ti x_i for each set t."""
+        listed = x[self.members] if self.weights is None else x[self.members] * self.weights
+        sums = sums_by(self.set_of_member, listed, self.n_sets)
         for ladder in self.ladders:
             ladder.add_up(sums)
         if self.some_outside:
@@ -145,9 +148,12 @@ class _Sets:
                 sums[some] = self._membership(some) @ x
         return sums
 
-    def sums_over_members(self, w: FloatArray) -> FloatArray:
-        """Compute Σ_{t ∋ i} w_t for each atom i, w >= 0."""
+    def sums_over_members(self, w: FloatArray, squared: bool = False) -> FloatArray:
+        """Compute Σ_{t ∋ i} a_ti w_t, or with a_ti², for each atom i, w >= 0."""
         listed = self._of_this_and_larger(w)
+        if self.weights is not None:
+            weights = self.weights**2 if squared else self.weights
+            return sums_by(self.members, listed[self.set_of_member] * weights, self.n)
         if not self.some_outside:
             return sums_by(self.members, listed[self.set_of_member], self.n)
         out = self.outside
@@ -163,7 +169,7 @@ class _Sets:
         return np.asarray(sums + sums_by(self.members, inside, self.n))
 
     def sums_over_pairs(self, w: FloatArray) -> FloatArray:
-        """Compute g_ij = Σ_{t ∋ i, j} w_t for i ≠ j, shape (n, n); the diagonal is not defined.
+        """Compute g_ij = Σ_{t ∋ i, j} a_ti a_tj w_t, i ≠ j, shape (n, n); no diagonal is defined.
 
         Sets that are complements of lists hold i and j unless their list holds one of the two:
         all weights, less those of lists with i, less those with j, plus those with both.
@@ -171,7 +177,10 @@ class _Sets:
         n, listed = self.n, self._of_this_and_larger(w)
         pairs = np.zeros(n * n)
         for sets, both in self._pairs():
-            pairs += sums_by(both, np.repeat(listed[sets], self._pairs_of_set[sets]), n * n)
+            each = np.repeat(listed[sets], self._pairs_of_set[sets])
+            if self.weights is not None:
+                each *= self._products(sets)
+            pairs += sums_by(both, each, n * n)
         found = pairs.reshape(n, n)
         found = found + found.T
         if self.some_outside:
@@ -226,13 +235,25 @@ class _Sets:
         return self._pairs_between(0, self.n_sets)
 
     def _pairs_between(self, first: int, stop: int) -> IntArray:
+        later, earlier = self._places_between(first, stop)
+        return np.asarray(self.members[later] * self.n + self.members[earlier])
+
+    def _products(self, sets: slice) -> FloatArray:
+        """Multiply the weights of the two members of each pair that `_pairs` lists."""
+        first, stop, _ = sets.indices(self.n_sets)
+        later, earlier = self._places_between(first, stop)
+        assert self.weights is not None
+        return np.asarray(self.weights[later] * self.weights[earlier])
+
+    def _places_between(self, first: int, stop: int) -> tuple[IntArray, IntArray]:
+        """List pairs of positions in `members`, the later and the earlier of each pair."""
         begin, end = np.searchsorted(self.set_of_member, [first, stop])
         later = np.arange(begin, end)
         start = self.start[self.set_of_member[begin:end]]
         number = later - start  # of earlier members of the nest
         offset = np.cumsum(number) - number
         earlier = np.arange(number.sum()) + np.repeat(start - offset, number)
-        return np.asarray(np.repeat(self.members[later] * self.n, number) + self.members[earlier])
+        return np.repeat(later, number), earlier
 
     def _membership(self, sets: IntArray) -> FloatArray:
         """Return the 0/1 table of sets and atoms."""

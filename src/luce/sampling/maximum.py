@@ -105,9 +105,10 @@ def _with_all_grouped(problem: Problem, family: SetFamily) -> tuple[Problem, Set
         "set_end": np.r_[family.set_end, stored + n],
         "exponent": np.r_[family.exponent, -problem.total_shape],
     }
-    laid_out = make_problem(**arrays, shape=np.ones(n), total_shape=1.0)
+    weights = None if family.weights is None else np.r_[family.weights, np.ones(n)]
+    laid_out = make_problem(**arrays, shape=np.ones(n), total_shape=1.0, weights=weights)
     wider = laid_out._replace(shape=problem.shape, total_shape=0.0)
-    return wider, SetFamily(n=n, **arrays)
+    return wider, SetFamily(n=n, **arrays, weights=weights)
 
 
 class _End(NamedTuple):

@@ -17,7 +17,7 @@ from luce.errors import ConvergenceWarning, MethodError, warn_user
 from luce.model.model import Model
 from luce.model.shapes import ModuleShapes, raw_problem
 from luce.sampling import envelope
-from luce.sampling.choice import Choice, best_metric, choose_for_core, fits_of
+from luce.sampling.choice import SINGLE_SET, Choice, best_metric, choose_for_core, fits_of
 from luce.sampling.concentration import prepare_with_concentration
 from luce.sampling.contests import prepare_contests, ready_for_contests
 from luce.sampling.fits import Fits, Start
@@ -89,7 +89,8 @@ class Part:
         from luce.kernels.shifts import Shifts
 
         general = self.kernel.general or isinstance(self.fit, Shifts)
-        return self.problem if general else lean(self.problem)
+        weighted = self.problem.weights is not None
+        return lean(self.problem) if weighted or not general else self.problem
 
     def draw_start(self, rng: np.random.Generator) -> FloatArray:
         """Draw a state near the mode, or from the prior with shapes of at least 0.05."""
@@ -186,6 +187,15 @@ def _part(
     from luce.kernels import KERNELS
 
     fits = fits or Fits(problem)
+    if problem.weights is not None:
+        _refuse_for_weights(name, what)
+    if name == SINGLE_SET:
+        if fits.tangents is None:
+            raise MethodError(
+                f"method={name!r} does not fit {what}: it needs a single set with weights, which "
+                "outcomes were recorded in, and no other set. Leave method='auto'."
+            )
+        return Part(KERNELS[name], problem, prior, fits.tangents)
     if name == "rejection":
         enveloped = fits.envelope
         if enveloped is None or enveloped[1] < _LEAST_FORCED:
@@ -204,6 +214,15 @@ def _part(
     if name == "metropolis" and problem.shape.min() < _LEAST_PLAIN_METROPOLIS:
         problem = problem._replace(wide=True)
     return Part(KERNELS[name], problem, prior)
+
+
+def _refuse_for_weights(name: str, what: str) -> None:
+    """Refuse methods whose kernels do not know weights."""
+    if name in ("rejection", "hidden-counts"):
+        raise MethodError(
+            f"method={name!r} does not fit {what}, which has weighted sets: 'waiting-times', "
+            "'hamiltonian', 'independence' and 'metropolis' do. Leave method='auto'."
+        )
 
 
 def _part_with_curvature(name: str, fits: Fits, prior: FloatArray, what: str) -> Part:

@@ -24,6 +24,7 @@ METHODS = (
     "waiting-times",
     "hidden-counts",
     "metropolis",
+    "single-weighted-set",
 )
 
 # Settings that are whole numbers, with the least and the most that each can be.

@@ -47,6 +47,7 @@ def choose_items(problem: Problem, theta: FloatArray) -> tuple[SingleItems, floa
         log λ at the mode, or near it.
     """
     plain = problem.wide is None and not problem.groups.any() and not problem.complement.any()
+    plain &= problem.weights is None
     if not plain or not len(problem.waits):
         return None
     p = np.exp(theta - np.logaddexp.reduce(theta))

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from luce._types import FloatArray
 from luce.kernels.jit import compile_by_type, embedded
 from luce.kernels.problem import Wide
-from luce.kernels.set_sums import plus, zero
+from luce.kernels.set_sums import plus, times, zero
 
 Index: TypeAlias = npt.NDArray[np.uint32]
 
@@ -124,14 +124,6 @@ def log_tie(multipliers: Multipliers, state: Any) -> float:
     return state[multipliers.tie] if multipliers.tie >= 0 else multipliers.known_tie
 
 
-@embedded
-def product(a: float, b: float, wide: Wide) -> float:
-    """Multiply a by b, or add their logarithms."""
-    if wide is None:
-        return a * b
-    return a + b
-
-
 def strength(sides: Sides, t: int, side: int, x: FloatArray, wide: Wide) -> float:
     """Add up the weighted strengths of one side of meeting t; logarithms if `wide`."""
     chosen = _of_team if isinstance(sides, TeamSides) else _of_one
@@ -146,7 +138,7 @@ def _of_team(sides: Any, t: Any, side: Any, x: Any, wide: Any) -> float:
     total = zero(wide)
     for k in range(sides.start[2 * t + side], sides.start[2 * t + side + 1]):
         own = _weight(sides.weights[k], wide)
-        total = plus(total, product(own, x[sides.members[k]], wide), wide)
+        total = plus(total, times(own, x[sides.members[k]], wide), wide)
     return total
 
 
@@ -164,7 +156,7 @@ def _add_to_one(sides: Any, t: Any, side: Any, value: Any, wide: Any, out: Any) 
 def _add_to_team(sides: Any, t: Any, side: Any, value: Any, wide: Any, out: Any) -> None:
     for k in range(sides.start[2 * t + side], sides.start[2 * t + side + 1]):
         i = sides.members[k]
-        out[i] = plus(out[i], product(_weight(sides.weights[k], wide), value, wide), wide)
+        out[i] = plus(out[i], times(_weight(sides.weights[k], wide), value, wide), wide)
 
 
 @embedded

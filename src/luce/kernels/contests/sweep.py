@@ -33,7 +33,6 @@ from luce.kernels.contests.sides import (
     add_to_side,
     log_home,
     log_tie,
-    product,
     strength,
 )
 from luce.kernels.grouped_outcomes import SplitSpace, split_groups
@@ -49,7 +48,7 @@ from luce.kernels.random import (
     scaled_gamma,
     uniform,
 )
-from luce.kernels.set_sums import as_log, from_log, one, plus
+from luce.kernels.set_sums import as_log, from_log, one, plus, times
 
 # Largest |log| of a parameter, and the largest number of unit steps that widen a slice on a side.
 LARGEST, _STEPS = 100.0, 60
@@ -108,11 +107,11 @@ def advance(
     wide, n, total_shape = problem.wide, len(problem.shape), problem.total_shape
     total_spread, n_meetings = gamma_spread(total_shape), len(fit.contests.waits)
     p = state[:n]
-    times, rates, grouped = np.empty(len(problem.waits)), np.empty(n), np.empty(n)
+    set_times, rates, grouped = np.empty(len(problem.waits)), np.empty(n), np.empty(n)
     one_time, other_time = np.empty(n_meetings), np.empty(n_meetings)
     shape, spread = problem.shape.copy(), problem.spread.copy()
     for d in range(len(out)):
-        waited = draw_rates(problem, own, p, times, rates)
+        waited = draw_rates(problem, own, p, set_times, rates)
         more = draw_contests(
             fit.contests, fit.multipliers, own, wide, state, one_time, other_time, rates
         )
@@ -181,12 +180,12 @@ def _without_ties(
     for t in range(len(one_time)):
         a = strength(contests.sides, t, 0, state, wide)
         b = strength(contests.sides, t, 1, state, wide)
-        whole = plus(product(a, home, wide) if contests.at_home[t] else a, b, wide)
+        whole = plus(times(a, home, wide) if contests.at_home[t] else a, b, wide)
         u = scaled_gamma(bits, contests.waits[t], contests.spread[t], whole, wide)
         one_time[t] = other_time[t] = u
         waited = plus(waited, u, wide)
         if contests.at_home[t]:
-            pull += _plain(product(a, u, wide), wide)
+            pull += _plain(times(a, u, wide), wide)
     _draw_home(bits, multipliers, contests.home_power, pull, state)
     _add_times(contests, multipliers, wide, state, one_time, other_time, rates)
     return waited
@@ -209,16 +208,16 @@ def _with_rao_kupper(
         a = strength(contests.sides, t, 0, state, wide)
         b = strength(contests.sides, t, 1, state, wide)
         if contests.at_home[t]:
-            a = product(a, home, wide)
+            a = times(a, home, wide)
         u = v = from_log(-np.inf, wide)
         if contests.waits[t] > 0.0:
-            whole = plus(a, product(factor, b, wide), wide)
+            whole = plus(a, times(factor, b, wide), wide)
             u = scaled_gamma(bits, contests.waits[t], contests.spread[t], whole, wide)
-            rate += _plain(product(b, u, wide), wide)
+            rate += _plain(times(b, u, wide), wide)
         if contests.more_waits[t] > 0.0:
-            whole = plus(product(factor, a, wide), b, wide)
+            whole = plus(times(factor, a, wide), b, wide)
             v = scaled_gamma(bits, contests.more_waits[t], contests.more_spread[t], whole, wide)
-            rate += _plain(product(a, v, wide), wide)
+            rate += _plain(times(a, v, wide), wide)
         one_time[t], other_time[t] = u, v
         waited = plus(waited, plus(u, v, wide), wide)
     if multipliers.tie >= 0:
@@ -228,11 +227,11 @@ def _with_rao_kupper(
     factor = from_log(math.log1p(math.exp(log_tie(multipliers, state))), wide)
     for t in range(len(one_time)):
         u, v = one_time[t], other_time[t]
-        one_time[t] = plus(u, product(factor, v, wide), wide)
-        other_time[t] = plus(product(factor, u, wide), v, wide)
+        one_time[t] = plus(u, times(factor, v, wide), wide)
+        other_time[t] = plus(times(factor, u, wide), v, wide)
         if contests.at_home[t]:
             pull += _plain(
-                product(strength(contests.sides, t, 0, state, wide), one_time[t], wide), wide
+                times(strength(contests.sides, t, 0, state, wide), one_time[t], wide), wide
             )
     _draw_home(bits, multipliers, contests.home_power, pull, state)
     _add_times(contests, multipliers, wide, state, one_time, other_time, rates)
@@ -256,11 +255,11 @@ def _with_davidson(
         a = strength(contests.sides, t, 0, state, wide)
         b = strength(contests.sides, t, 1, state, wide)
         if contests.at_home[t]:
-            a = product(a, home, wide)
-        middle = product(_root(a, wide), _root(b, wide), wide)
-        whole = plus(plus(a, b, wide), product(factor, middle, wide), wide)
+            a = times(a, home, wide)
+        middle = times(_root(a, wide), _root(b, wide), wide)
+        whole = plus(plus(a, b, wide), times(factor, middle, wide), wide)
         u = scaled_gamma(bits, contests.waits[t], contests.spread[t], whole, wide)
-        one_time[t], other_time[t] = u, _plain(product(u, middle, wide), wide)
+        one_time[t], other_time[t] = u, _plain(times(u, middle, wide), wide)
         rate += other_time[t]
         waited = plus(waited, u, wide)
     if multipliers.tie >= 0:
@@ -273,14 +272,14 @@ def _with_davidson(
         a = strength(contests.sides, t, 0, state, wide)
         b = strength(contests.sides, t, 1, state, wide)
         if contests.at_home[t]:
-            a = product(a, home, wide)
+            a = times(a, home, wide)
         u = one_time[t]
         one_half, other_half = _inverse_gaussian_halves(bits, nu * other_time[t])
         one_time[t] = plus(u, _over(one_half, a, wide), wide)
         other_time[t] = plus(u, _over(other_half, b, wide), wide)
         if contests.at_home[t]:
             pull += _plain(
-                product(strength(contests.sides, t, 0, state, wide), one_time[t], wide), wide
+                times(strength(contests.sides, t, 0, state, wide), one_time[t], wide), wide
             )
             halves += 0.5
     _draw_home(bits, multipliers, contests.home_power + halves, pull, state)
@@ -334,7 +333,7 @@ def _add_times(
     """Add the times of each side to the rates of its members, times h at home."""
     home = from_log(log_home(multipliers, state), wide)
     for t in range(len(one_time)):
-        u = product(one_time[t], home, wide) if contests.at_home[t] else one_time[t]
+        u = times(one_time[t], home, wide) if contests.at_home[t] else one_time[t]
         add_to_side(contests.sides, t, 0, u, wide, rates)
         add_to_side(contests.sides, t, 1, other_time[t], wide, rates)
 
