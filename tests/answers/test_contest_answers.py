@@ -84,7 +84,9 @@ def test_sentences_are_checked_against_the_draws() -> None:
     assert table.parameters.notes == tuple(f"{name}: {words}." for name, words in said.items())
     assert "p_best" not in table.parameters.columns
     assert said["home"] in str(table)
-    assert "neutral" not in parameter_sentences(DrawsView.of(made_up("davidson", False)), 0.8)["tie"]
+    assert (
+        "neutral" not in parameter_sentences(DrawsView.of(made_up("davidson", False)), 0.8)["tie"]
+    )
     assert parameter_sentences(DrawsView.of(made_up(None, False)), 0.8) == {}
     with pytest.raises(DataError, match="there is nothing to tell"):
         luce.answers.effect_probabilities(made_up(None, False))
