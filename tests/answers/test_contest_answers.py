@@ -84,8 +84,7 @@ def test_sentences_are_checked_against_the_draws() -> None:
     assert table.parameters.notes == tuple(f"{name}: {words}." for name, words in said.items())
     assert "p_best" not in table.parameters.columns
     assert said["home"] in str(table)
-    without_home = DrawsView.of(made_up("davidson", False))
-    assert "neutral" not in parameter_sentences(without_home, 0.8)["tie"]
+    assert (
         "neutral" not in parameter_sentences(DrawsView.of(made_up("davidson", False)), 0.8)["tie"]
     )
     assert parameter_sentences(DrawsView.of(made_up(None, False)), 0.8) == {}
