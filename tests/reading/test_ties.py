@@ -78,14 +78,21 @@ def test_half_a_win_of_several_is_refused() -> None:
         ("Davidson", "geometric mean"),
         ("rao-kupper", "multiples of strengths"),
         ("rao_kupper", "multiples of strengths"),
-        ("unknown", "sum over the orders"),
-        ("unknown order", "sum over the orders"),
         ("coin", "is not known"),
     ],
 )
 def test_other_meanings_of_ties_are_refused_by_name(kind: str, meaning: str, reason: str) -> None:
     read, columns = TIED[kind]
     with pytest.raises(DataError, match=reason) as error:
+        read(columns, ties=meaning)
+    assert f"ties = {meaning!r}" in str(error.value)
+
+
+@pytest.mark.parametrize("kind", ["pairs", "teams"])
+@pytest.mark.parametrize("meaning", ["unknown", "unknown order"])
+def test_an_unknown_order_of_two_says_nothing(kind: str, meaning: str) -> None:
+    read, columns = TIED[kind]
+    with pytest.raises(DataError, match="it would say nothing") as error:
         read(columns, ties=meaning)
     assert f"ties = {meaning!r}" in str(error.value)
 

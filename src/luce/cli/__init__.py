@@ -123,7 +123,9 @@ def _parser() -> argparse.ArgumentParser:
 
 # Options that a reader takes by name, and their help.
 _READER_OPTIONS = {
-    "ties": "what a tie means: entity, half, last or drop",
+    "ties": "what a tie means: entity, half or drop; in rankings unknown, davidson-luce, half, "
+    "last or drop",
+    "bottom": "a tie in last place of a ranking, where it differs: last",
     "home": "who has an advantage: first, second, or a column that names the item",
     "unranked": "who is not ranked: absent or below",
     "blank": "empty ranks, where they differ from 0: absent or below",

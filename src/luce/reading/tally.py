@@ -12,6 +12,7 @@ import numpy as np
 from luce._types import BoolArray, FloatArray, IntArray, Label, Labels
 from luce.counts.canonical import concatenate
 from luce.counts.counts import ConditionalCounts
+from luce.counts.events import Events, added
 from luce.counts.family import SetFamily
 from luce.counts.labels import Categories, some
 from luce.counts.observations import Entry, Log
@@ -95,6 +96,7 @@ class Tally:
         self._only_pairs = False
         self._observations: list[Callable[[], Entry]] = []
         self._effects: Mapping[Label, str] = {}
+        self._events: Events | None = None
 
     @staticmethod
     def over(
@@ -233,6 +235,10 @@ class Tally:
         n = self.n  # the function that is kept must not hold the tally
         self._observations.append(lambda: _observation(n, outcomes, counts, sets(), own, excluded))
 
+    def add_events(self, events: Events) -> None:
+        """Add outcomes with a model of their own; where there are none, nothing is added."""
+        self._events = added(self._events, events if len(events) else None)
+
     def counts(self) -> ConditionalCounts:
         """Merge all outcomes and sets into conditional counts."""
         if not self._families:
@@ -240,16 +246,18 @@ class Tally:
         family = concatenate(self.n, self._families)
         # Sets of two are merged already; below four categories they are stored by complements.
         merged = self._only_pairs and len(self._families) == 1 and self.n >= 4
-        return ConditionalCounts.from_nests(
+        remembers = self._observations or self._events is not None
+        counts = ConditionalCounts.from_nests(
             list(self.categories),
             self._counts,
             family,
             self._n_outcomes,
             merged=merged,
-            source=partial(_log, self._observations) if self._observations else None,
+            source=partial(_log, self._observations) if remembers else None,
             effects=self._effects,
             copy=False,
         )
+        return counts if self._events is None else counts.with_events(self._events)
 
 
 def _log(observations: list[Callable[[], Entry]]) -> Log:

@@ -11,8 +11,8 @@ _REFUSED = {
     "two strengths, sqrt(p_a p_b), which is not the probability of any set",
     "rao-kupper": "the model of Rao and Kupper puts multiples of strengths into the denominators "
     "(p_a + theta p_b), and sets here carry no weights",
-    "unknown": "a tie read as an unknown order is a sum over the orders, which is not a product "
-    "of powers of set probabilities",
+    "unknown": "one of the two orders of a tie was the case, whatever the strengths: it would say "
+    "nothing, as in ties='drop'",
 }
 _SPELLINGS = {
     "raokupper": "rao-kupper",
@@ -20,14 +20,25 @@ _SPELLINGS = {
     "unknown order": "unknown",
     "unknown-order": "unknown",
     "unknown_order": "unknown",
+    "davidsonluce": "davidson-luce",
+    "davidson_luce": "davidson-luce",
+    "davidson–luce": "davidson-luce",
 }
 _ORDERS = "ties='half' counts every order of the tied equally, a custom and not a likelihood"
 _ALLOWED = {
+    "unknown": "ties='unknown' says that there was an order and that it was not recorded",
+    "davidson-luce": "ties='davidson-luce' says that places can be shared, and learns how easily",
     "entity": "ties='entity' makes the tie one more competitor in every set where it could occur",
     "half": "ties='half' counts half a win for each, which is a custom and not a likelihood",
     "last": "ties='last' says of a tie in last place only that it is below the rest",
     "drop": "ties='drop' leaves them out",
 }
+
+
+def meaning_of(ties: str | None, allowed: tuple[str, ...]) -> str | None:
+    """Return the usual spelling of a meaning that is allowed; others as they are."""
+    given = _SPELLINGS.get(str(ties).lower(), ties)
+    return given if given in allowed else ties
 
 
 def _offers(allowed: tuple[str, ...]) -> str:
