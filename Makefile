@@ -62,6 +62,7 @@ benchmark: $(VENV)/.tools  ## measure speed, against the peers that are installe
 	$(BIN)/python benchmarks/structure.py
 	$(BIN)/python benchmarks/mode.py
 	$(BIN)/python benchmarks/reading.py
+	$(BIN)/python benchmarks/ties.py
 	$(BIN)/python benchmarks/hdp.py
 	$(BIN)/python benchmarks/semi_markov.py
 	$(BIN)/python benchmarks/gibbs_step.py

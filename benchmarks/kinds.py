@@ -92,7 +92,8 @@ def league(
         "outcome": [(a, b, "tie")[r] for a, b, r in games],
     }
     problem = from_sides(teams + 2, sides)
-    problem.read = reader("from_pairs", data, ties="entity", home="first", categories=labels)
+    entities = {"ties": "entity", "home": "first", "home_effect": "entity"}
+    problem.read = reader("from_pairs", data, categories=labels, **entities)
     return problem
 
 

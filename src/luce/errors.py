@@ -103,6 +103,10 @@ class DroppedTiesWarning(UserWarning):
     """Issued when ties are left out of the data, as asked; says how many."""
 
 
+class ConfoundedHomeWarning(UserWarning):
+    """Issued when data cannot tell a home advantage from the strengths: its prior decides."""
+
+
 class SkippedRowsWarning(UserWarning):
     """Issued when rows or lines are left out, as asked; `problems` lists all of them."""
 

@@ -26,7 +26,7 @@ GAMES = {
     "outcome": ["tie", "tie", "a", "tie", "b", "tie"],
     "count": [9, 8, 2, 7, 3, 8],
 }
-COUNTS = luce.from_pairs(GAMES, ties="entity", home="first", tie_label="draw")
+COUNTS = luce.from_pairs(GAMES, ties="entity", home="first", home_effect="entity", tie_label="draw")
 
 RANKING = {
     "rank_probabilities": luce.rank_probabilities,

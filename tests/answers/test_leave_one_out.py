@@ -113,7 +113,9 @@ def test_a_better_description_is_preferred() -> None:
         row = {"item1": [first], "item2": [second], "outcome": ["1" if won else "2"]}
         plain.append(luce.from_pairs(row, categories=names))
         labels = [*names, "home"]
-        with_home.append(luce.from_pairs(row, home="first", categories=labels, home_label="home"))
+        with_home.append(
+            luce.from_pairs(row, home="first", home_effect="entity", categories=labels)
+        )
     models = {}
     for name, given in (("plain", plain), ("home", with_home)):
         draws = Posterior(sum(given)).sample(1500, seed=SEED + 1, progress=False)

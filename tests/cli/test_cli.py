@@ -322,7 +322,8 @@ def test_a_figure_of_the_paper_is_written_and_judged(
 # -- what is ranked --------------------------------------------------------------------------------
 
 TIES = "item1,item2,outcome\n" + "a,b,tie\nb,c,tie\nc,a,c\nb,a,b\nc,b,tie\na,c,tie\n" * 2
-READ = ["--ties", "entity", "--home", "first", "--draws", 40, "--chains", 2, "--seed", 1]
+SHORT = ["--draws", 40, "--chains", 2, "--seed", 1]
+READ = ["--ties", "entity", "--home", "first", "--home-effect", "entity", *SHORT]
 
 
 def rows_of(printed: str, head: str) -> list[str]:

@@ -22,8 +22,8 @@ BOTH = {"draw": "tie", "ground": "home"}
 
 
 def games(**more: Any) -> ConditionalCounts:
-    labels = {"tie_label": "draw", "home_label": "ground"}
-    return luce.from_pairs(GAMES, ties="entity", home="first", **labels, **more)
+    labels = {"tie_label": "draw", "home_label": "ground"} | more
+    return luce.from_pairs(GAMES, ties="entity", home="first", home_effect="entity", **labels)
 
 
 def test_readers_mark_ties_and_advantages() -> None:
@@ -40,7 +40,7 @@ def test_readers_mark_ties_and_advantages() -> None:
 
 def test_equal_names_of_two_effects_are_refused() -> None:
     with pytest.raises(DataError, match="tie_label and home_label are both 'x'"):
-        luce.from_pairs(GAMES, ties="entity", home="first", tie_label="x", home_label="x")
+        games(tie_label="x", home_label="x")
 
 
 def test_the_algebra_keeps_marks() -> None:

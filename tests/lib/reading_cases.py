@@ -242,7 +242,7 @@ PAIRS = [
         .observe_group(["a", "home"], 1, within=["a", "b", "home"])
         .observe_group(["b", "home"], 1, within=["a", "b", "home"])
         .observe({"c": 1}, within=["a", "c", "home"]),
-        {"home": "first"},
+        {"home": "first", "home_effect": "entity"},
     ),
     Case(
         "a column tells who is at home, and ties are entities",
@@ -258,7 +258,7 @@ PAIRS = [
         .observe({-3: 1}, within=[10, -3, "tie"])
         .observe({"tie": 1}, within=[25, 7, "home", "tie"])
         .observe({7: 1}, within=[7, 10, "home", "tie"]),
-        {"home": "venue", "ties": "entity"},
+        {"home": "venue", "home_effect": "entity", "ties": "entity"},
     ),
 ]  # fmt: skip
 RANKINGS = [
@@ -503,7 +503,8 @@ TEAMS = [
         .observe_group(["a", "b"], 1, within=["a", "b", "c", "d", "ground", "level"])
         .observe_group(["d", "ground"], 1, within=["c", "d", "ground", "level"])
         .observe({"level": 1}, within=["a", "b", "ground", "level"]),
-        {"home": "second", "ties": "entity", "tie_label": "level", "home_label": "ground"},
+        {"home": "second", "home_effect": "entity", "ties": "entity", "tie_label": "level",
+         "home_label": "ground"},
     ),
     Case(
         "a column for each player",

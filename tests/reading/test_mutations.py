@@ -151,6 +151,7 @@ def test_every_file_of_the_corpus_is_read_as_it_is(sample: Sample, tmp_path: Pat
     path.write_bytes(sample.content)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", luce.errors.HalfWinsWarning)
+        warnings.simplefilter("ignore", luce.errors.ConfoundedHomeWarning)
         check(luce.read(path, **sample.options))
 
 
@@ -159,6 +160,7 @@ def test_every_object_of_the_corpus_is_read_as_it_is(k: int) -> None:
     kind, data, options = OBJECTS[k]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", luce.errors.HalfWinsWarning)
+        warnings.simplefilter("ignore", luce.errors.ConfoundedHomeWarning)
         check(getattr(luce, f"from_{kind}")(data, **options))
 
 

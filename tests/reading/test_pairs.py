@@ -23,16 +23,16 @@ def test_the_advantage_goes_to_whom_it_is_said() -> None:
     four = ConditionalCounts(["a", "b", "c", "home"])
     first = four.observe({"b": 1}, within=["a", "b", "home"])
     first = first.observe_group(["a", "home"], 1, within=["a", "c", "home"])
-    same(from_pairs(games, home="first"), first)
+    same(from_pairs(games, home="first", home_effect="entity"), first)
     second = four.observe_group(["b", "home"], 1, within=["a", "b", "home"])
     second = second.observe({"a": 1}, within=["a", "c", "home"])
-    same(from_pairs(games, home="second"), second)
+    same(from_pairs(games, home="second", home_effect="entity"), second)
     column = four.observe_group(["b", "home"], 1, within=["a", "b", "home"])
     column = column.observe({"a": 1}, within=["a", "c"])
     for engine in ENGINES:
-        same(from_pairs(given_as(engine, games), home="at"), column)
+        same(from_pairs(given_as(engine, games), home="at", home_effect="entity"), column)
     won = {"winner": ["b", "a"], "loser": ["a", "c"], "at": ["b", None]}
-    same(from_pairs(won, home="at"), column)
+    same(from_pairs(won, home="at", home_effect="entity"), column)
     with pytest.raises(DataError, match="do not say who was the first"):
         from_pairs(won, home="first")
     with pytest.raises(DataError, match="home = 'nowhere': there is no such column"):
@@ -40,7 +40,7 @@ def test_the_advantage_goes_to_whom_it_is_said() -> None:
     with pytest.raises(BadRowsError, match="row 2: at is 'b'; it must name 'a' or 'c'"):
         from_pairs({**won, "at": [None, "b"]}, home="at")
     with pytest.raises(DataError, match="'b' is a competitor already"):
-        from_pairs(won, home="at", home_label="b")
+        from_pairs(won, home="at", home_effect="entity", home_label="b")
 
 
 def test_a_winner_who_did_not_compete_is_found_though_it_reads_like_a_word() -> None:

@@ -1,5 +1,6 @@
 """Meanings of ties: asked for, refused by name, or counted."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -57,44 +58,50 @@ def test_dropped_ties_are_no_observations(tmp_path: Path) -> None:
 
 def test_half_a_win_of_several_is_refused() -> None:
     doubles = {"side1": ["a+b"], "side2": ["c+d"], "outcome": ["tie"]}
-    with pytest.raises(DataError, match="ties='entity' can"), pytest.warns(HalfWinsWarning):
+    with pytest.raises(DataError, match="ties='davidson' can"), pytest.warns(HalfWinsWarning):
         from_teams(doubles, ties="half")
     with pytest.raises(DataError, match="Give whole numbers"):
         from_teams([(["a", "b"], ["c"], 1.5)])
     tied = {"item1": ["a"], "item2": ["b"], "outcome": ["tie"]}
-    with pytest.raises(DataError, match="ties='entity' can"), pytest.warns(HalfWinsWarning):
-        from_pairs(tied, ties="half", home="first")
+    with pytest.raises(DataError, match="ties='davidson' can"), pytest.warns(HalfWinsWarning):
+        from_pairs(tied, ties="half", home="first", home_effect="entity")
     same(
         from_teams(doubles, ties="entity"),
         ConditionalCounts(["a", "b", "c", "d", "tie"]).observe({"tie": 1}),
     )
 
 
-@pytest.mark.parametrize("kind", TIED)
 @pytest.mark.parametrize(
-    ("meaning", "reason"),
+    ("kind", "meaning", "reason"),
     [
-        ("davidson", "geometric mean"),
-        ("Davidson", "geometric mean"),
-        ("rao-kupper", "multiples of strengths"),
-        ("rao_kupper", "multiples of strengths"),
-        ("coin", "is not known"),
+        ("rankings", "davidson", "Davidson's model of ties is for two sides"),
+        ("rankings", "rao_kupper", "Rao and Kupper is for two sides"),
+        ("pairs", "unknown", "has probability 1"),
+        ("teams", "unknown_order", "has probability 1"),
+        ("pairs", "davidson-luce", "for two sides it is ties='davidson'"),
+        ("pairs", "Davidson", "Did you mean 'davidson'?"),
+        ("teams", "rao_kupper", "Did you mean 'rao-kupper'?"),
+        *((kind, "coin", "is not known") for kind in TIED),
     ],
 )
 def test_other_meanings_of_ties_are_refused_by_name(kind: str, meaning: str, reason: str) -> None:
     read, columns = TIED[kind]
-    with pytest.raises(DataError, match=reason) as error:
+    with pytest.raises(DataError, match=re.escape(reason)) as error:
         read(columns, ties=meaning)
     assert f"ties = {meaning!r}" in str(error.value)
+    assert "\n  ties='drop' leaves them out" in str(error.value)
 
 
-@pytest.mark.parametrize("kind", ["pairs", "teams"])
-@pytest.mark.parametrize("meaning", ["unknown", "unknown order"])
-def test_an_unknown_order_of_two_says_nothing(kind: str, meaning: str) -> None:
-    read, columns = TIED[kind]
-    with pytest.raises(DataError, match="it would say nothing") as error:
-        read(columns, ties=meaning)
-    assert f"ties = {meaning!r}" in str(error.value)
+def test_the_question_lists_what_is_offered_with_its_meaning() -> None:
+    with pytest.raises(DataError) as error:
+        from_pairs(TIED["pairs"][1])
+    first, *offers = str(error.value).splitlines()
+    assert first == (
+        "there is 1 tie, which can mean different things; say which (on the command line: --ties):"
+    )
+    named = ["davidson", "rao-kupper", "entity", "half", "drop"]
+    assert [line.split("'")[1] for line in offers] == named
+    assert "the usual choice" in offers[0]
 
 
 def test_entities_are_for_pairs_and_the_last_place_for_rankings() -> None:

@@ -180,7 +180,9 @@ def test_the_role_of_a_variable_decides(chains: xr.DataTree) -> None:
 
 def test_effects_stand_below_the_competitors(tmp_path: Path) -> None:
     games = {"item1": ["a", "b", "c"], "item2": ["b", "c", "a"], "outcome": ["tie", "tie", "c"]}
-    run = sampled(luce.from_pairs(games, ties="entity", home="first"), 40, warmup=10)
+    run = sampled(
+        luce.from_pairs(games, ties="entity", home="first", home_effect="entity"), 40, warmup=10
+    )
     page = luce.report(run, tmp_path / "a.html")
     assert sorted(table_of(page)["Competitor"]) == ["a", "b", "c"]
     said = text_of(page)

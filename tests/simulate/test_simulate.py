@@ -415,7 +415,12 @@ ROUND_TRIPS: dict[str, tuple[Any, Any, Any, float]] = {
     "pairs": (
         lambda rng: simulate.pairs(rng, WITH_BOTH, N, **ADDITIONAL),
         lambda x: from_pairs(
-            x, home="first", ties="entity", categories=list(WITH_BOTH), **ADDITIONAL
+            x,
+            home="first",
+            home_effect="entity",
+            ties="entity",
+            categories=list(WITH_BOTH),
+            **ADDITIONAL,
         ),
         pairs_by_hand,
         N,

@@ -5,6 +5,13 @@ are told for two competitors of median strength m, in each draw:
 
     tie      t / (2 m + t)            the two tie, nobody having an advantage
     home     (m + h) / (2 m + h)      the one with the advantage wins, ties left out
+
+Where the data has a model with parameters instead (`luce.counts.contests`), they are told for two
+equals, whatever their strength:
+
+    home     h / (h + 1)              the one at home wins, ties left out
+    tie      ν / (2 + ν)              the two tie on neutral ground (Davidson)
+             (θ - 1) / (θ + 1)        the same (Rao and Kupper)
 """
 
 from __future__ import annotations
@@ -28,6 +35,11 @@ if TYPE_CHECKING:
 _WORDS = {
     "tie": "two competitors of median strength tie",
     "home": "of two competitors of median strength the one with the advantage wins",
+}
+_EQUALS = {
+    "home": "of two equals the one at home wins, ties left out,",
+    "davidson": "two equals on neutral ground tie",
+    "rao-kupper": "two equals on neutral ground tie",
 }
 _BESIDE = {"tie": ", nobody having an advantage,", "home": ", ties left out,"}
 
@@ -87,6 +99,30 @@ def sentences(draws: DrawsView, ci_prob: float) -> dict[Label, str]:
     }
 
 
+def parameter_sentences(draws: DrawsView, ci_prob: float) -> dict[str, str]:
+    """Say each parameter of contests in a sentence, by its name."""
+    found: dict[str, str] = {}
+    if draws.parameters is None:
+        return found
+    names = list(draws.parameters.categories)
+    for name, kind in draws.parameter_kinds.items():
+        x = draws.parameters.probabilities[..., names.index(name)]
+        chance = {
+            "home": lambda x: x / (x + 1),
+            "davidson": lambda x: x / (x + 2),
+            "rao-kupper": lambda x: (x - 1) / (x + 1),
+        }[kind](x)
+        values = draws.labelled(chance, ("chain", "draw"), name)
+        means = f"{_EQUALS[kind]} with probability {_with_interval(values, ci_prob)}"
+        if kind == "home":
+            factor = draws.labelled(x, ("chain", "draw"), name)
+            at = intervals(factor, ci_prob)
+            mean, low, high = (f"{float(at[name]):.3g}" for name in ("mean", "lower", "upper"))
+            means = f"{mean} times as strong at home ({low} to {high}): {means}"
+        found[name] = means
+    return found
+
+
 def _log_median(logs: FloatArray) -> FloatArray:
     """Compute the log of the median of each row's exponentials; nan where that is stored as 0."""
     n = logs.shape[1]
@@ -103,6 +139,11 @@ def _sentence(kind: str, values: DataArray, ci_prob: float, both: bool) -> str:
             f"how often {words} cannot be computed: some probabilities are too small to be stored. "
             "Draw again with log_probabilities=True"
         )
+    return f"{words} with probability {_with_interval(values, ci_prob)}"
+
+
+def _with_interval(values: DataArray, ci_prob: float) -> str:
+    """Write the mean of draws of a probability, and its interval."""
     at = intervals(values, ci_prob)
     mean, low, high = (probability(float(at[name])) for name in ("mean", "lower", "upper"))
-    return f"{words} with probability {mean} ({percent(ci_prob)} interval {low} to {high})"
+    return f"{mean} ({percent(ci_prob)} interval {low} to {high})"

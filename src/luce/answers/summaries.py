@@ -12,10 +12,11 @@ import numpy.typing as npt
 
 from luce._types import BoolArray, Label, Labels
 from luce.answers.diagnostics import Mixing, mixing_of
-from luce.answers.effects import sentences
+from luce.answers.effects import parameter_sentences, sentences
 from luce.answers.ranks import rank_moments
 from luce.answers.view import DrawsView, tail_of
 from luce.counts.comparability import prior_only
+from luce.counts.confounding import untold_parameters
 from luce.counts.labels import plural, printable, some
 from luce.errors import DataError
 from luce.page.words import escaped, probability
@@ -203,7 +204,8 @@ def summary(
     ci_prob
         Probability of the central intervals, between 0 and 1.
     counts
-        The data.  If given, a column `prior_only` marks categories without data.
+        The data.  If given, a column `prior_only` marks categories without data, and a sentence
+        names parameters that the data leaves to their priors.
     among
         Keep these categories only, ranked as if the others did not take part; probabilities stay
         those among all.  Unless given, all are kept but the effects of the data
@@ -239,8 +241,12 @@ def summary(
         order = np.argsort(-columns["mean"], kind="stable")
         labels = [labels[int(i)] for i in order]
         columns = {name: values[order] for name, values in columns.items()}
-    drawn = view.parameters
-    parameters = None if drawn is None else without_ranks(drawn, ci_prob, "parameter")
+    parameters = None
+    if view.parameters is not None:
+        said = [f"{name}: {words}." for name, words in parameter_sentences(view, ci_prob).items()]
+        untold = {} if counts is None else untold_parameters(counts)
+        said += [f"{name}: {why}." for name, why in untold.items()]
+        parameters = without_ranks(view.parameters, ci_prob, "parameter", said)
     return Summary(labels, columns, parameters, effects=_effects(whole, set(labels), ci_prob))
 
 

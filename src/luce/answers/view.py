@@ -56,6 +56,9 @@ class DrawsView:
         names stand in place of categories.  None where there are none.
     effects
         Labels that are no competitors, with their kind; see `ConditionalCounts.effects`.
+    parameter_kinds
+        Meaning of those parameters that belong to contests, by their names: "home", or the model of
+        ties, "davidson" or "rao-kupper".
     block
         Numbers that are worked on at once.
 
@@ -73,6 +76,7 @@ class DrawsView:
     index: dict[str, npt.NDArray[Any]]
     parameters: DrawsView | None = None
     effects: Mapping[Label, str] = field(default_factory=dict)
+    parameter_kinds: Mapping[str, str] = field(default_factory=dict)
     block: int = BLOCK
 
     @classmethod
@@ -328,13 +332,20 @@ def _read_run(run: DataTree) -> DrawsView:
     posterior, name = run["posterior"].to_dataset(), competitors[0]
     view = _read_array(posterior[name])
     logs = f"log_{name}"
+    parameters = [name for name, role in roles.items() if role == "parameter"]
     return replace(
         view,
         log_probabilities=_read_array(posterior[logs]).probabilities if logs in posterior else None,
-        parameters=_read_parameters(
-            {name: posterior[name] for name, role in roles.items() if role == "parameter"}
-        ),
+        parameters=_read_parameters({name: posterior[name] for name in parameters}),
+        parameter_kinds=_kinds_of(run, parameters),
     )
+
+
+def _kinds_of(run: DataTree, parameters: list[str]) -> dict[str, str]:
+    """Tell the parameters of contests, and the model of ties, where a run's data is of them."""
+    data = run["observed_data"].attrs if "observed_data" in run.children else {}
+    known = {"home": "home", "tie": data.get("ties")} if data.get("events") == "contests" else {}
+    return {name: str(known[name]) for name in parameters if name in known}
 
 
 def _read_parameters(variables: dict[str, DataArray]) -> DrawsView | None:

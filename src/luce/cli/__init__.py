@@ -41,6 +41,8 @@ from luce.errors import (
     DataError,
     LuceError,
 )
+from luce.model.contents import attributes
+from luce.model.priors import PARAMETER_PRIORS, Gamma, ParameterPrior
 from luce.posterior import Posterior
 from luce.reading.files import TextOptions, ask_about, keep_only, understand
 from luce.reading.kind import Reading, near
@@ -123,10 +125,12 @@ def _parser() -> argparse.ArgumentParser:
 
 # Options that a reader takes by name, and their help.
 _READER_OPTIONS = {
-    "ties": "what a tie means: entity, half or drop; in rankings unknown, davidson-luce, half, "
-    "last or drop",
+    "ties": "what a tie means: davidson, rao-kupper, entity, half or drop; in rankings unknown, "
+    "davidson-luce, half, last or drop",
     "bottom": "a tie in last place of a ranking, where it differs: last",
     "home": "who has an advantage: first, second, or a column that names the item",
+    "home_effect": "how it acts: multiplicative, a factor of the strength (default), or entity, a "
+    "category",
     "unranked": "who is not ranked: absent or below",
     "blank": "empty ranks, where they differ from 0: absent or below",
     "best": "the best rank: smallest or largest",
@@ -137,8 +141,8 @@ _READER_OPTIONS = {
     "given": "table: row or table",
     "separator": "what stands between labels in one value",
     "availability": "what names of availability columns start or end with",
-    "tie_label": "name of the category for ties",
-    "home_label": "name of the category for the advantage",
+    "tie_label": "name of the category for ties, with --ties entity",
+    "home_label": "name of the category for the advantage, with --home-effect entity",
 }
 
 
@@ -147,6 +151,10 @@ def _add_fit(commands: Any) -> None:
     _add_reading(fit)
     prior = "the prior's parameter, for all categories (default %(default)s)"
     fit.add_argument("--concentration", type=float, default=1.0, metavar="A", help=prior)
+    for name, about in (("home", "the factor at home"), ("tie", "Davidson's nu, or theta - 1")):
+        usual = PARAMETER_PRIORS[name]
+        words = f"gamma prior of {about}, as {usual.shape:g},{usual.rate:g} (default); or its value"
+        fit.add_argument(f"--{name}-prior", type=_parameter_prior, metavar="SHAPE,RATE", help=words)
     fit.add_argument("--draws", type=int, default=1000, help="draws a chain (default %(default)s)")
     until = (
         "draw on until the check of convergence is met, up to 16 times DRAWS: converged, a number "
@@ -246,7 +254,8 @@ def run_fit(arguments: argparse.Namespace) -> int:
     with warnings_printed():
         reading = _read(arguments)
     print_ignored(reading.uses)
-    posteriors = _posteriors(reading, arguments.concentration)
+    priors = {"home": arguments.home_prior, "tie": arguments.tie_prior}
+    posteriors = _posteriors(reading, arguments.concentration, priors)
     if arguments.out is not None and len(posteriors) > 1:
         raise DataError("--out saves one run, and --rows separate makes one for each state.")
     seeds: list[Any] = [arguments.seed]
@@ -271,12 +280,30 @@ def _until(word: str) -> float | str:
         ) from None
 
 
+def _parameter_prior(word: str) -> ParameterPrior:
+    """Read shape and rate of a gamma prior, or the value of a parameter that is known."""
+    try:
+        numbers = [float(part) for part in word.split(",")]
+    except ValueError:
+        numbers = []
+    if len(numbers) not in (1, 2):
+        raise argparse.ArgumentTypeError(
+            f"{word!r}: SHAPE,RATE of a gamma distribution, as 2,2, or a number that is known"
+        )
+    try:
+        return numbers[0] if len(numbers) == 1 else Gamma(*numbers)
+    except DataError as error:
+        raise argparse.ArgumentTypeError(f"{word}: {error}") from None
+
+
 def _fit_one(name: str, posterior: Posterior, seed: Any, arguments: argparse.Namespace) -> int:
     """Draw one posterior, save it, print its summary and verdict, and return the exit code."""
     among = _selected(arguments, posterior.counts.categories, posterior.counts.effects)
     automatic = arguments.method == "auto"  # only then are the choices of "auto" to the point
     structure = str(posterior.structure) if automatic else repr(posterior.structure)
     print(f"\n{name}{structure}\n", flush=True)
+    if posterior.counts.parameters:
+        print(f"Prior: {attributes(posterior.model)['prior']}.\n", flush=True)
     until = arguments.until
     if until is None:
         until = "none" if arguments.stream or arguments.cluster else "converged"
@@ -434,12 +461,16 @@ def _extent(reading: Reading) -> str:
     return f"{plural(counts.n_outcomes, 'outcome')} among {plural(n, 'category', 'categories')}"
 
 
-def _posteriors(reading: Reading, concentration: float) -> list[tuple[str, Posterior]]:
+def _posteriors(
+    reading: Reading, concentration: float, priors: Mapping[str, ParameterPrior | None]
+) -> list[tuple[str, Posterior]]:
     """Return one posterior, or one for each row of transitions, and the words printed before it."""
     counts = reading.counts
     if isinstance(counts, ConditionalCounts):
-        return [("", Posterior(counts, concentration))]
-    return [(f"From {printable(k)}: ", Posterior(c, concentration)) for k, c in counts.items()]
+        return [("", Posterior(counts, concentration, **priors))]
+    return [
+        (f"From {printable(k)}: ", Posterior(c, concentration, **priors)) for k, c in counts.items()
+    ]
 
 
 def _roles() -> list[str]:

@@ -41,7 +41,7 @@ def comparable_groups(counts: ConditionalCounts) -> list[list[Label]]:
     >>> luce.comparable_groups(counts.observe({"b": 1}, within="bc"))
     [['a', 'b', 'c', 'd'], ['e']]
     """
-    group, _ = _linked(counts)
+    group, _ = linked(counts)
     members = np.argsort(group, kind="stable")
     cuts = np.flatnonzero(np.diff(group[members])) + 1
     parts = sorted(np.split(members, cuts), key=lambda part: int(part[0]))
@@ -65,7 +65,7 @@ def prior_only(counts: ConditionalCounts) -> list[Label]:
     >>> luce.counts.prior_only(luce.ConditionalCounts("abcde").observe({"a": 1}, without="de"))
     ['d', 'e']
     """
-    _, covered = _linked(counts)
+    _, covered = linked(counts)
     return [counts.categories[int(i)] for i in np.flatnonzero(~covered)]
 
 
@@ -78,8 +78,11 @@ def unconditional(counts: ConditionalCounts) -> float:
     return total if total > cancelled else 0.0
 
 
-def _linked(counts: ConditionalCounts) -> tuple[IntArray, BoolArray]:
-    """Return the group of each category, and whether it lies in any set; at the cost of storage."""
+def linked(counts: ConditionalCounts, *, events: bool = True) -> tuple[IntArray, BoolArray]:
+    """Return the group of each category, and whether it lies in any set; at the cost of storage.
+
+    With ``events=False`` the outcomes in sets alone make groups, and no contests.
+    """
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
@@ -106,7 +109,7 @@ def _linked(counts: ConditionalCounts) -> tuple[IntArray, BoolArray]:
         covered[inside] = True
         ends.append(inside)
         starts.append(np.full(len(inside), inside[0]))
-    if counts.events is not None:
+    if events and counts.events is not None:
         pairs = counts.events.links()
         for linked, part in zip((starts, ends), pairs, strict=True):
             linked.append(part)

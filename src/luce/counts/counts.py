@@ -377,7 +377,7 @@ class ConditionalCounts:
         """Yield the factors of the likelihood: first categories that were seen, then sets.
 
         The likelihood is the product over the terms of the total probability of a term's members
-        to the power of its exponent.
+        to the power of its exponent, times the probability of `events`, which are no terms.
 
         Examples
         --------
@@ -391,7 +391,9 @@ class ConditionalCounts:
         return terms_of(self.categories, *self._canonical)
 
     def to_frame(self, backend: str = "pandas") -> Any:
-        """Lay the factors of the likelihood out as a data frame, a row for each of `terms`.
+        """Lay the factors of the likelihood out as a data frame.
+
+        There is a row for each of `terms`, then one for each two sides that met in contests.
 
         Parameters
         ----------
@@ -403,7 +405,10 @@ class ConditionalCounts:
         DataFrame
             `kind` ("outcome" of one category, "group" of several, "given" that it lay in a set),
             `members` or, for a set of more than half of the categories, `excluded`, then `size`
-            and `exponent`.
+            and `exponent`.  Where there are contests, rows of the kind "contest" have the first
+            side, which is at home if one is, as `members` and the second as `against`; then come
+            `at_home`, `wins`, `losses` and `ties`, and their sum is the `exponent`.  Weights of
+            members, where there are some, stand in `weights` and `against_weights`.
 
         Examples
         --------
@@ -411,10 +416,17 @@ class ConditionalCounts:
               kind members excluded  size  exponent
         0  outcome    (b,)     None     1       2.0
         1    given    None     (a,)     3      -2.0
+        >>> import luce
+        >>> games = {"home": ["a", "b", "a"], "away": ["b", "a", "b"], "result": ["H", "D", "H"]}
+        >>> frame = luce.from_pairs(games, ties="davidson", home="first").to_frame()
+        >>> frame[["kind", "members", "against", "at_home", "wins", "losses", "ties"]]
+              kind members against  at_home  wins  losses  ties
+        0  contest    (a,)    (b,)     True   2.0     0.0   0.0
+        1  contest    (b,)    (a,)     True   0.0     0.0   1.0
         """
         from luce.counts.terms import frame_of
 
-        return frame_of(self.terms(), backend)
+        return frame_of(self.terms(), backend, self.categories, self._events)
 
     def log_likelihood(self, probabilities: ArrayLike, **parameters: ArrayLike) -> FloatArray:
         """Return the log likelihood at given probabilities, without multinomial coefficients.

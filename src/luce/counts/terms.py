@@ -11,9 +11,11 @@ from typing import Any
 import numpy as np
 
 from luce._types import FloatArray, Label
+from luce.counts.contests import Contests
+from luce.counts.events import Events
 from luce.counts.family import SetFamily, in_words
 from luce.counts.labels import plural, some
-from luce.errors import MethodError
+from luce.errors import DataError, MethodError
 
 _BACKENDS = ("pandas", "polars")
 
@@ -98,8 +100,10 @@ def terms_of(
         yield Term(exponent, tuple(labels[i] for i in listed), among)
 
 
-def frame_of(terms: Iterable[Term], backend: str) -> Any:
-    """Lay terms out as a data frame of pandas or polars."""
+def frame_of(
+    terms: Iterable[Term], backend: str, labels: Sequence[Label], events: Events | None
+) -> Any:
+    """Lay terms, and contests where there are some, out as a data frame of pandas or polars."""
     if backend not in _BACKENDS:
         raise MethodError(f"backend = {backend!r} was given; {some(_BACKENDS)} are possible.")
     try:
@@ -117,15 +121,52 @@ def frame_of(terms: Iterable[Term], backend: str) -> Any:
         "size": [term.size for term in rows],
         "exponent": [term.exponent for term in rows],
     }
+    if events is not None:
+        columns = _with_contests(columns, labels, events)
     return library.DataFrame(columns) if backend == "pandas" else _polars_frame(library, columns)
+
+
+def _with_contests(
+    columns: dict[str, list[Any]], labels: Sequence[Label], events: Events
+) -> dict[str, list[Any]]:
+    """Append a row for each two sides that met, and the columns that only such rows have."""
+    if not isinstance(events, Contests):
+        raise DataError(
+            f"{events.kind} are not laid out in a frame; counts.summary() describes them."
+        )
+    names = [labels[i] for i in events.members.tolist()]
+    cuts = list(zip(events.start[:-1].tolist(), events.start[1:].tolist(), strict=True))
+    sides = [tuple(names[a:b]) for a, b in cuts]
+    before, m = len(columns["kind"]), len(events)
+    wins, losses, ties = events.results.T.tolist() if m else ([], [], [])
+    own: dict[str, list[Any]] = {
+        "kind": ["contest"] * m,
+        "members": sides[::2],
+        "excluded": [None] * m,
+        "size": [len(a) + len(b) for a, b in zip(sides[::2], sides[1::2], strict=True)],
+        "exponent": events.results.sum(axis=1).tolist(),
+        "against": sides[1::2],
+        "at_home": events.at_home.tolist(),
+        "wins": wins,
+        "losses": losses,
+        "ties": ties,
+    }
+    if events.weights is not None:
+        weights = events.weights.tolist()
+        each = [tuple(weights[a:b]) for a, b in cuts]
+        own |= {"weights": each[::2], "against_weights": each[1::2]}
+    return {name: columns.get(name, [None] * before) + values for name, values in own.items()}
 
 
 def _polars_frame(polars: Any, columns: dict[str, list[Any]]) -> Any:
     """Build a frame whose labels are lists of one type or, where types are mixed, objects."""
-    listed = [x for name in ("members", "excluded") for x in columns[name] if x is not None]
+    sets = [name for name in ("members", "excluded", "against") if name in columns]
+    listed = [x for name in sets for x in columns[name] if x is not None]
     kinds = {type(label) for labels in listed for label in labels}
     plain = len(kinds) == 1 and kinds <= {str, int, float, bool}
     labels = polars.List(kinds.pop()) if plain else polars.Object
-    types = [polars.String, labels, labels, polars.Int64, polars.Float64]
-    series = zip(columns.items(), types, strict=True)
-    return polars.DataFrame([polars.Series(name, x, dtype=kind) for (name, x), kind in series])
+    types = {"kind": polars.String, "size": polars.Int64, "at_home": polars.Boolean}
+    types |= dict.fromkeys(sets, labels)
+    types |= dict.fromkeys(("weights", "against_weights"), polars.List(polars.Float64))
+    series = ((name, x, types.get(name, polars.Float64)) for name, x in columns.items())
+    return polars.DataFrame([polars.Series(name, x, dtype=kind) for name, x, kind in series])

@@ -60,12 +60,12 @@ class Model:
             )
         self.counts = counts
         self.prior = as_prior(prior)
-        self.concentration: FloatArray = self.prior.shapes(counts)
         self.parameter_priors: dict[str, ParameterPrior] = read_parameter_priors(
             counts.parameters, parameters or {}
         )
         if counts.events is not None:
             self._check_events()
+        self.concentration: FloatArray = self.prior.shapes(counts)
         self.memo: dict[str, Any] = {}
         if structure is not None:
             self.__dict__["structure"] = structure
@@ -125,6 +125,13 @@ class Model:
                 f"the prior is {self.prior!r}, and the data has {self.counts.events.model}: with "
                 "it a Dirichlet prior whose concentration is a number is needed."
             )
+        for name, value in self.known_parameters.items():
+            least = self.counts.events.least(name)
+            if value <= least:
+                raise DataError(
+                    f"{name} = {value:g} was given; with {self.counts.events.model} it must be "
+                    f"larger than {least:g}."
+                )
 
     def require_plain(self, what: str) -> None:
         """Refuse to compute `what` for data with a model of its own, such as contests."""

@@ -410,7 +410,9 @@ def count_orders(orders: list[Order], options: RankOptions, named: Labels | None
     if placings.weights:
         build = tied_blocks if options.ties == "unknown" else tied_choices
         arrays = joined(zip(placings.places, placings.below, strict=True))
-        tally.add_events(build(tally.n, *arrays, np.asarray(placings.weights, np.float64)))
+        events = build(tally.n, *arrays, np.asarray(placings.weights, np.float64))
+        if len(events):
+            tally.add_events(events)
     return tally
 
 

@@ -1,8 +1,13 @@
 """Pair comparisons: who beat whom.
 
 a beat b                       p_a / (p_a + p_b)
+a beat b at home               h p_a / (h p_a + p_b)
+a and b tied (Davidson)        ν √(p_a p_b) / (p_a + p_b + ν √(p_a p_b))
+
+As entities, categories of their own:
+
 a beat b at home               (p_a + p_home) / (p_a + p_home + p_b)
-a and b tied, as an entity     p_tie / (p_a + p_b + p_tie)
+a and b tied                   p_tie / (p_a + p_b + p_tie)
 """
 
 from __future__ import annotations
@@ -43,8 +48,9 @@ def from_pairs(
     count: str | None = None,
     ties: str | None = None,
     home: str | None = None,
-    tie_label: Label = "tie",
-    home_label: Label = "home",
+    home_effect: str = "multiplicative",
+    tie_label: Label = None,
+    home_label: Label = None,
     ignore: Sequence[str] = (),
     categories: Labels | None = None,
     skip_bad: bool = False,
@@ -63,15 +69,18 @@ def from_pairs(
         `item1`, `item2` and an `outcome` that names the winner (by label, by column, as 1 or 0,
         as W1 or W2) or a tie.  `count` says how often the row happened.
     ties
-        Meaning of a tie, asked for where there are some: "entity", a tie is one more competitor;
-        "half", half a win for each; or "drop", ties are left out, with a warning that says how
-        many.
+        Meaning of a tie, asked for where there are some: "davidson", a parameter for how often
+        equals tie, and the less alike two are the rarer they tie; "rao-kupper", a parameter for how
+        much better the winner must be; "entity", a tie is one more competitor; "half", half a win
+        for each; or "drop", ties are left out, with a warning that says how many.
     home
         Who has an advantage: "first" or "second", the item of that number, or a column that
-        names the item, empty where nobody has it.  The advantage is one more category on that
-        item's side.
+        names the item, empty where nobody has it, as on neutral ground.
+    home_effect
+        How the advantage acts: "multiplicative", a parameter multiplies the strength of who has it,
+        the same for all; or "entity", one more category stands on that item's side.
     tie_label, home_label
-        Labels of these two additional categories.
+        Labels of the categories of "entity", "tie" and "home" unless given.
     ignore
         Columns to leave out.  Any other column that is not read, and that holds numbers or times or
         names judges, is warned of.
@@ -85,17 +94,25 @@ def from_pairs(
     >>> from_pairs([("a", "b"), ("a", "c"), ("b", "a")])
     ConditionalCounts(3 categories, 3 outcomes, 2 sets)
     >>> votes = {"model_a": ["x", "y"], "model_b": ["y", "z"], "winner": ["model_b", "tie"]}
+    >>> from_pairs(votes, ties="davidson")
+    ConditionalCounts(3 categories, 2 outcomes, 0 sets, 2 pairings: Davidson's ties)
     >>> from_pairs(votes, ties="entity").categories
     ('x', 'y', 'z', 'tie')
+
+    Home and away, with the parameters that the likelihood then has:
+
+    >>> games = {"home": ["a", "b", "a"], "away": ["b", "a", "c"], "result": ["H", "D", "A"]}
+    >>> from_pairs(games, ties="davidson", home="first").parameters
+    ('home', 'tie')
     """
     columns = PAIRS.columns(locals())
-    options = SideOptions(ties, home, tie_label, home_label, categories)
+    options = SideOptions(ties, home, home_effect, tie_label, home_label, categories)
     source, found = _find_layout(data, columns, ignore, skip_bad)
     inspection = inspect_sides(PAIRS, source, found, options)
     sides = _read_sides(inspection, found)
     meetings = read_meetings(inspection, sides, sides, options, teams=False)
-    tally, number = count_meetings(meetings.take(inspection.settle(skip_bad)), options)
-    return PAIRS.reading(tally.counts(), number)
+    counts, number = count_meetings(meetings.take(inspection.settle(skip_bad)), options)
+    return PAIRS.reading(counts, number)
 
 
 def _find_layout(

@@ -1,8 +1,12 @@
 """Two sides meet and one of them wins: the common part of pairs and teams.
 
 side A beats side B            p(A) / p(A and B together)
-A has the home advantage       the category "home" stands on A's side
-a tie, as an entity            the category "tie" stands on neither side, and wins
+A has the home advantage       a parameter multiplies p(A); or, as an entity, the category "home"
+                               stands on A's side
+a tie                          a model with a parameter of its own (Davidson; Rao and Kupper); or,
+                               as an entity, the category "tie" stands on neither side, and wins
+
+With a parameter, meetings become contests (`luce.counts.contests`); otherwise outcomes in sets.
 """
 
 from __future__ import annotations
@@ -15,16 +19,20 @@ from typing import Any
 import numpy as np
 
 from luce._types import BoolArray, FloatArray, IntArray, Label, Labels
-from luce.errors import DataError
+from luce.counts.confounding import untold_parameters
+from luce.counts.contests import TIE_MODELS
+from luce.counts.counts import ConditionalCounts
+from luce.errors import ConfoundedHomeWarning, DataError, warn_user
 from luce.reading.inspection import Inspection
-from luce.reading.kind import Kind, Match, check_column
+from luce.reading.kind import Kind, Match, check_column, near
 from luce.reading.rows import Column
 from luce.reading.sources import Source
 from luce.reading.tally import Lists, Tally
 from luce.reading.ties import ask_for_meaning, check_ties
 from luce.reading.values import as_number, is_missing, plain, stripped
 
-TIE_MEANINGS = ("entity", "half", "drop")
+TIE_MEANINGS = (*TIE_MODELS, "entity", "half", "drop")
+HOME_EFFECTS = ("multiplicative", "entity")
 
 # Results of one meeting.
 UNKNOWN, FIRST, SECOND, TIE = range(4)
@@ -44,16 +52,79 @@ class SideOptions:
 
     ties: str | None = None
     home: str | None = None
-    tie_label: Label = "tie"
-    home_label: Label = "home"
+    home_effect: str = "multiplicative"
+    tie_label: Label = None  # "tie" unless given
+    home_label: Label = None  # "home" unless given
     categories: Labels | None = None
 
     def __post_init__(self) -> None:
         check_ties(self.ties, TIE_MEANINGS)
-        if self.ties == "entity" and self.home is not None and self.tie_label == self.home_label:
+        self._check_home_effect()
+        if self.tie_label is not None and self.ties != "entity":
             raise DataError(
-                f"tie_label and home_label are both {self.tie_label!r}; give one another name."
+                f"tie_label = {self.tie_label!r} names the category of ties, which only "
+                f"ties='entity' makes; ties = {self.ties!r} was given. Leave tie_label out."
             )
+        if self.home_label is not None and not self.has_home_category:
+            how = f"home_effect = {self.home_effect!r}" if self.home else "no home=..."
+            raise DataError(
+                f"home_label = {self.home_label!r} names the category of the advantage, which only "
+                f"home_effect='entity' makes; {how} was given. Leave home_label out."
+            )
+        if len(self.effects()) < (self.ties == "entity") + self.has_home_category:
+            raise DataError(
+                f"tie_label and home_label are both {self.tie_label or 'tie'!r}; give one another "
+                "name."
+            )
+
+    def _check_home_effect(self) -> None:
+        """Refuse an effect that is not known, is not used, or does not go with the ties."""
+        offers = (
+            "home_effect='multiplicative' multiplies the strength of the side at home by a "
+            "parameter, the same for all; home_effect='entity' adds a category to its side"
+        )
+        if self.home_effect not in HOME_EFFECTS:
+            given = str(self.home_effect).lower()
+            own = (
+                " cannot be done: an advantage of each team's own would be a parameter for each "
+                "team. To see whether one differs, read its home matches apart, or give it two "
+                "labels, one at home and one away; then without home=. Offered:"
+                if any(word in given for word in ("team", "own", "side", "item", "player"))
+                else f" is not known.{near(given, HOME_EFFECTS)}"
+            )
+            raise DataError(f"home_effect = {self.home_effect!r}{own} {offers}.")
+        if self.home is None and self.home_effect != "multiplicative":
+            raise DataError(
+                f"home_effect = {self.home_effect!r} says how an advantage acts, but not who has "
+                "it: give home='first', home='second' or a column, or leave home_effect out."
+            )
+        if self.ties == "entity" and self.has_home_factor:
+            raise DataError(
+                "ties='entity' makes the tie a competitor, and no model here joins that with an "
+                "advantage that multiplies. Give ties='davidson' (or 'rao-kupper') with the "
+                "advantage as it is, or home_effect='entity', which adds a category to the side "
+                "at home."
+            )
+
+    @property
+    def has_home_factor(self) -> bool:
+        """Does a parameter multiply the strength of the side at home?"""
+        return self.home is not None and self.home_effect == "multiplicative"
+
+    @property
+    def has_home_category(self) -> bool:
+        """Does a category stand on the side at home?"""
+        return self.home is not None and self.home_effect == "entity"
+
+    @property
+    def tie_model(self) -> str | None:
+        """The model of ties with a parameter, if one was asked for."""
+        return self.ties if self.ties in TIE_MODELS else None
+
+    @property
+    def makes_contests(self) -> bool:
+        """Are there parameters beside the strengths?"""
+        return self.has_home_factor or self.tie_model is not None
 
     @property
     def home_column(self) -> str | None:
@@ -62,8 +133,18 @@ class SideOptions:
 
     def effects(self) -> dict[Label, str]:
         """Labels of the categories for ties and for the advantage, where there are such."""
-        ties: dict[Label, str] = {self.tie_label: "tie"} if self.ties == "entity" else {}
-        return ties | ({self.home_label: "home"} if self.home is not None else {})
+        ties = {self.tie_category: "tie"} if self.ties == "entity" else {}
+        return ties | ({self.home_category: "home"} if self.has_home_category else {})
+
+    @property
+    def tie_category(self) -> Label:
+        """Label of the category for ties."""
+        return "tie" if self.tie_label is None else self.tie_label
+
+    @property
+    def home_category(self) -> Label:
+        """Label of the category for the advantage."""
+        return "home" if self.home_label is None else self.home_label
 
 
 @dataclass(frozen=True)
@@ -165,8 +246,23 @@ def _read_home(inspection: Inspection, home: str | None, first: Column, second: 
     return np.where(named.missing, 0, side)
 
 
-def count_meetings(meetings: Meetings, options: SideOptions) -> tuple[Tally, float]:
-    """Count meetings; returns their tally and their number."""
+def count_meetings(meetings: Meetings, options: SideOptions) -> tuple[ConditionalCounts, float]:
+    """Count meetings; returns the counts and the number of meetings."""
+    tally, number = _tallied(meetings, options)
+    counts = tally.counts()
+    if options.has_home_factor and (why := untold_parameters(counts).get("home")):
+        warn_user(
+            ConfoundedHomeWarning(
+                f"home: {why}. Matches of the same sides on the other's ground, or on neutral "
+                "ground, would tell; a known advantage can be given as a number, "
+                "Posterior(counts, home=1.3)."
+            )
+        )
+    return counts, number
+
+
+def _tallied(meetings: Meetings, options: SideOptions) -> tuple[Tally, float]:
+    """Add meetings to a tally; returns it and their number."""
     ask_for_meaning(float(meetings.ties.sum()), options.ties, TIE_MEANINGS)
     wins1, wins2, ties = meetings.wins1, meetings.wins2, meetings.ties
     if options.ties == "drop":
@@ -175,6 +271,9 @@ def count_meetings(meetings: Meetings, options: SideOptions) -> tuple[Tally, flo
     if options.ties == "half":
         wins1, wins2, ties = wins1 + ties / 2, wins2 + ties / 2, np.zeros(len(ties))
     tally = _tally_over(meetings, options)
+    if options.makes_contests:
+        _add_contests(tally, meetings, np.stack([wins1, wins2, ties], axis=1), options)
+        return tally, number
     if not meetings.teams and not options.effects():
         first, second = tally.numbers(meetings.first), tally.numbers(meetings.second)
         tally.add_pairs(first, second, wins1, wins2)
@@ -185,17 +284,27 @@ def count_meetings(meetings: Meetings, options: SideOptions) -> tuple[Tally, flo
     everybody = sides[0].beside(sides[1])
     if options.ties == "entity":
         everywhere = np.ones(len(ties), np.bool_)
-        everybody = everybody.beside(_added(tally, options.tie_label, everywhere))
-        tally.add_outcomes(np.full(len(ties), tally.categories.index[options.tie_label]), ties)
+        everybody = everybody.beside(_added(tally, options.tie_category, everywhere))
+        tally.add_outcomes(np.full(len(ties), tally.categories.index[options.tie_category]), ties)
     tally.add_sets(everybody, -(wins1 + wins2 + ties))
     rows = np.arange(len(everybody))
     for members, wins in zip(sides, (wins1, wins2), strict=True):
         tally.add_groups(members, wins)
         tally.remember(members, wins, lambda: everybody, rows)
     if options.ties == "entity":
-        tied = np.full(len(ties), tally.categories.index[options.tie_label])
+        tied = np.full(len(ties), tally.categories.index[options.tie_category])
         tally.remember(Lists.singles(tied), ties, lambda: everybody, rows)
     return tally, number
+
+
+def _add_contests(
+    tally: Tally, meetings: Meetings, results: FloatArray, options: SideOptions
+) -> None:
+    """Add meetings as contests, whose model has parameters."""
+    first, second = (_members(tally, meetings, side, options) for side in (FIRST, SECOND))
+    at_home = meetings.home if options.has_home_factor else np.zeros(len(results), np.int64)
+    home = options.has_home_factor
+    tally.add_contests(first, second, at_home, results, options.tie_model, home)
 
 
 def _tally_over(meetings: Meetings, options: SideOptions) -> Tally:
@@ -215,9 +324,9 @@ def _members(tally: Tally, meetings: Meetings, side: int, options: SideOptions) 
     """List the categories on one side, with that of the advantage where it has it."""
     column = meetings.first if side == FIRST else meetings.second
     members = tally.lists(column) if meetings.teams else Lists.singles(tally.numbers(column))
-    if options.home is None:
+    if not options.has_home_category:
         return members
-    return members.beside(_added(tally, options.home_label, meetings.home == side))
+    return members.beside(_added(tally, options.home_category, meetings.home == side))
 
 
 def _added(tally: Tally, label: Label, where: BoolArray) -> Lists:
@@ -228,10 +337,15 @@ def _added(tally: Tally, label: Label, where: BoolArray) -> Lists:
 def _require_whole(wins: FloatArray, options: SideOptions) -> None:
     """Refuse fractional wins of a side of several, since each is one grouped outcome."""
     if (wins % 1 != 0).any():
-        instead = "ties='entity' can." if options.ties == "half" else "Give whole numbers."
+        instead = (
+            "ties='davidson' can."
+            if options.ties == "half"
+            else "Give whole numbers, or ties='davidson', which counts fractions too."
+        )
         raise DataError(
-            "wins of teams, and of sides with a home advantage, are counted in whole numbers, each "
-            f"being an outcome of one of several; fractions and half wins cannot be had. {instead}"
+            "wins of teams, and of sides with a home advantage as an entity, are counted in whole "
+            "numbers, each being an outcome of one of several; fractions and half wins cannot be "
+            f"had. {instead}"
         )
 
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from luce._types import BoolArray, FloatArray, IntArray, Label, Labels
 from luce.counts.canonical import concatenate
+from luce.counts.contests import contests_of
 from luce.counts.counts import ConditionalCounts
 from luce.counts.events import Events, added
 from luce.counts.family import SetFamily
@@ -208,6 +209,32 @@ class Tally:
         entry = Entry(ranked.members, weights[owner], family, float(weights @ length), given=own)
         self._observations.append(lambda: entry)
 
+    def add_contests(
+        self,
+        first: Lists,
+        second: Lists,
+        at_home: IntArray,
+        results: FloatArray,
+        ties: str | None,
+        home: bool,
+    ) -> None:
+        """Add meetings of two sides, whose likelihood has parameters.
+
+        The arguments are those of `luce.counts.contests.contests_of_pairs`, with lists as sides.
+        """
+        m = len(first)
+        start = np.r_[first.starts, second.starts[1:] + first.starts[-1]]
+        both = Lists(np.r_[first.members, second.members], start)
+        sides = both.take(np.arange(2 * m).reshape(2, m).T.ravel())
+        self.add_events(
+            contests_of(self.n, sides.members, sides.starts, None, at_home, results, ties, home)
+        )
+
+    def add_events(self, events: Events) -> None:
+        """Add outcomes with a model of their own."""
+        self._events = added(self._events, events)
+        self._n_outcomes += events.n_outcomes
+
     def remember(
         self,
         outcomes: Lists,
@@ -235,10 +262,6 @@ class Tally:
         n = self.n  # the function that is kept must not hold the tally
         self._observations.append(lambda: _observation(n, outcomes, counts, sets(), own, excluded))
 
-    def add_events(self, events: Events) -> None:
-        """Add outcomes with a model of their own; where there are none, nothing is added."""
-        self._events = added(self._events, events if len(events) else None)
-
     def counts(self) -> ConditionalCounts:
         """Merge all outcomes and sets into conditional counts."""
         if not self._families:
@@ -246,8 +269,8 @@ class Tally:
         family = concatenate(self.n, self._families)
         # Sets of two are merged already; below four categories they are stored by complements.
         merged = self._only_pairs and len(self._families) == 1 and self.n >= 4
-        remembers = self._observations or self._events is not None
-        counts = ConditionalCounts.from_nests(
+        remembers = bool(self._observations) or self._events is not None
+        return ConditionalCounts.from_nests(
             list(self.categories),
             self._counts,
             family,
@@ -256,8 +279,8 @@ class Tally:
             source=partial(_log, self._observations) if remembers else None,
             effects=self._effects,
             copy=False,
+            events=self._events,
         )
-        return counts if self._events is None else counts.with_events(self._events)
 
 
 def _log(observations: list[Callable[[], Entry]]) -> Log:

@@ -1,6 +1,8 @@
 """Teams: a side of several beats a side of several.
 
 A beats B                      p(A) / p(A and B together)
+A beats B at home              h p(A) / (h p(A) + p(B))
+A and B tie (Davidson)         ν √(p(A) p(B)) / (p(A) + p(B) + ν √(p(A) p(B)))
 """
 
 from __future__ import annotations
@@ -52,8 +54,9 @@ def from_teams(
     separator: str | None = None,
     ties: str | None = None,
     home: str | None = None,
-    tie_label: Label = "tie",
-    home_label: Label = "home",
+    home_effect: str = "multiplicative",
+    tie_label: Label = None,
+    home_label: Label = None,
     ignore: Sequence[str] = (),
     categories: Labels | None = None,
     skip_bad: bool = False,
@@ -71,7 +74,7 @@ def from_teams(
         Columns, as in `from_pairs`.
     separator
         Text between labels; found where there is one of | ; + and comma, unless given.
-    ties, home, tie_label, home_label, ignore, categories, skip_bad
+    ties, home, home_effect, tie_label, home_label, ignore, categories, skip_bad
         As in `from_pairs`.
 
     Examples
@@ -80,7 +83,7 @@ def from_teams(
     ConditionalCounts(4 categories, 2 outcomes, 2 sets)
     """
     columns = TEAMS.columns(locals())
-    options = SideOptions(ties, home, tie_label, home_label, categories)
+    options = SideOptions(ties, home, home_effect, tie_label, home_label, categories)
     source = leave_out(_source(data), ignore)
     found = TEAMS.match(source.names, columns)
     if found is None and not any(columns.values()) and len(source.names) >= 2:
@@ -89,8 +92,8 @@ def from_teams(
         found = found or TEAMS.require(source.names, columns)
         inspection = inspect_sides(TEAMS, source, found, options)
         meetings = _read_sides(inspection, found, separator, options)
-    tally, number = count_meetings(meetings.take(inspection.settle(skip_bad)), options)
-    return TEAMS.reading(tally.counts(), number)
+    counts, number = count_meetings(meetings.take(inspection.settle(skip_bad)), options)
+    return TEAMS.reading(counts, number)
 
 
 def _read_sides(

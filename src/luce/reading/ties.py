@@ -5,18 +5,22 @@ from __future__ import annotations
 from luce.counts.labels import plural
 from luce.errors import DataError, DroppedTiesWarning, HalfWinsWarning, warn_user
 
-# Meanings that are not offered, and why: their likelihoods are not products of powers of p(S).
-_REFUSED = {
-    "davidson": "Davidson's model gives a tie a weight proportional to the geometric mean of the "
-    "two strengths, sqrt(p_a p_b), which is not the probability of any set",
-    "rao-kupper": "the model of Rao and Kupper puts multiples of strengths into the denominators "
-    "(p_a + theta p_b), and sets here carry no weights",
-    "unknown": "one of the two orders of a tie was the case, whatever the strengths: it would say "
-    "nothing, as in ties='drop'",
+# Meanings that are not offered for two sides, or for rankings, and why.
+_REFUSED_FOR_SIDES = {
+    "unknown": "a tie of two read as an unknown order, one or the other, has probability 1 and "
+    "tells nothing, which is ties='drop'",
+    "davidson-luce": "the model of Davidson and Luce is for rankings, and for two sides it is "
+    "ties='davidson'",
+}
+_REFUSED_FOR_RANKINGS = {
+    "davidson": "Davidson's model of ties is for two sides, and for rankings it is "
+    "ties='davidson-luce'",
+    "rao-kupper": "the model of Rao and Kupper is for two sides",
 }
 _SPELLINGS = {
     "raokupper": "rao-kupper",
     "rao_kupper": "rao-kupper",
+    "rao kupper": "rao-kupper",
     "unknown order": "unknown",
     "unknown-order": "unknown",
     "unknown_order": "unknown",
@@ -26,9 +30,14 @@ _SPELLINGS = {
 }
 _ORDERS = "ties='half' counts every order of the tied equally, a custom and not a likelihood"
 _ALLOWED = {
+    "davidson": "ties='davidson', the usual choice, draws a parameter for how often equals tie; "
+    "the less alike two are, the rarer they tie",
+    "rao-kupper": "ties='rao-kupper' draws a parameter for how much better the winner must be",
     "unknown": "ties='unknown' says that there was an order and that it was not recorded",
-    "davidson-luce": "ties='davidson-luce' says that places can be shared, and learns how easily",
-    "entity": "ties='entity' makes the tie one more competitor in every set where it could occur",
+    "davidson-luce": "ties='davidson-luce' says that a place can be shared, and draws parameters "
+    "for how often two, three and so on share one",
+    "entity": "ties='entity' makes the tie one more competitor in every set where it could occur, "
+    "so that the strong tie less often",
     "half": "ties='half' counts half a win for each, which is a custom and not a likelihood",
     "last": "ties='last' says of a tie in last place only that it is below the rest",
     "drop": "ties='drop' leaves them out",
@@ -42,9 +51,9 @@ def meaning_of(ties: str | None, allowed: tuple[str, ...]) -> str | None:
 
 
 def _offers(allowed: tuple[str, ...]) -> str:
-    """Describe the meanings that are allowed; in rankings, "half" is about orders."""
+    """Describe the meanings that are allowed, a line each; in rankings, "half" is about orders."""
     meanings = _ALLOWED if "entity" in allowed else {**_ALLOWED, "half": _ORDERS}
-    return "; ".join(meanings[name] for name in allowed)
+    return "".join(f"\n  {meanings[name]}" for name in allowed)
 
 
 def check_ties(ties: str | None, allowed: tuple[str, ...]) -> None:
@@ -55,13 +64,15 @@ def check_ties(ties: str | None, allowed: tuple[str, ...]) -> None:
     if ties == "entity":
         raise DataError(
             "ties = 'entity' is for two sides: a tie of some in a longer ranking is no competitor. "
-            f"Instead: {offers}."
+            f"Instead:{offers}"
         )
-    given = str(ties).lower()
+    given = str(ties).strip().lower()
     given = _SPELLINGS.get(given, given)
-    if given in _REFUSED:
-        raise DataError(f"ties = {ties!r} cannot be done: {_REFUSED[given]}. Instead: {offers}.")
-    raise DataError(f"ties = {ties!r} is not known. {offers}.")
+    refused = _REFUSED_FOR_SIDES if "entity" in allowed else _REFUSED_FOR_RANKINGS
+    if given in refused:
+        raise DataError(f"ties = {ties!r} cannot be done: {refused[given]}. Instead:{offers}")
+    meant = f" Did you mean {given!r}?" if given in allowed else ""
+    raise DataError(f"ties = {ties!r} is not known.{meant} Offered:{offers}")
 
 
 def ask_for_meaning(
@@ -77,7 +88,7 @@ def ask_for_meaning(
     if ties is None:
         raise DataError(
             f"there {'is' if number == 1 else 'are'} {plural(number, one, many)}, which can mean "
-            f"different things; say which. {_offers(allowed)}. (On the command line: --ties.)"
+            f"different things; say which (on the command line: --ties):{_offers(allowed)}"
         )
     if ties == "drop":
         verb = "is" if number == 1 else "are"

@@ -22,7 +22,7 @@ import numpy as np
 
 from luce._types import FloatArray
 from luce.counts.contests import FIRST, SECOND, TIE, Contests
-from luce.sampling.log_posterior import LogPosterior
+from luce.sampling.log_posterior import LogPosterior, Place
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -45,6 +45,30 @@ class Known(NamedTuple):
 
     power: float
     rate: float
+
+
+class ContestPlace(NamedTuple):
+    """A point z, and what the slope and precision there depend on.
+
+    Attributes
+    ----------
+    z, base
+        The point, and the part of f without denominators of contests.
+    sides
+        Each member's share of its side, a sparse matrix of meetings by categories for both sides.
+    by_side, squares
+        First derivatives, and minus the second ones, of each meeting by (log A, log B, log h, τ).
+    own_slope, own_precision
+        Those of the terms in each drawn parameter alone.
+    """
+
+    z: FloatArray
+    base: Place
+    sides: tuple[csr_array, csr_array]
+    by_side: FloatArray
+    squares: FloatArray
+    own_slope: FloatArray
+    own_precision: FloatArray
 
 
 class ContestPosterior:
@@ -71,7 +95,7 @@ class ContestPosterior:
         known: dict[str, float],
     ) -> None:
         self.base, self.contests, self.own, self.known = LogPosterior(problem), contests, own, known
-        self.n = len(problem.shape)
+        self.problem, self.n = problem, len(problem.shape)
         self.names = tuple(own)
         self.size = self.n + len(own)
         forms = _FORMS[contests.ties]
@@ -98,50 +122,113 @@ class ContestPosterior:
             value -= float(power @ whole)
         return value if np.isfinite(value) else -np.inf
 
-    def slope_and_precision(self, z: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Compute the slope of f and minus its second derivatives."""
-        from scipy.sparse import csr_array, diags_array
-
-        at = self.base.at(z[: self.n])
-        slope, precision = np.zeros(self.size), np.zeros((self.size, self.size))
-        slope[: self.n] = self.base.slope(at)
-        precision[: self.n, : self.n] = self.base.precision(at)
+    def at(self, z: FloatArray) -> ContestPlace:
+        """Evaluate everything that slope and precision depend on."""
         logs, shares = self._sides(z)
         by_side = np.zeros((len(logs), 4))
         squares = np.zeros((len(logs), 4, 4))
         for forms, power in zip(self._forms, self._powers, strict=True):
             _, parts = self._shares(logs, forms, z)
-            mean = parts @ forms
-            mean[:, _HOME] *= self.contests.at_home
             seen = np.broadcast_to(forms, (len(logs), *forms.shape)).copy()
             seen[:, :, _HOME] *= self.contests.at_home[:, None]
+            mean = np.einsum("tk,tki->ti", parts, seen)
             centred = seen - mean[:, None, :]
             by_side -= power[:, None] * mean
             squares += np.einsum("t,tk,tki,tkj->tij", power, parts, centred, centred)
-        # From (log A, log B) of each meeting to the categories.
-        one, two = shares[::2], shares[1::2]
-        sides = (one, two)
-        slope[: self.n] += one.T @ by_side[:, 0] + two.T @ by_side[:, 1]
+        own_slope, own_precision = self._own_derivatives(z)
+        base = self.base.at(z[: self.n])
+        return ContestPlace(
+            z, base, (shares[::2], shares[1::2]), by_side, squares, own_slope, own_precision
+        )
+
+    def slope_and_precision(self, z: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Compute the slope of f and minus its second derivatives."""
+        at = self.at(z)
+        return self.slope(at), self.precision(at)
+
+    def slope(self, at: ContestPlace) -> FloatArray:
+        """Compute the slope of f."""
+        slope = np.zeros(self.size)
+        slope[: self.n] = self.base.slope(at.base)
+        for i, side in enumerate(at.sides):
+            slope[: self.n] += side.T @ at.by_side[:, i]
+        for place, k in self._columns():
+            slope[place] = at.by_side[:, k].sum()
+        slope[self.n :] += at.own_slope
+        return slope
+
+    def precision(self, at: ContestPlace) -> FloatArray:
+        """Compute minus the second derivatives of f."""
+        from scipy.sparse import diags_array
+
+        precision = np.zeros((self.size, self.size))
         block = precision[: self.n, : self.n]
-        for i, left in enumerate(sides):
-            for j, right in enumerate(sides):
-                block += (left.T @ diags_array(squares[:, i, j]) @ right).toarray()
+        block += self.base.precision(at.base)
+        for i, left in enumerate(at.sides):
+            for j, right in enumerate(at.sides):
+                block += (left.T @ diags_array(at.squares[:, i, j]) @ right).toarray()
             if not self.contests.are_pairs:
                 # log A = log Σ a_i λ_i has the second derivative diag(q) - q q'.
-                block += (left.T @ diags_array(by_side[:, i]) @ left).toarray()
-                block -= np.diag(csr_array(left).T @ by_side[:, i])
-        for at_, name in enumerate(self.names, self.n):
-            k = _HOME if name == "home" else _TIE
-            slope[at_] += by_side[:, k].sum()
-            for i, side in enumerate(sides):
-                cross = side.T @ squares[:, i, k]
-                precision[: self.n, at_] += cross
-                precision[at_, : self.n] += cross
-            for other_at, other in enumerate(self.names, self.n):
-                k_other = _HOME if other == "home" else _TIE
-                precision[at_, other_at] += squares[:, k, k_other].sum()
-        self._add_own(z, slope, precision)
-        return slope, precision
+                block += (left.T @ diags_array(at.by_side[:, i]) @ left).toarray()
+                block -= np.diag(left.T @ at.by_side[:, i])
+        for place, k in self._columns():
+            for i, side in enumerate(at.sides):
+                cross = side.T @ at.squares[:, i, k]
+                precision[: self.n, place] += cross
+                precision[place, : self.n] += cross
+            for other, k_other in self._columns():
+                precision[place, other] = at.squares[:, k, k_other].sum()
+            precision[place, place] += at.own_precision[place - self.n]
+        return precision
+
+    def precision_diagonal(self, at: ContestPlace) -> FloatArray:
+        """Compute the diagonal of the precision without the matrix."""
+        diagonal = np.zeros(self.size)
+        diagonal[: self.n] = self.base.precision_diagonal(at.base)
+        for i, side in enumerate(at.sides):
+            squared = side.multiply(side)
+            diagonal[: self.n] += squared.T @ at.squares[:, i, i]
+            if not self.contests.are_pairs:
+                diagonal[: self.n] += squared.T @ at.by_side[:, i] - side.T @ at.by_side[:, i]
+        if not self.contests.are_pairs:  # categories on both sides of a meeting do not exist
+            diagonal[: self.n] = np.maximum(diagonal[: self.n], self.base.scale * at.base.x)
+        for place, k in self._columns():
+            diagonal[place] = at.squares[:, k, k].sum() + at.own_precision[place - self.n]
+        return diagonal
+
+    def times_precision(self, at: ContestPlace, v: FloatArray) -> FloatArray:
+        """Multiply the precision by a vector without the matrix."""
+        out = np.zeros(self.size)
+        out[: self.n] = self.base_times_precision(at, v[: self.n])
+        y = np.zeros((len(at.by_side), 4))
+        for i, side in enumerate(at.sides):
+            y[:, i] = side @ v[: self.n]
+        for place, k in self._columns():
+            y[:, k] = v[place]
+        back = np.einsum("tij,tj->ti", at.squares, y)
+        for i, side in enumerate(at.sides):
+            out[: self.n] += side.T @ back[:, i]
+            if not self.contests.are_pairs:
+                out[: self.n] += side.T @ (at.by_side[:, i] * y[:, i])
+                out[: self.n] -= (side.T @ at.by_side[:, i]) * v[: self.n]
+        for place, k in self._columns():
+            out[place] = back[:, k].sum() + at.own_precision[place - self.n] * v[place]
+        return out
+
+    def base_times_precision(self, at: ContestPlace, v: FloatArray) -> FloatArray:
+        """Multiply the precision of the sets' part by a vector."""
+        if len(self.problem.waits) == 0:
+            return np.asarray(self.base.scale * at.base.x * v)
+        from luce.kernels.curvature import times_precision
+
+        image = np.empty(self.n)
+        times_precision(self.problem._replace(wide=None), at.base.theta, v, image)
+        return image
+
+    def _columns(self) -> list[tuple[int, int]]:
+        """List the place of each drawn parameter, and its column among those of the forms."""
+        columns = {"home": _HOME, "tie": _TIE}
+        return [(self.n + k, columns[name]) for k, name in enumerate(self.names)]
 
     def _sides(self, z: FloatArray) -> tuple[FloatArray, csr_array]:
         """Return log A and log B of each meeting, and each member's share of its side."""
@@ -192,19 +279,20 @@ class ContestPosterior:
             value += own.power * float(np.log(x)) - own.rate * float(x)
         return value
 
-    def _add_own(self, z: FloatArray, slope: FloatArray, precision: FloatArray) -> None:
-        """Add slope and precision of the terms in the parameters alone."""
-        for at, (name, own) in enumerate(self.own.items(), self.n):
-            x = float(np.exp(z[at]))
+    def _own_derivatives(self, z: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Compute slope and precision of the terms in the parameters alone."""
+        slope, precision = np.zeros(len(self.own)), np.zeros(len(self.own))
+        for k, (name, own) in enumerate(self.own.items()):
+            x = float(np.exp(z[self.n + k]))
             if name == "tie" and self.contests.ties == "rao-kupper":
                 s, t = x - 1.0, self.tie_power
-                slope[at] += (own.power + t) * x / s + t * x / (s + 2.0) - own.rate * x
-                precision[at, at] += (own.power + t) * x / s**2 - t * x / (s + 2.0) ** 2
-                precision[at, at] += own.rate * x
+                slope[k] = (own.power + t) * x / s + t * x / (s + 2.0) - own.rate * x
+                precision[k] = (own.power + t) * x / s**2 - t * x / (s + 2.0) ** 2 + own.rate * x
                 continue
             power = self.home_power if name == "home" else self.tie_power
-            slope[at] += own.power + power - own.rate * x
-            precision[at, at] += own.rate * x
+            slope[k] = own.power + power - own.rate * x
+            precision[k] = own.rate * x
+        return slope, precision
 
 
 def denominator_powers(contests: Contests) -> list[FloatArray]:

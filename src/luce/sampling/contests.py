@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -21,24 +21,24 @@ from luce.sampling.contest_posterior import (
     home_power,
     numerator_powers,
 )
+from luce.sampling.fits import dense_metric, diagonal_metric
+from luce.sampling.laplace import extreme_eigenvalues
 
 if TYPE_CHECKING:
     from luce.kernels import Kernel
     from luce.kernels.contests.moves import MoveFit
     from luce.kernels.contests.sides import AnyContests, Multipliers
     from luce.kernels.contests.sweep import ContestFit
+    from luce.kernels.hamiltonian import Metric
     from luce.kernels.problem import Problem
 
-# Most categories for which a curvature is fitted: a move costs the square of their number, and the
-# fit the cube.
-_MOST_CATEGORIES = 1000
+# Most categories for which the curvature is a dense matrix: a move costs the square of their
+# number, and the fit the cube.
+_MOST_DENSE = 400
 
 # Nanoseconds of the parts of a sweep and of a slope, measured on one machine; only ratios count.  A
 # category, a meeting, and an element of the metric.
 _GAMMA, _TIME, _SLOPE, _ATOM, _PRODUCT = 20.0, 25.0, 8.0, 4.0, 0.12
-
-# Length of a Hamiltonian move, its random relative change, and how long a step is accepted.
-_LENGTH, _JITTER, _STEP, _LARGEST_STEP = 1.8, 0.1, 6.0, 1.5
 
 # Independent draws that a move replaces, and the factor by which it must look better than sweeps.
 _WORTH, _MARGIN = 0.8, 1.0
@@ -46,6 +46,20 @@ _WORTH, _MARGIN = 0.8, 1.0
 # Newton steps, halvings of a step, and the squared length of a step, in standard deviations, below
 # which the mode is found.
 _MOST_STEPS, _MOST_HALVINGS, _CLOSE = 200, 60, 1e-16
+
+# The same for each coordinate where the mode is needed roughly, for a metric.
+_CLOSE_ENOUGH = 1e-6
+
+# Relative accuracy and largest number of products of conjugate gradients; least precision by which
+# they are scaled.
+_ACCURACY, _MOST_PRODUCTS, _LEAST_PRECISION = 1e-3, 200, 1e-12
+
+
+class Curvature(NamedTuple):
+    """The width of a posterior in each direction, and the predicted worth of a sweep."""
+
+    metric: Metric
+    share: float
 
 
 class ReadyContests:
@@ -135,70 +149,81 @@ class ReadyContests:
         return ContestPosterior(self.plain, self.contests, own, known)
 
     @cached_property
-    def mode(self) -> tuple[FloatArray, FloatArray] | None:
-        """Mode of (log λ, log parameters), and the precision there; None if beyond doubles."""
-        if self.plain.wide or len(self.plain.shape) > _MOST_CATEGORIES:
+    def curvature(self) -> Curvature | None:
+        """Mode and curvature there, dense or diagonal; None where they are beyond doubles."""
+        if self.plain.wide:
             return None
         try:
-            return climb(self.posterior, first_place(self.posterior))
+            return self._dense() if len(self.plain.shape) <= _MOST_DENSE else self._diagonal()
         except np.linalg.LinAlgError:
             return None
+
+    def _dense(self) -> Curvature:
+        """Factor the precision, and predict the worth of a sweep."""
+        from scipy.linalg import eigvalsh
+
+        f = self.posterior
+        z, precision = climb(f, first_place(f))
+        scale = self._scale_of_logs(z)
+        precision = precision * np.multiply.outer(scale, scale)
+        root = np.tril(np.linalg.inv(np.linalg.cholesky(precision)))
+        half = np.sqrt(self._precision_of_a_sweep(z))
+        scaled = root * half
+        unit = self._scale_of_strengths(half)
+        scaled -= np.outer(scaled @ unit, unit)
+        most = float(eigvalsh(scaled.T @ scaled)[-1])
+        return Curvature(dense_metric(root, self.plain), 1.0 / max(2.0 * most - 1.0, 1.0))
+
+    def _diagonal(self) -> Curvature:
+        """Take the diagonal of the precision, and its extreme eigenvalues in these units."""
+        f = self.posterior
+        z = climb_by_products(f, first_place(f))
+        at, scale = f.at(z), self._scale_of_logs(z)
+        diagonal = f.precision_diagonal(at) * scale**2
+        if not (np.isfinite(diagonal) & (diagonal > 0)).all():
+            raise np.linalg.LinAlgError("the curvature is beyond doubles")
+
+        def times(v: FloatArray) -> FloatArray:
+            return scale * f.times_precision(at, scale * v)
+
+        extremes = extreme_eigenvalues(times, diagonal, self._scale_of_strengths(np.sqrt(diagonal)))
+        sweep = self._precision_of_a_sweep(z)
+        kept, _ = extreme_eigenvalues(times, sweep, self._scale_of_strengths(np.sqrt(sweep)))
+        share = 1.0 / max(2.0 / max(kept, 1e-9) - 1.0, 1.0)
+        return Curvature(diagonal_metric(diagonal, extremes, self.plain), share)
+
+    def _scale_of_logs(self, z: FloatArray) -> FloatArray:
+        """Return d z / d (coordinates of the state): log θ by log(θ - 1) for Rao and Kupper."""
+        scale, f = np.ones(len(z)), self.posterior
+        if self.contests.ties == "rao-kupper" and "tie" in f.names:
+            at = f.n + f.names.index("tie")
+            scale[at] = -np.expm1(-z[at])
+        return scale
+
+    def _scale_of_strengths(self, half: FloatArray) -> FloatArray:
+        """Return the direction in which all strengths grow alike, in units of `half`."""
+        unit = half.copy()
+        unit[self.posterior.n :] = 0.0
+        return unit / np.linalg.norm(unit)
+
+    def _precision_of_a_sweep(self, z: FloatArray) -> FloatArray:
+        """Return the precision given the waiting times: the shapes of a sweep's gammas.
+
+        The prediction from it is right where all parameters are drawn together given the times, and
+        a little too large where they are drawn in turn.
+        """
+        at = self.posterior.base.at(z[: self.posterior.n])
+        return np.concatenate([self.problem.shape + at.given, self._parameter_powers()])
 
     @cached_property
     def moves(self) -> MoveFit | None:
         """The fit of the moves' kernel; None where there is no curvature within doubles."""
         from luce.kernels.contests.moves import MoveFit
-        from luce.kernels.hamiltonian import Metric
         from luce.kernels.layouts import lean
-        from luce.kernels.log_powers import make_powers
 
-        if self.mode is None:
+        if self.curvature is None:
             return None
-        precision = self.precision_in_logs
-        if precision is None:
-            return None
-        root = np.tril(np.linalg.inv(np.linalg.cholesky(precision)))
-        exponent = self.plain.waits - self.plain.groups
-        step = float(min(_STEP / len(root) ** 0.25, _LARGEST_STEP * _LENGTH))
-        back, powers = np.ascontiguousarray(root.T), make_powers(exponent)
-        metric = Metric(root, back, None, exponent, powers, _LENGTH, _JITTER, step)
-        return MoveFit(self.fit, lean(self.plain), metric)
-
-    @cached_property
-    def precision_in_logs(self) -> FloatArray | None:
-        """Precision by log(θ - 1) where the mode was found by log θ; None if it is not definite."""
-        assert self.mode is not None
-        z, precision = self.mode
-        if self.contests.ties == "rao-kupper" and "tie" in self.posterior.names:
-            at, scale = self.posterior.n + self.posterior.names.index("tie"), np.ones(len(z))
-            scale[at] = -np.expm1(-z[at])  # dτ / d log s = s / (1 + s)
-            precision = precision * np.multiply.outer(scale, scale)
-        try:
-            np.linalg.cholesky(precision)
-        except np.linalg.LinAlgError:
-            return None
-        return precision
-
-    @property
-    def share(self) -> float:
-        """Predict the worth of a sweep from the precision with and without the waiting times.
-
-        It is right where all parameters are drawn together given the times, and a little too large
-        where they are drawn in turn.
-        """
-        assert self.mode is not None
-        assert self.precision_in_logs is not None
-        at = self.posterior.base.at(self.mode[0][: self.posterior.n])
-        own = np.r_[self.problem.shape + at.given, self._parameter_powers()]
-        half = np.sqrt(own)
-        ratio = np.linalg.solve(self.precision_in_logs, np.diag(half))
-        scaled = half[:, None] * ratio
-        unit = np.r_[np.sqrt(self.problem.shape), np.zeros(len(self.posterior.names))]
-        unit /= np.linalg.norm(unit)
-        scaled -= np.outer(scaled @ unit, unit)
-        scaled -= np.outer(unit, unit @ scaled)
-        most = float(np.linalg.eigvalsh((scaled + scaled.T) / 2)[-1])
-        return 1.0 / max(2.0 * most - 1.0, 1.0)
+        return MoveFit(self.fit, lean(self.plain), self.curvature.metric)
 
     def _parameter_powers(self) -> FloatArray:
         """Return the shape of each drawn parameter's gamma in a sweep."""
@@ -272,7 +297,17 @@ def first_place(posterior: ContestPosterior) -> FloatArray:
     return np.concatenate([start, first])
 
 
-def climb(posterior: ContestPosterior, z: FloatArray) -> tuple[FloatArray, FloatArray]:
+class Smooth(Protocol):
+    """A function with its slope and minus its second derivatives."""
+
+    def value(self, z: FloatArray) -> float:
+        """Compute the function."""
+
+    def slope_and_precision(self, z: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Compute its slope and minus its second derivatives."""
+
+
+def climb(posterior: Smooth, z: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Climb to a maximum by Newton's method; return it, and the precision there.
 
     A precision that is not definite, as with teams, is raised until it is; a step is halved until f
@@ -310,6 +345,36 @@ def climb(posterior: ContestPosterior, z: FloatArray) -> tuple[FloatArray, Float
     raise np.linalg.LinAlgError("no maximum was found")
 
 
+def climb_by_products(posterior: ContestPosterior, z: FloatArray) -> FloatArray:
+    """Climb to a maximum by Newton steps from conjugate gradients, for very many categories."""
+    from scipy.sparse import diags_array
+    from scipy.sparse.linalg import LinearOperator, cg
+
+    value, size = posterior.value(z), posterior.size
+    for _ in range(_MOST_STEPS):
+        at = posterior.at(z)
+        slope = posterior.slope(at)
+        if not np.isfinite(slope).all():
+            break
+        scale = 1.0 / np.maximum(posterior.precision_diagonal(at), _LEAST_PRECISION)
+        product = LinearOperator((size, size), partial(posterior.times_precision, at))
+        step, _ = cg(product, slope, M=diags_array(scale), rtol=_ACCURACY, maxiter=_MOST_PRODUCTS)
+        if not slope @ step > 0:
+            step = scale * slope
+        decrement = float(slope @ step)
+        if decrement < _CLOSE_ENOUGH * size:
+            return z
+        for _halving in range(_MOST_HALVINGS):
+            new = posterior.value(z + step)
+            if new > value:
+                break
+            step = step / 2
+        else:
+            break
+        z, value = z + step, new
+    raise np.linalg.LinAlgError("no maximum was found")
+
+
 def choose_for_contests(model: Model, name: str) -> tuple[str, str]:
     """Choose a method, with the reason, or refuse one that cannot draw contests."""
     if name == "auto":
@@ -324,15 +389,15 @@ def choose_for_contests(model: Model, name: str) -> tuple[str, str]:
 
 def _choose(ready: ReadyContests) -> tuple[str, str]:
     """Choose the method of the cheaper effective draw."""
-    if ready.moves is None:
-        return "waiting-times", "contests, and waiting times suit any number of categories"
+    if ready.curvature is None:
+        return "waiting-times", "contests, their curvature beyond doubles: waiting times need none"
     n, meetings = len(ready.plain.shape), len(ready.contests)
     sets = len(ready.plain.members)
     times = (1 + (ready.contests.ties is not None)) * meetings
     sweep = _GAMMA * n + _TIME * times + _SLOPE * sets
-    slope = _ATOM * n + _SLOPE * (times + sets) + _PRODUCT * n * n
-    move = 2 * max(1.0, _LENGTH / ready.moves.metric.step) * slope
-    share = ready.share
+    metric, share = ready.curvature.metric, ready.curvature.share
+    slope = _ATOM * n + _SLOPE * (times + sets) + (metric.root is not None) * _PRODUCT * n * n
+    move = 2 * max(1.0, metric.length / metric.step) * slope
     if _WORTH / move > _MARGIN * share / sweep:
         return "hamiltonian", f"contests: a waiting-time sweep would be worth {share:.2g} draws"
     return "waiting-times", f"contests: a waiting-time sweep is worth about {share:.2g} draws"
@@ -348,8 +413,7 @@ def prepare_contests(model: Model, name: str) -> tuple[Kernel, Problem, Any]:
         return kernel, ready.problem, ready.fit
     if ready.moves is None:
         raise MethodError(
-            f"method='hamiltonian' needs at most {_MOST_CATEGORIES:,} categories, and a curvature "
-            f"within the range of doubles; there are {len(ready.plain.shape):,} categories. "
-            "Leave method='auto'."
+            "method='hamiltonian' needs probabilities and a curvature within the range of doubles, "
+            "which this posterior does not have. Leave method='auto'."
         )
     return kernel, ready.problem, ready.moves

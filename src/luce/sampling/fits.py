@@ -87,34 +87,15 @@ class Fits:
     @cached_property
     def dense_metric(self) -> Metric | None:
         """Metric of Hamiltonian moves in all directions."""
-        from luce.kernels.hamiltonian import Metric
-
-        if self.curvature is None:
-            return None
-        root = self.curvature.root
-        step = _step(_DENSE_STEP / len(root) ** 0.25, _LENGTH)
-        back = np.ascontiguousarray(root.T)
-        return Metric(root, back, None, *self._exponents, _LENGTH, _JITTER, step)
+        return None if self.curvature is None else dense_metric(self.curvature.root, self.problem)
 
     @cached_property
     def diagonal_metric(self) -> Metric | None:
         """Metric of Hamiltonian moves in units of each atom's own width."""
-        from luce.kernels.hamiltonian import Metric
-
-        if self.diagonal is None:
-            return None
         fit = self.diagonal
-        scale = 1.0 / np.sqrt(fit.precision)
-        length = float(np.clip(_TURN / np.sqrt(max(fit.least, 1e-9)), _LENGTH, _LONGEST))
-        step = _step(_STEP / len(scale) ** 0.25 / np.sqrt(fit.most), length)
-        return Metric(None, None, scale, *self._exponents, length, _DIAGONAL_JITTER, step)
-
-    @property
-    def _exponents(self) -> tuple[FloatArray, Powers]:
-        from luce.kernels.log_powers import make_powers
-
-        exponent = self.problem.waits - self.problem.groups
-        return exponent, make_powers(exponent)
+        if fit is None:
+            return None
+        return diagonal_metric(fit.precision, (fit.least, fit.most), self.problem)
 
     @cached_property
     def dominant_items(self) -> tuple[SingleItems, float] | None:
@@ -136,9 +117,40 @@ class Fits:
         if self.curvature is None or self.grouped:
             return None
         try:
-            return _fit_proposal(self.problem, self.curvature, self._exponents[1])
+            return _fit_proposal(self.problem, self.curvature, _exponents(self.problem)[1])
         except np.linalg.LinAlgError:
             return None
+
+
+def dense_metric(root: FloatArray, problem: Problem) -> Metric:
+    """Make a metric in all directions, from the inverse of the precision's Cholesky factor."""
+    from luce.kernels.hamiltonian import Metric
+
+    step = _step(_DENSE_STEP / len(root) ** 0.25, _LENGTH)
+    back = np.ascontiguousarray(root.T)
+    return Metric(root, back, None, *_exponents(problem), _LENGTH, _JITTER, step)
+
+
+def diagonal_metric(
+    precision: FloatArray, extremes: tuple[float, float], problem: Problem
+) -> Metric:
+    """Make a metric in units of each coordinate's own width.
+
+    `extremes` are the extreme eigenvalues of the precision in these units.
+    """
+    from luce.kernels.hamiltonian import Metric
+
+    scale, (least, most) = 1.0 / np.sqrt(precision), extremes
+    length = float(np.clip(_TURN / np.sqrt(max(least, 1e-9)), _LENGTH, _LONGEST))
+    step = _step(_STEP / len(scale) ** 0.25 / np.sqrt(most), length)
+    return Metric(None, None, scale, *_exponents(problem), length, _DIAGONAL_JITTER, step)
+
+
+def _exponents(problem: Problem) -> tuple[FloatArray, Powers]:
+    from luce.kernels.log_powers import make_powers
+
+    exponent = problem.waits - problem.groups
+    return exponent, make_powers(exponent)
 
 
 def _step(accepted: float, length: float) -> float:

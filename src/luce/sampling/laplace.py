@@ -6,6 +6,7 @@ grouped outcomes f is strictly concave, so it has one mode, which a climb from a
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -259,21 +260,36 @@ def fit_diagonal(problem: Problem) -> DiagonalFit:
     # Without grouped outcomes H_ii >= s λ_i; rounding error may hide what is above it.
     bound = _LEAST_DIAGONAL * at.taken if f.grouped else f.scale * at.x + _ROUNDING * at.taken
     diagonal = np.maximum(f.precision_diagonal(at), bound)
-    least, most = _extreme_eigenvalues(problem, at.theta, diagonal)
-    kept = _extreme_eigenvalues(problem, at.theta, at.taken)[0]
+    from luce.kernels.curvature import times_precision
+
+    narrow, image = problem._replace(wide=None), np.empty(len(at.theta))
+
+    def times(v: FloatArray) -> FloatArray:
+        times_precision(narrow, at.theta, v, image)
+        return image
+
+    least, most = extreme_eigenvalues(times, diagonal, np.sqrt(diagonal))
+    kept = extreme_eigenvalues(times, at.taken, np.sqrt(at.taken))[0]
     return DiagonalFit(at.theta, diagonal, least, most, 1.0 / max(2.0 / kept - 1.0, 1.0))
 
 
-def _extreme_eigenvalues(
-    problem: Problem, theta: FloatArray, diagonal: FloatArray
+def extreme_eigenvalues(
+    times: Callable[[FloatArray], FloatArray], diagonal: FloatArray, apart: FloatArray
 ) -> tuple[float, float]:
-    """Estimate the extreme eigenvalues of D^(-1/2) H D^(-1/2), orthogonal to D^(1/2) 1."""
-    from luce.kernels.curvature import times_precision
+    """Estimate the extreme eigenvalues of D^(-1/2) H D^(-1/2) by Lanczos' method.
 
-    n, narrow = len(theta), problem._replace(wide=None)
-    half, image = np.sqrt(diagonal), np.empty(len(theta))
+    Parameters
+    ----------
+    times
+        Multiplies H by a vector.
+    diagonal
+        The diagonal of D.
+    apart
+        Direction to which all others are orthogonal: D^(1/2) 1, the scale of λ, which is redrawn.
+    """
+    n, half = len(diagonal), np.sqrt(diagonal)
     start = np.random.default_rng(0).standard_normal(n)
-    vectors = [half / np.linalg.norm(half)]
+    vectors = [apart / np.linalg.norm(apart)]
     bends: list[float] = []
     lengths: list[float] = []
     for _ in range(min(_LANCZOS_STEPS, n - 1)):
@@ -283,8 +299,7 @@ def _extreme_eigenvalues(
         if not length > _ROUNDING * np.sqrt(n):
             break
         vectors.append(start / length)
-        times_precision(narrow, theta, vectors[-1] / half, image)
-        start = image / half
+        start = times(vectors[-1] / half) / half
         lengths.append(length)
         bends.append(float(vectors[-1] @ start))
     inner = np.array(lengths[1:])

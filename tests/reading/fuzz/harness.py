@@ -48,10 +48,11 @@ FOLDER = Path(tempfile.mkdtemp(dir="/dev/shm" if Path("/dev/shm").is_dir() else 
 
 KINDS = [None, "pairs", "rankings", "choices", "transitions", "table", "teams", "groups"]
 OPTIONS: list[dict[str, Any]] = [
-    {}, {"skip_bad": True}, {"ties": "half"}, {"ties": "entity", "home": "first"},
+    {}, {"skip_bad": True}, {"ties": "half"}, {"ties": "davidson", "home": "first"},
     {"unranked": "below"}, {"unranked": "absent", "ties": "last"}, {"rows": "separate"},
     {"given": "table"}, {"separator": "|"}, {"best": "largest"}, {"encoding": "latin-1"},
     {"ties": "drop"}, {"missing": []}, {"delimiter": " "}, {"best": "largest", "blank": "absent"},
+    {"ties": "entity", "home": "first", "home_effect": "entity"},
 ]  # fmt: skip
 
 
