@@ -1,6 +1,6 @@
 """Kernels of rankings with ties: times before an end, and slopes of choices."""
 
-from itertools import combinations
+from itertools import combinations, permutations
 from typing import Any, Literal
 
 import numpy as np
@@ -11,6 +11,7 @@ from lib.size import draws
 from scipy.stats import kstest
 
 from luce.kernels.jit import compiled
+from luce.kernels.rankings.block_slopes import OpenBlocks, blocks_slope
 from luce.kernels.rankings.blocks import time_before
 from luce.kernels.rankings.choices import TieChoices, TieWeights, choices_slope
 
@@ -85,3 +86,52 @@ def test_slopes_of_choices_are_differences_of_values(spread: float, known: bool)
     np.testing.assert_allclose(out, slope, rtol=1e-5, atol=1e-6)
     # Worths grow in proportion to strengths, whatever the number of ties.
     assert out[:5].sum() == pytest.approx(-waits.sum(), rel=1e-12)
+
+
+@pytest.mark.parametrize("spread", [1.0, 6.0])
+@pytest.mark.parametrize("size", [1, 2, 4, 6])
+def test_slopes_of_blocks_are_those_of_the_sum_over_orders(size: int, spread: float) -> None:
+    rng = np.random.default_rng(SEED + size)
+    theta, times = rng.normal(0, spread, size + 3), np.array([3.0, 1.0])
+    parts = [list(range(size)), [size, size + 1], [size + 2], [0, size]]
+    blocks = OpenBlocks(
+        np.array([i for part in parts for i in part], np.uint32),
+        np.cumsum([0, *map(len, parts)]).astype(np.int64),
+        times,
+        size,
+    )
+
+    def f(theta: np.ndarray) -> float:
+        x, total = np.exp(theta), 0.0
+        for block, rest, m in ((parts[0], parts[1], 3.0), (parts[2], parts[3], 1.0)):
+            orders = 0.0
+            for order in permutations(block):
+                left = [x[[*order[k:], *rest]].sum() for k in range(len(order))]
+                orders += 1.0 / np.prod(left)
+            total += m * float(np.log(orders))
+        return total
+
+    out = np.empty(len(theta))
+    found = blocks_slope(blocks, None, theta, np.exp(theta), out)
+    assert found == pytest.approx(f(theta), rel=1e-11)
+    step = 1e-5
+    slope = [(f(theta + step * e) - f(theta - step * e)) / (2 * step) for e in np.eye(len(theta))]
+    np.testing.assert_allclose(out, slope, rtol=1e-6, atol=1e-6)
+
+
+def test_subsets_and_integrals_agree_where_they_meet() -> None:
+    """A member that is far ahead changes nothing, whether there are ten of them or eleven."""
+    rng = np.random.default_rng(SEED)
+    theta = np.r_[rng.normal(0, 2, 10), 0.0, 60.0]
+    values, slopes = [], []
+    for block in (list(range(10)), [*range(10), 11]):
+        members = np.array([*block, 10], np.uint32)
+        start = np.array([0, len(block), len(members)])
+        out = np.empty(12)
+        one = OpenBlocks(members, start, np.ones(1), len(block))
+        value = blocks_slope(one, None, theta, np.exp(theta), out)
+        values.append(value + theta[block].sum())
+        slopes.append(out)
+    assert values[1] == pytest.approx(values[0], rel=1e-9)
+    np.testing.assert_allclose(slopes[1][:11], slopes[0][:11], atol=1e-8)
+    assert slopes[1][11] == pytest.approx(-1.0, abs=1e-12)

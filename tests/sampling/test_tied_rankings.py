@@ -51,13 +51,17 @@ def of_unknown_orders(p: Floats) -> Floats:
 
 
 @pytest.mark.compiled
-def test_draws_of_unknown_orders_agree_with_quadrature() -> None:
+@pytest.mark.parametrize("method", ["waiting-times", "hamiltonian"])
+def test_draws_of_unknown_orders_agree_with_quadrature(method: str) -> None:
     truth = quadrature(of_unknown_orders)
-    counts = luce.from_rankings(texts(BLOCKS), ties="unknown")
-    run = Posterior(counts, ALPHA).sample(5000, chains=8, seed=SEED + 1, progress=False)
-    assert run.attrs["method"] == "waiting-times"
+    posterior = Posterior(luce.from_rankings(texts(BLOCKS), ties="unknown"), ALPHA)
+    run = posterior.sample(5000, chains=8, seed=SEED + 1, method=method, progress=False)
     assert worst(chain_means(run), truth) < z_limit(3)
-    # Every order of the tied counted equally is another posterior.
+
+
+@pytest.mark.compiled
+def test_orders_that_count_equally_are_another_posterior() -> None:
+    truth = quadrature(of_unknown_orders)
     with pytest.warns(luce.errors.HalfWinsWarning):
         half = luce.from_rankings(texts(BLOCKS), ties="half")
     run = Posterior(half, ALPHA).sample(5000, chains=8, seed=SEED + 1, progress=False)
@@ -128,8 +132,12 @@ FOUR = {
 
 
 @pytest.mark.compiled
-@pytest.mark.parametrize("alpha", [1.3, 0.04], ids=["plain", "logarithms"])
-def test_draws_of_larger_blocks_agree_with_importance_sampling(alpha: float) -> None:
+@pytest.mark.parametrize(
+    ("alpha", "method"),
+    [(1.3, "waiting-times"), (1.3, "hamiltonian"), (0.04, "auto")],
+    ids=["sweeps", "moves", "logarithms"],
+)
+def test_draws_of_larger_blocks_agree_with_importance_sampling(alpha: float, method: str) -> None:
     counts = luce.from_rankings(texts(FOUR), ties="unknown", categories="abcd")
     counts = counts.observe_group("ab", 2, within="abc")  # with other kinds of data
 
@@ -141,7 +149,7 @@ def test_draws_of_larger_blocks_agree_with_importance_sampling(alpha: float) -> 
     truth = importance_means(log_density, 4, 0, np.random.default_rng(SEED + 3))
     posterior = Posterior(counts, alpha)
     assert ready_for_rankings(posterior.model).wide == (alpha < 0.05)
-    run = posterior.sample(6000, chains=8, seed=SEED + 4, progress=False)
+    run = posterior.sample(6000, chains=8, seed=SEED + 4, method=method, progress=False)
     assert worst(chain_means(run), truth) < z_limit(4)
 
 
@@ -212,6 +220,7 @@ def test_bad_starts_are_left_behind(ties: str) -> None:
     counts = luce.from_rankings(simulated(SEED), ties=ties)
     posterior = Posterior(counts)
     good = posterior.sample(1000, seed=SEED + 9, progress=False)
+    assert good.attrs["method"] == "hamiltonian"
     corner = np.full((4, 8), 1e-12)
     weakest = int(np.argmin(chain_means(good).value[:8]))
     corner[:, weakest] = 1.0
@@ -223,8 +232,8 @@ def test_bad_starts_are_left_behind(ties: str) -> None:
 
 def test_other_methods_are_refused_by_name() -> None:
     unknown = Posterior(luce.from_rankings(texts(BLOCKS), ties="unknown"))
-    with pytest.raises(MethodError, match="unknown order; 'waiting-times' can"):
-        unknown.sample(10, method="hamiltonian")
+    with pytest.raises(MethodError, match="order; 'waiting-times', 'hamiltonian' can"):
+        unknown.sample(10, method="metropolis")
     choices = Posterior(luce.from_rankings(texts(TIES), ties="davidson-luce"))
     with pytest.raises(MethodError, match="ties of up to 3; 'hamiltonian' can"):
         choices.sample(10, method="waiting-times")

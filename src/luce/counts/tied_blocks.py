@@ -26,7 +26,7 @@ from luce.counts.placings import Placings
 
 # The integrand falls by this many nats, at least, before it is cut off; and the largest steps of y,
 # for few and for many members (there the integrand is about 1 / √(1 + |B|) wide).
-_NATS, _STEP, _STEP_OF_MANY = 34.0, 0.25, 0.78
+_NATS, _STEP, _STEP_OF_MANY = 34.0, 0.22, 0.65
 
 
 class TiedBlocks(Placings):

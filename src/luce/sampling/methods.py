@@ -175,7 +175,8 @@ def _part_with_events(model: Model, name: str) -> Part:
     if isinstance(model.counts.events, Placings):
         ranked = ready_for_rankings(model)
         kernel, problem, fit = prepare_rankings(model, name)
-        extras, work = ranked.draw_parameters, ranked.work
+        extras = ranked.draw_parameters if model.drawn_parameters else None
+        work = ranked.work
     else:
         kernel, problem, fit = prepare_contests(model, name)
         extras, work = ready_for_contests(model).draw_parameters, 0

@@ -9,6 +9,7 @@ linear forms of z.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -22,6 +23,7 @@ from luce.sampling.log_posterior import LogPosterior
 
 if TYPE_CHECKING:
     from luce.kernels.problem import Problem
+    from luce.kernels.rankings.block_slopes import OpenBlocks
     from luce.kernels.rankings.choices import TieChoices, TieWeights
 
 # Half the distance of two slopes whose difference is a second derivative.
@@ -58,6 +60,16 @@ class RankingPosterior(ABC):
         precision[: self.n, : self.n] += self.base.precision(at)
         return slope, precision
 
+    @property
+    @abstractmethod
+    def arrays(self) -> TieChoices | OpenBlocks:
+        """The events as kernels of moves take them."""
+
+    @property
+    @abstractmethod
+    def weights(self) -> TieWeights:
+        """The parameters as kernels of moves take them."""
+
     @abstractmethod
     def _event_value(self, z: FloatArray) -> float:
         """Compute the events' part of f."""
@@ -79,6 +91,20 @@ class BlockPosterior(RankingPosterior):
     def __init__(self, problem: Problem, blocks: TiedBlocks) -> None:
         super().__init__(problem, {})
         self.blocks = blocks
+
+    @cached_property
+    def arrays(self) -> OpenBlocks:
+        """The blocks as kernels of moves take them."""
+        from luce.kernels.rankings.block_slopes import OpenBlocks
+
+        b = self.blocks
+        arrays = b.members.astype(np.uint32), np.array(b.start), np.array(b.times)
+        return OpenBlocks(*arrays, int(max(b.sizes, default=0)))
+
+    @cached_property
+    def weights(self) -> TieWeights:
+        """Parameters as kernels take them: none."""
+        return _tie_weights((), {}, {}, {})
 
     def _event_value(self, z: FloatArray) -> float:
         p = np.exp(z - z.max())
@@ -154,17 +180,8 @@ class ChoicePosterior(RankingPosterior):
     @cached_property
     def weights(self) -> TieWeights:
         """Places and densities of the parameters, as kernels take them."""
-        from luce.kernels.rankings.choices import TieWeights
-
         place = {name: self.n + k for k, name in enumerate(self.names)}
-        names = self.choices.parameters
-        given = [self.own.get(name, Known(0.0, 0.0)) for name in names]
-        return TieWeights(
-            np.array([place.get(name, -1) for name in names], np.int64),
-            np.array([self.known.get(name, 0.0) for name in names], np.float64),
-            np.array([one.power for one in given], np.float64),
-            np.array([one.rate for one in given], np.float64),
-        )
+        return _tie_weights(self.choices.parameters, place, self.own, self.known)
 
     def _slope(self, z: FloatArray) -> tuple[float, FloatArray]:
         from luce.kernels.rankings.choices import choices_slope
@@ -185,3 +202,18 @@ class ChoicePosterior(RankingPosterior):
             behind[k] -= _STEP
             precision[k] = (self._slope(behind)[1] - self._slope(ahead)[1]) / (2 * _STEP)
         return slope, (precision + precision.T) / 2
+
+
+def _tie_weights(
+    names: Sequence[str], place: dict[str, int], own: dict[str, Known], known: dict[str, float]
+) -> TieWeights:
+    """Lay out parameters of ties for kernels: their places, values and densities by name."""
+    from luce.kernels.rankings.choices import TieWeights
+
+    given = [own.get(name, Known(0.0, 0.0)) for name in names]
+    return TieWeights(
+        np.array([place.get(name, -1) for name in names], np.int64),
+        np.array([known.get(name, 0.0) for name in names], np.float64),
+        np.array([one.power for one in given], np.float64),
+        np.array([one.rate for one in given], np.float64),
+    )

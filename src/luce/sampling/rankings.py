@@ -9,6 +9,7 @@ import numpy as np
 
 from luce._types import FloatArray
 from luce.counts.family import fields
+from luce.counts.labels import some
 from luce.counts.placings import Placings
 from luce.counts.tied_blocks import TiedBlocks
 from luce.counts.tied_choices import TiedChoices
@@ -17,13 +18,14 @@ from luce.model.model import Model
 from luce.model.priors import Gamma
 from luce.sampling.contest_posterior import Known
 from luce.sampling.contests import climb
+from luce.sampling.fits import dense_metric
 from luce.sampling.ranking_posterior import BlockPosterior, ChoicePosterior, RankingPosterior
 
 if TYPE_CHECKING:
     from luce.kernels import Kernel
     from luce.kernels.problem import Problem
     from luce.kernels.rankings.blocks import Blocks
-    from luce.kernels.rankings.moves import ChoiceFit
+    from luce.kernels.rankings.moves import RankingFit
 
 # Most categories for which a curvature is fitted: a move costs the square of their number, and the
 # fit the cube.
@@ -32,8 +34,13 @@ _MOST_CATEGORIES = 1000
 # Most times of blocks, repeated ones counted, that a state holds.
 _MOST_TIMES = 10_000_000
 
-# Length of a Hamiltonian move, its random relative change, and how long a step is accepted.
-_LENGTH, _JITTER, _STEP, _LARGEST_STEP = 1.8, 0.1, 6.0, 1.5
+# Nanoseconds of the parts of a sweep and of a slope, measured on one machine; only ratios count.  A
+# category, a time, a stored member, a category in a slope, an element of the metric, and a member
+# of a subset of a block.
+_GAMMA, _TIME, _SLOPE, _ATOM, _PRODUCT, _SUBSET = 20.0, 20.0, 2.0, 4.0, 0.12, 2.0
+
+# Independent draws that a move replaces.
+_WORTH = 0.8
 
 
 class ReadyRankings:
@@ -68,9 +75,10 @@ class ReadyRankings:
         return bool(self.plain.wide)
 
     @property
-    def method(self) -> str:
-        """The one method that draws these rankings."""
-        return "waiting-times" if isinstance(self.events, TiedBlocks) else "hamiltonian"
+    def methods(self) -> tuple[str, ...]:
+        """The methods that draw these rankings."""
+        both = isinstance(self.events, TiedBlocks)
+        return ("waiting-times", "hamiltonian") if both else ("hamiltonian",)
 
     @property
     def drawn_priors(self) -> dict[str, Gamma]:
@@ -79,9 +87,7 @@ class ReadyRankings:
         return {name: prior for name, prior in priors if isinstance(prior, Gamma)}
 
     def draw_parameters(self, rng: np.random.Generator) -> FloatArray:
-        """Draw first logarithms of the parameters from their priors; first times of blocks."""
-        if isinstance(self.events, TiedBlocks):
-            return np.zeros(int(self.events.times.sum()))
+        """Draw first logarithms of the parameters from their priors, none of them very small."""
         own = self.drawn_priors.values()
         return np.array([np.log(rng.gamma(max(g.shape, 0.5)) / g.rate) for g in own]).reshape(-1)
 
@@ -123,32 +129,48 @@ class ReadyRankings:
         return Blocks(e.members.astype(np.uint32), np.array(e.start), copies)
 
     @cached_property
-    def moves(self) -> ChoiceFit | None:
+    def moves(self) -> RankingFit | None:
         """The fit of the moves' kernel; None where there is no curvature within doubles."""
-        from luce.kernels.hamiltonian import Metric
-        from luce.kernels.log_powers import make_powers
-        from luce.kernels.rankings.moves import ChoiceFit
+        from luce.kernels.rankings.moves import RankingFit
 
-        posterior = self.posterior
         if self.mode is None:
             return None
-        assert isinstance(posterior, ChoicePosterior)
         mode, precision = self.mode
         factor = np.linalg.cholesky(precision)
-        root = np.tril(np.linalg.inv(factor))
-        exponent = self.plain.waits - self.plain.groups
-        step = float(min(_STEP / len(root) ** 0.25, _LARGEST_STEP * _LENGTH))
-        back, powers = np.ascontiguousarray(root.T), make_powers(exponent)
-        metric = Metric(root, back, None, exponent, powers, _LENGTH, _JITTER, step)
+        metric = dense_metric(np.tril(np.linalg.inv(factor)), self.problem)
         start = np.log([prior.mean for prior in self.drawn_priors.values()]).reshape(-1)
-        return ChoiceFit(posterior.arrays, posterior.weights, metric, mode, factor, start)
+        f = self.posterior
+        return RankingFit(f.arrays, f.weights, metric, mode, factor, start)
+
+    @property
+    def share(self) -> float:
+        """Predict the worth of a sweep over blocks from the precision with and without times."""
+        assert self.mode is not None
+        mode, precision = self.mode
+        at = self.posterior.base.at(mode)
+        half = np.sqrt(self.problem.shape + at.given)
+        scaled = np.tril(np.linalg.inv(np.linalg.cholesky(precision))) * half
+        unit = half / np.linalg.norm(half)
+        scaled -= np.outer(scaled @ unit, unit)
+        most = float(np.linalg.eigvalsh(scaled.T @ scaled)[-1])
+        return 1.0 / max(2.0 * most - 1.0, 1.0)
+
+    def costs(self) -> tuple[float, float]:
+        """Predict the nanoseconds of a sweep over blocks, and of a move."""
+        assert self.moves is not None
+        e, n, sets = self.events, len(self.plain.shape), len(self.plain.members)
+        sweep = _GAMMA * n + _TIME * float(e.sizes @ e.times) + _SLOPE * (sets + len(e.members))
+        subsets = float((2.0 ** np.minimum(e.sizes, 10) * e.sizes).sum())
+        slope = _ATOM * n + _SLOPE * (sets + len(e.members)) + _PRODUCT * n * n + _SUBSET * subsets
+        metric = self.moves.metric
+        return sweep, 2 * max(1.0, metric.length / metric.step) * slope
 
     @property
     def work(self) -> int:
         """Elementary steps that a draw makes beside those over sets and categories."""
         e = self.events
         if isinstance(e, TiedBlocks):
-            return int(e.sizes @ e.times) + len(e.members)
+            return 2 * int(e.sizes @ e.times) + len(e.members)
         return 10 * len(e.members) * (len(e.parameters) + 1) + len(self.plain.shape) ** 2
 
 
@@ -165,13 +187,25 @@ def choose_for_rankings(model: Model, name: str) -> tuple[str, str]:
     """Return the method that draws a model of ties in rankings, or refuse another one."""
     ready = ready_for_rankings(model)
     if name == "auto":
-        return ready.method, f"rankings with {ready.events.model}"
-    if name != ready.method:
+        return _choose(ready)
+    if name not in ready.methods:
         raise MethodError(
-            f"method={name!r} cannot draw rankings with {ready.events.model}; {ready.method!r} can."
-            " Leave method='auto'."
+            f"method={name!r} cannot draw rankings with {ready.events.model}; "
+            f"{some(ready.methods)} can. Leave method='auto'."
         )
     return name, "asked for"
+
+
+def _choose(ready: ReadyRankings) -> tuple[str, str]:
+    """Choose the method of the cheaper effective draw."""
+    what = f"rankings with {ready.events.model}"
+    if isinstance(ready.events, TiedChoices):
+        return "hamiltonian", what
+    if ready.moves is None:
+        return "waiting-times", f"{what}, their curvature beyond doubles: waiting times need none"
+    (sweep, move), share = ready.costs(), ready.share
+    worth = f"{what}: a waiting-time sweep is worth about {share:.2g} draws"
+    return ("hamiltonian" if _WORTH / move > share / sweep else "waiting-times"), worth
 
 
 def prepare_rankings(model: Model, name: str) -> tuple[Kernel, Problem, Any]:
@@ -184,10 +218,10 @@ def prepare_rankings(model: Model, name: str) -> tuple[Kernel, Problem, Any]:
         return kernel, ready.problem, ready.blocks
     if ready.moves is None:
         raise MethodError(
-            f"rankings with {ready.events.model} are drawn by Hamiltonian moves, which need at most "
+            f"Hamiltonian moves of rankings with {ready.events.model} need at most "
             f"{_MOST_CATEGORIES:,} categories, a concentration of 0.05 or more for each that was "
             f"never placed first, and a curvature within the range of doubles; there are "
-            f"{len(ready.plain.shape):,} categories. Give a larger concentration, or read the "
-            "rankings with ties='unknown'."
+            f"{len(ready.plain.shape):,} categories. Give a larger concentration; rankings read "
+            "with ties='unknown' are drawn by 'waiting-times' too."
         )
     return kernel, ready.problem, ready.moves

@@ -47,6 +47,7 @@ from luce.kernels.jit import borrowed, compile_by_type, compiled, internal, on_s
 from luce.kernels.layouts import AnyProblem
 from luce.kernels.problem import Problem
 from luce.kernels.random import gamma, normal, uniform
+from luce.kernels.rankings.block_slopes import OpenBlocks, slope_of_blocks
 from luce.kernels.rankings.choices import TieChoices, TieWeights, slope_of_choices
 from luce.kernels.set_sums import LEAST
 
@@ -246,13 +247,13 @@ def move(
 
 
 def contest_slope(
-    contests: AnyContests | TieChoices,
+    contests: AnyContests | TieChoices | OpenBlocks,
     multipliers: Multipliers | TieWeights,
     theta: FloatArray,
     x: FloatArray,
     out: FloatArray,
 ) -> float:
-    """Compute the part of f that contests, or choices with ties, have; and write its slope.
+    """Compute the part of f of contests, or of rankings with ties, and write its slope.
 
     Parameters
     ----------
@@ -345,6 +346,7 @@ _SLOPES: dict[type, Callable[..., float]] = {
     Davidson: _with_davidson,
     RaoKupper: _with_rao_kupper,
     TieChoices: slope_of_choices,
+    OpenBlocks: slope_of_blocks,
 }
 compile_by_type(contest_slope, _SLOPES, _without_ties)
 

@@ -1,6 +1,6 @@
-"""Hamiltonian moves of strengths and of the weights of ties, of choices by Davidson and Luce.
+"""Hamiltonian moves of strengths, and of the weights of ties, of rankings with ties.
 
-There is no Gibbs sweep of these.  Some draws (every other one while tuning) are proposals from a
+Davidson and Luce's model has no Gibbs sweep.  Some draws (every other one while tuning) are proposals from a
 multivariate t distribution around the mode instead, accepted by Metropolis and Hastings' rule: they
 lead back from where f is too steep to follow.  f is concave (docs/model.md), so there is one mode.
 """
@@ -19,6 +19,7 @@ from luce.kernels.jit import borrowed, compiled, internal, on_stack
 from luce.kernels.layouts import AnyProblem
 from luce.kernels.problem import Problem
 from luce.kernels.random import gamma, normal, uniform
+from luce.kernels.rankings.block_slopes import OpenBlocks
 from luce.kernels.rankings.choices import TieChoices, TieWeights
 from luce.kernels.set_sums import LEAST
 
@@ -26,13 +27,13 @@ from luce.kernels.set_sums import LEAST
 _FREEDOM = 5.0
 
 
-class ChoiceFit(NamedTuple):
+class RankingFit(NamedTuple):
     """What moves must know of a posterior; the `fit` of the kernel.
 
     Attributes
     ----------
-    choices, weights
-        Sets that were chosen from, and the parameters of ties.
+    events, weights
+        Sets that were chosen from, or tied blocks of unknown order; and the parameters of ties.
     metric
         The width of the posterior in each direction of (log λ, log δ), dense.
     mode, factor
@@ -41,7 +42,7 @@ class ChoiceFit(NamedTuple):
         First logarithms of the parameters that are drawn.
     """
 
-    choices: TieChoices
+    events: TieChoices | OpenBlocks
     weights: TieWeights
     metric: Metric
     mode: FloatArray
@@ -49,12 +50,12 @@ class ChoiceFit(NamedTuple):
     start: FloatArray
 
 
-def first_tuning(problem: Problem, fit: ChoiceFit) -> float:
+def first_tuning(problem: Problem, fit: RankingFit) -> float:
     """Start at the logarithm of the fitted step."""
     return math.log(fit.metric.step)
 
 
-def first_extra(fit: ChoiceFit) -> FloatArray:
+def first_extra(fit: RankingFit) -> FloatArray:
     """Start the parameters at their prior means."""
     return fit.start.copy()
 
@@ -63,7 +64,7 @@ def first_extra(fit: ChoiceFit) -> FloatArray:
 def advance(
     bits: WordArray,
     problem: AnyProblem,
-    fit: ChoiceFit,
+    fit: RankingFit,
     state: FloatArray,
     tuning: FloatArray,
     adapt: bool,
@@ -78,7 +79,7 @@ def advance(
     `tuning`, `adapt` and `stat` are those of `kernels.hamiltonian`.
     """
     problem, fit, own, state = borrowed(problem), borrowed(fit), on_stack(bits), borrowed(state)
-    choices, weights, metric = fit.choices, fit.weights, fit.metric
+    events, weights, metric = fit.events, fit.weights, fit.metric
     n, size = len(problem.shape), len(state)
     scratch = move_space(size, n, len(problem.waits))
     for d in range(len(out)):
@@ -88,7 +89,7 @@ def advance(
             accepted = propose(own, problem, fit, space, state)
         else:
             accepted = move(
-                own, problem, metric, choices, weights, space, state, tuning, adapt, scratch
+                own, problem, metric, events, weights, space, state, tuning, adapt, scratch
             )
         stat[d] = 1.0 if accepted else 0.0
         for i in range(n):
@@ -103,7 +104,7 @@ def advance(
 def propose(
     own: WordArray,
     problem: AnyProblem,
-    fit: ChoiceFit,
+    fit: RankingFit,
     space: SplitSpace | None,
     state: FloatArray,
 ) -> bool:
@@ -142,7 +143,7 @@ def propose(
 
 
 @internal
-def squared_distance(fit: ChoiceFit, theta: FloatArray) -> float:
+def squared_distance(fit: RankingFit, theta: FloatArray) -> float:
     """Compute the squared distance from the mode, in standard deviations: |L'(θ - μ)|²."""
     total = 0.0
     for j in range(len(theta)):
@@ -156,7 +157,7 @@ def squared_distance(fit: ChoiceFit, theta: FloatArray) -> float:
 @internal
 def log_posterior(
     problem: AnyProblem,
-    fit: ChoiceFit,
+    fit: RankingFit,
     space: SplitSpace | None,
     theta: FloatArray,
     slope: FloatArray,
@@ -170,4 +171,4 @@ def log_posterior(
         total += x[i]
     set_pull(problem, fit.metric.exponent, space, x, sums, times, pull)
     value = value_at(problem.shape, fit.metric.powers, theta[:n], sums)
-    return value - total + contest_slope(fit.choices, fit.weights, theta, x, slope)
+    return value - total + contest_slope(fit.events, fit.weights, theta, x, slope)
