@@ -69,7 +69,9 @@ def test_a_ranking_is_the_product_over_its_blocks() -> None:
 
 def test_two_halves_of_the_data_are_the_whole() -> None:
     whole = luce.from_rankings(ORDERS, ties="unknown")
-    halves = [luce.from_rankings(o, ties="unknown", categories="abcde") for o in (ORDERS[:2], ORDERS[2:])]
+    halves = [
+        luce.from_rankings(o, ties="unknown", categories="abcde") for o in (ORDERS[:2], ORDERS[2:])
+    ]
     assert halves[0] + halves[1] == whole
     assert (halves[1] + halves[0]).digest == whole.digest
     assert halves[0] != whole

@@ -63,9 +63,7 @@ def test_pairs_are_those_of_davidson() -> None:
 
 def test_the_largest_tie_of_a_sum_is_the_larger_one() -> None:
     halves = [ORDERS[:1], ORDERS[1:]]
-    one, other = (
-        luce.from_rankings(o, ties="davidson-luce", categories="abcde") for o in halves
-    )
+    one, other = (luce.from_rankings(o, ties="davidson-luce", categories="abcde") for o in halves)
     assert (one.parameters, other.parameters) == (("tie2",), ("tie2", "tie3"))
     whole = luce.from_rankings(ORDERS, ties="davidson-luce")
     assert one + other == whole == other + one

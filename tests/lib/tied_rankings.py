@@ -95,9 +95,11 @@ def importance_means(
     normal = rng.normal(size=(size, dimensions))
     scale = np.sqrt(freedom / rng.chisquare(freedom, size))
     z = mode + (scale[:, None] * normal) @ root.T
-    log_q = -(freedom + dimensions) / 2 * np.log1p((scale[:, None] * normal) ** 2 @ np.ones(
-        dimensions
-    ) / freedom)
+    log_q = (
+        -(freedom + dimensions)
+        / 2
+        * np.log1p((scale[:, None] * normal) ** 2 @ np.ones(dimensions) / freedom)
+    )
     log_w = log_f(z) - log_q
     weight = np.exp(log_w - log_w.max())
     weight /= weight.sum()

@@ -129,8 +129,12 @@ def test_every_line_of_preflib_files_is_read(tmp_path: Path, ties: str) -> None:
     path = tmp_path / "votes.toc"
     path.write_text(TOC)
     a, b, c = NAMES
-    every = {(frozenset([a, b]), c): 4, (b, frozenset([a, c])): 3, (frozenset(NAMES),): 2,
-             (c, b, a): 1}
+    every = {
+        (frozenset([a, b]), c): 4,
+        (b, frozenset([a, c])): 3,
+        (frozenset(NAMES),): 2,
+        (c, b, a): 1,
+    }
     for bottom in (None, "last"):
         read = luce.read(path, ties=ties, bottom=bottom)
         assert read == from_rankings(every, ties=ties, bottom=bottom, categories=NAMES)

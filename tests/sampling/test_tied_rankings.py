@@ -237,8 +237,10 @@ def test_other_methods_are_refused_by_name() -> None:
     choices = Posterior(luce.from_rankings(texts(TIES), ties="davidson-luce"))
     with pytest.raises(MethodError, match="ties of up to 3; 'hamiltonian' can"):
         choices.sample(10, method="waiting-times")
-    small = Posterior(luce.from_rankings(texts(TIES), ties="davidson-luce", categories="abcd",
-                                         unranked="absent"), 0.01)
+    small = Posterior(
+        luce.from_rankings(texts(TIES), ties="davidson-luce", categories="abcd", unranked="absent"),
+        0.01,
+    )
     with pytest.raises(MethodError, match="larger concentration"):
         small.sample(10)
     with pytest.raises(DataError, match="a concentration is a number|concentration is a number"):

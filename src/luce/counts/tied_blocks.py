@@ -63,7 +63,9 @@ class TiedBlocks(Placings):
 
     def rest_sums(self, p: FloatArray) -> FloatArray:
         """Add up the probabilities of the rest of each block, shape (..., blocks)."""
-        return np.asarray(np.add.reduceat(p[..., self.members], self.start[:-1], axis=-1)[..., 1::2])
+        return np.asarray(
+            np.add.reduceat(p[..., self.members], self.start[:-1], axis=-1)[..., 1::2]
+        )
 
     def restricted(self, place: IntArray, n: int, labels: Sequence[Label]) -> TiedBlocks:
         """Keep the race of those whose place is not -1."""
@@ -74,9 +76,7 @@ class TiedBlocks(Placings):
         return left.renumbered(place, n)
 
 
-def tied_blocks(
-    n: int, members: IntArray, start: IntArray, times: FloatArray
-) -> TiedBlocks:
+def tied_blocks(n: int, members: IntArray, start: IntArray, times: FloatArray) -> TiedBlocks:
     """Build tied blocks; the arguments are those of `Placings`."""
     return TiedBlocks(n, members, start, times).merged()
 

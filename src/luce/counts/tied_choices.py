@@ -103,9 +103,7 @@ class TiedChoices(Placings):
         return {"events": self.kind, "largest_tie": self.largest}
 
 
-def tied_choices(
-    n: int, members: IntArray, start: IntArray, times: FloatArray
-) -> TiedChoices:
+def tied_choices(n: int, members: IntArray, start: IntArray, times: FloatArray) -> TiedChoices:
     """Build choices whose largest possible tie is the largest one that occurs.
 
     The arguments are those of `Placings`.

@@ -229,7 +229,9 @@ class Structure:
 def structure_of_events(events: Events) -> Structure:
     """Describe data with a model of its own, all of which is simulated together."""
     none = single_sets(events.n, [], [], [])
-    return replace(structure_of(none), n_atoms=events.n, together=f"{events.noun} with {events.model}")
+    return replace(
+        structure_of(none), n_atoms=events.n, together=f"{events.noun} with {events.model}"
+    )
 
 
 def structure_of(family: SetFamily) -> Structure:

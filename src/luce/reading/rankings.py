@@ -124,7 +124,9 @@ def from_rankings(
     ('tie2',)
     """
     columns = RANKINGS.columns(locals())
-    options = RankOptions(unranked, blank, best, did_not_finish, meaning_of(ties, TIE_MEANINGS), bottom)
+    options = RankOptions(
+        unranked, blank, best, did_not_finish, meaning_of(ties, TIE_MEANINGS), bottom
+    )
     if counts is not None:
         data = _counted(data, counts)
     sheet = _Sheet(leave_out(_source(data), ignore), columns, options)
