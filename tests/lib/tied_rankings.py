@@ -33,7 +33,7 @@ def unknown_order(p: Floats, ranking: Ranking) -> Floats:
 
 
 def davidson_luce(p: Floats, delta: Floats, ranking: Ranking) -> Floats:
-    """The probability of a ranking as choices with ties; `delta` has 1, δ_2, ... on the last axis."""
+    """The probability of a ranking as choices with ties; `delta` holds 1, δ_2, ... last."""
     left, value = [i for tied in ranking for i in tied], np.ones(p.shape[:-1])
     for tied in ranking:
         if len(left) > 1:

@@ -59,6 +59,24 @@ class Placings:
         return 0.0
 
     @property
+    def model(self) -> str:
+        """The model in words."""
+        raise NotImplementedError
+
+    @property
+    def n_outcomes(self) -> float:
+        """Number of outcomes."""
+        raise NotImplementedError
+
+    def wins(self) -> FloatArray:
+        """Count the outcomes of each category, shape (n,); shared ones in parts."""
+        raise NotImplementedError
+
+    def restricted(self: _Own, place: IntArray, n: int, labels: Sequence[Label]) -> _Own:
+        """Keep the placings among categories whose place is not -1."""
+        raise NotImplementedError
+
+    @property
     def is_whole(self) -> bool:
         """True where all placings were seen a whole number of times."""
         return not (self.times % 1).any()
@@ -124,7 +142,7 @@ class Placings:
             times=self.times[kept],
         )
 
-    def plus(self: _Own, other: _Own) -> _Own:
+    def plus(self: _Own, other: Any) -> _Own:
         """Add placings over the same categories."""
         return replace(
             self,

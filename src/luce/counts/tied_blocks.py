@@ -4,11 +4,11 @@ In a race with times T_i ~ Exponential(p_i), all of a block B finish before all 
 
     P = ∫_0^1 Π_{i ∈ B} (1 - x^(p_i / p(R))) dx = Σ_{A ⊆ B} (-1)^|A| p(R) / (p(R) + p(A)),
 
-which is the sum over all orders of B.  A ranking is a product of such factors, block by block: given
-that the earlier blocks are gone, the race of the others starts anew.
+which is the sum over all orders of B.  A ranking is a product of such factors, block by block:
+given that the earlier blocks are gone, the race of the others starts anew.
 
-The alternating sum cancels.  With x = exp(-e^y) the integrand is smooth, decays at both ends, and is
-bounded for |Im y| < π/2 whatever the strengths are, so that a sum over equidistant y is exact to
+The alternating sum cancels.  With x = exp(-e^y) the integrand is smooth, decays at both ends, and
+is bounded for |Im y| < π/2 whatever the strengths are, so that a sum over equidistant y is exact to
 rounding.
 """
 
@@ -108,4 +108,4 @@ def log_all_before(logs: FloatArray, log_rest: FloatArray) -> FloatArray:
         for at in y:
             factors = np.log(-np.expm1(-np.exp(ratio + at))).sum(axis=-1)
             total = np.logaddexp(total, factors + (at - np.exp(at)))
-    return np.minimum(total + np.log(step), 0.0)
+    return np.asarray(np.minimum(total + np.log(step), 0.0))

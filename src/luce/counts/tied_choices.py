@@ -2,10 +2,10 @@
 
 From a set S, the outcome T ⊆ S of d tied categories has the probability
 
-    δ_d (Π_{i ∈ T} p_i)^(1/d) / Σ_{k <= D} δ_k e_k(S),     e_k(S) = Σ_{|U| = k} (Π_{i ∈ U} p_i)^(1/k)
+    δ_d (Π_{i ∈ T} p_i)^(1/d) / Σ_{k <= D} δ_k e_k(S),    e_k(S) = Σ_{|U| = k} (Π_{i ∈ U} p_i)^(1/k)
 
-with δ_1 = 1 and D the largest tie that is possible.  δ_d is the parameter `tie2`, `tie3`, and so on.
-For two categories this is Davidson's model with ν = δ_2.  A ranking with ties is a sequence of such
+with δ_1 = 1 and D the largest tie that is possible.  δ_d is the parameter `tie2`, `tie3`, and so
+on.  For two categories this is Davidson's model with ν = δ_2.  A ranking with ties is a sequence of such
 choices, each from those not yet placed (Turner, van Etten, Firth and Kosmidis 2020).
 """
 
@@ -77,7 +77,7 @@ class TiedChoices(Placings):
             values[..., which] = chosen - _log_total(own, weights)
         return values
 
-    def plus(self, other: TiedChoices) -> TiedChoices:
+    def plus(self, other: Any) -> TiedChoices:
         """Add choices over the same categories; the largest tie is the larger one of both."""
         most = max(self.largest, other.largest)
         mine, theirs = replace(self, largest=most), replace(other, largest=most)

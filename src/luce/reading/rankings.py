@@ -119,7 +119,7 @@ def from_rankings(
     >>> from_rankings([["a"], ["b"]], unranked="below", categories="abc")
     ConditionalCounts(3 categories, 2 outcomes, 0 sets)
     >>> from_rankings(["a = b > c", "c > a > b"], ties="unknown")
-    ConditionalCounts(3 categories, 5 outcomes, 1 set, 1 tied block: tied blocks of unknown order)
+    ConditionalCounts(3 categories, 6 outcomes, 1 set, 1 tied block: tied blocks of unknown order)
     >>> from_rankings(["a = b > c", "c > a > b"], ties="davidson-luce").parameters
     ('tie2',)
     """

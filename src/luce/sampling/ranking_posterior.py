@@ -1,7 +1,7 @@
 """The log posterior of rankings with ties, with its slope and precision.
 
-Both models are concave in z = (log λ, logarithms of the parameters).  A sum over the orders of a tied
-block is the probability of a convex set of the logarithms of finishing times, whose density is
+Both models are concave in z = (log λ, logarithms of the parameters).  A sum over the orders of a
+tied block is the probability of a convex set of the logarithms of finishing times, whose density is
 log-concave and is shifted by z.  A denominator of Davidson and Luce is a sum of exponentials of
 linear forms of z.
 """

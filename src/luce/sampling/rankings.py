@@ -136,7 +136,7 @@ class ReadyRankings:
         if self.mode is None:
             return None
         mode, precision = self.mode
-        factor = np.linalg.cholesky(precision)
+        factor = np.asarray(np.linalg.cholesky(precision), np.float64)
         metric = dense_metric(np.tril(np.linalg.inv(factor)), self.problem)
         start = np.log([prior.mean for prior in self.drawn_priors.values()]).reshape(-1)
         f = self.posterior

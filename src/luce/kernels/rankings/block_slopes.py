@@ -111,7 +111,7 @@ def _over_subsets(
 def _number_of_nodes(size: int) -> int:
     if size <= _MOST_MEMBERS:
         return 0
-    return int(math.ceil((_last_node(size) + _NATS) / _node_step(size)))
+    return math.ceil((_last_node(size) + _NATS) / _node_step(size))
 
 
 @internal

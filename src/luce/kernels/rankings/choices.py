@@ -5,8 +5,8 @@ With θ = log λ, z_d = log δ_d, and numerators among the powers of the categor
     g(θ, z) = -Σ_S m_S log Σ_{d <= D} δ_d e_d(S) + Σ_d ((a_d + n_d) z_d - b_d δ_d)
 
 with δ_1 = 1, n_d the number of ties of d, and e_d(S) the elementary symmetric polynomial of the
-roots λ_i^(1/d).  The slope of log e_d by θ_i is λ_i^(1/d) e_{d-1}(S without i) / (d e_d).  Sums over
-the members before i, and over those after i, give e_{d-1}(S without i) without a subtraction.
+roots λ_i^(1/d).  The slope of log e_d by θ_i is λ_i^(1/d) e_{d-1}(S without i) / (d e_d).  Sums
+over the members before i, and over those after i, give e_{d-1}(S without i) without a subtraction.
 """
 
 import math
