@@ -5,8 +5,8 @@ From a set S, the outcome T ⊆ S of d tied categories has the probability
     δ_d (Π_{i ∈ T} p_i)^(1/d) / Σ_{k <= D} δ_k e_k(S),    e_k(S) = Σ_{|U| = k} (Π_{i ∈ U} p_i)^(1/k)
 
 with δ_1 = 1 and D the largest tie that is possible.  δ_d is the parameter `tie2`, `tie3`, and so
-on.  For two categories this is Davidson's model with ν = δ_2.  A ranking with ties is a sequence of such
-choices, each from those not yet placed (Turner, van Etten, Firth and Kosmidis 2020).
+on.  For two categories this is Davidson's model with ν = δ_2.  A ranking with ties is a sequence of
+such choices, each from those not yet placed (Turner, van Etten, Firth and Kosmidis 2020).
 """
 
 from __future__ import annotations

@@ -11,8 +11,8 @@ time τ of the first of R, of which only M needs to be known:
     τ = M + Exponential(1) / λ(R),     T_i ~ Exponential(λ_i) given T_i < τ,     M ← max T_i
 
 A block that was seen m times has m times M.  As in `kernels.waiting_times`, everything is written
-in p = λ / Λ and times Λ T, which are independent of Λ ~ Gamma(A), the A of the data without the times.
-M is part of the state: when λ is divided by its new total, M is multiplied by it.
+in p = λ / Λ and times Λ T, which are independent of Λ ~ Gamma(A), the A of the data without the
+times. M is part of the state: when λ is divided by its new total, M is multiplied by it.
 """
 
 import math

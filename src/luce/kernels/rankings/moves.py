@@ -1,8 +1,9 @@
 """Hamiltonian moves of strengths, and of the weights of ties, of rankings with ties.
 
 Davidson and Luce's model has no Gibbs sweep.  Some draws (every other one while tuning) are
-proposals from a multivariate t distribution around the mode instead, accepted by Metropolis and Hastings' rule: they
-lead back from where f is too steep to follow.  f is concave (docs/model.md), so there is one mode.
+proposals from a multivariate t distribution around the mode instead, accepted by Metropolis and
+Hastings' rule: they lead back from where f is too steep to follow.  f is concave (docs/model.md),
+so there is one mode.
 """
 
 import math
