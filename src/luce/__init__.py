@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from luce import simulate as simulate
     from luce import workflows as workflows
     from luce.answers.comparisons import beats as beats
+    from luce.answers.fixtures import predict as predict
     from luce.answers.leave_one_out import loo as loo
     from luce.answers.prediction import log_predictive as log_predictive
     from luce.answers.ranks import probability_best as probability_best
@@ -87,6 +88,7 @@ _HOMES = {
     "loo": "answers.leave_one_out",
     "maximum_likelihood": "estimates.likelihood",
     "posterior_of": "posterior",
+    "predict": "answers.fixtures",
     "probability_best": "answers.ranks",
     "rank_probabilities": "answers.ranks",
     "read": "reading.files",

@@ -13,9 +13,10 @@ from numpy.typing import ArrayLike
 from luce._lazy import without_collections
 from luce._types import FloatArray, Label, Labels, SeedLike
 from luce.counts.counts import ConditionalCounts
-from luce.estimates.curvature import LaplaceFit
+from luce.estimates.contest_modes import ContestDensity, maximise_contests
+from luce.estimates.curvature import ContestFit, LaplaceFit
 from luce.estimates.estimate import Estimate, by_category
-from luce.estimates.modes import Mode, find_mode
+from luce.estimates.modes import Mode, check_scale, find_mode
 from luce.model import density, exact
 from luce.model.model import Model
 from luce.model.priors import ParameterPrior, Prior, PriorLike
@@ -290,13 +291,16 @@ class Posterior:
         scale
             "simplex" maximises the density of p; with concentration 1 this is the
             maximum-likelihood estimate.  "log-odds" maximises the density of log p_i - log p_j,
-            whose maximum is never on the boundary.
+            whose maximum is never on the boundary.  The parameters of contests are taken
+            themselves with "simplex" (the excess θ - 1 of Rao and Kupper's), and their logarithms
+            with "log-odds".
 
         Returns
         -------
         Mode
             `probabilities` by category, `sel(category=...)`, `at_zero`, `log_odds`;
-            ``np.asarray`` gives the probabilities as an array.
+            ``np.asarray`` gives the probabilities as an array.  `parameters` maps `home` and `tie`
+            of contests to their values.
 
         Raises
         ------
@@ -320,7 +324,11 @@ class Posterior:
         0.2308
         """
         self._model.require_number("the mode")
-        return find_mode(self.counts, self.concentration, scale)
+        if self.counts.events is None:
+            return find_mode(self.counts, self.concentration, scale)
+        check_scale(scale)
+        found = maximise_contests(ContestDensity.of_model(self._model, scale))
+        return Mode(found.p, scale, self.counts.categories, found.maxima, found.parameters)
 
     def covariance(
         self, scale: str = "simplex", reference: Label | None = None, among: Labels | None = None
@@ -356,6 +364,9 @@ class Posterior:
 
     def _laplace_fit(self) -> LaplaceFit:
         self._model.require_number("the Laplace fit")
+        if self.counts.events is not None:
+            density = ContestDensity.of_model(self._model, "log-odds")
+            return ContestFit.of_maximum(density, maximise_contests(density, single=False))
         return LaplaceFit(self.counts, self.concentration, self.mode("log-odds").values)
 
     def standard_errors(
@@ -371,6 +382,22 @@ class Posterior:
         array([0.   , 0.365])
         """
         return self._laplace_fit().standard_errors(scale, reference, among)
+
+    def parameter_standard_errors(self, scale: str = "natural") -> dict[str, float]:
+        """Compute the Laplace fit's standard deviations of `home` and `tie`, by name.
+
+        Parameters
+        ----------
+        scale
+            "natural" for h, ν and θ themselves, to first order; "log" for their logarithms, in
+            which the fit is made.
+
+        Returns
+        -------
+        dict
+            Those of the parameters that are not known; empty where the data has none.
+        """
+        return self._laplace_fit().parameter_standard_errors(scale)
 
     def log_evidence(
         self,

@@ -12,7 +12,7 @@ from lib.answer_cases import SEED, dirichlet, draws_of
 
 import luce
 from luce import Posterior
-from luce.answers.effects import sentences
+from luce.answers.effects import parameter_sentences, sentences
 from luce.answers.view import DrawsView
 from luce.errors import DataError
 
@@ -172,9 +172,34 @@ def test_effects_of_logarithms_do_not_underflow() -> None:
 
 
 def test_draws_without_effects_have_none_to_tell() -> None:
-    with pytest.raises(DataError, match="no category of these draws is marked"):
+    with pytest.raises(DataError, match="no category of them is marked"):
         luce.answers.effect_probabilities(draws_of(dirichlet([1.0, 1.0])))
     with pytest.raises(DataError, match="effects only"):
         luce.answers.effect_probabilities(marked(dirichlet([1.0]), {"a": "tie"}))
     with pytest.raises(DataError, match=r"tie_categories is .*; a list of labels is needed"):
         luce.summary(draws_of(dirichlet([1.0, 1.0])).assign_attrs(tie_categories="a"))
+
+
+@pytest.mark.parametrize(
+    ("ties", "chance"),
+    [("davidson", lambda x: x / (2 + x)), ("rao-kupper", lambda x: (x - 1) / (x + 1))],
+)
+def test_parameters_are_said_for_two_equals(ties: str, chance: Any) -> None:
+    """By sums over the draws; a run of contests is given other draws for that."""
+    games = {**GAMES, "item1": ["a", "b", "c", "a", "b", "c"]}
+    counts = luce.from_pairs(games, ties=ties, home="first")
+    found = Posterior(counts).sample(50, chains=2, seed=SEED + 3, warmup=10, progress=False)
+    h, t = (found.posterior[name].to_numpy() for name in ("home", "tie"))
+    said = parameter_sentences(DrawsView.of(found), 0.8)
+    low, high = np.quantile(chance(t), [0.1, 0.9])
+    assert said["tie"] == (
+        f"two equals on neutral ground tie with probability {chance(t).mean():.3f} "
+        f"(80 % interval {low:.3f} to {high:.3f})"
+    )
+    assert said["home"].startswith(f"{h.mean():.3g} times as strong at home (")
+    assert f"with probability {(h / (1 + h)).mean():.3f} (80 %" in said["home"]
+    notes = luce.summary(found, 0.8, counts=counts).parameters.notes  # type: ignore[union-attr]
+    assert notes == tuple(f"{name}: {said[name]}." for name in ("home", "tie"))
+    known = Posterior(counts, home=1.2).sample(20, chains=1, seed=1, warmup=5, progress=False)
+    assert list(parameter_sentences(DrawsView.of(known), 0.8)) == ["tie"]
+    assert parameter_sentences(DrawsView.of(dirichlet([2.0, 1.0], 50)), 0.8) == {}

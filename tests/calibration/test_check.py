@@ -36,6 +36,8 @@ QUICK = [
     ("rankings", "waiting-times"),
     ("a core in a tree", "metropolis"),
     ("pairs, concentration drawn", "hamiltonian"),
+    ("Rao-Kupper ties", "hamiltonian"),
+    ("Davidson's ties", "waiting-times"),
 ]
 # Controls of the default run, and how many replications show that they are wrong.
 QUICK_CONTROLS = {
@@ -43,6 +45,7 @@ QUICK_CONTROLS = {
     "waiting times skipped": 150,
     "hidden counts, trials for failures": 150,
     "concentration drawn, rate doubled": 120,
+    "ties of Rao and Kupper, rates doubled": 250,
 }
 
 
@@ -216,6 +219,27 @@ def test_a_concentration_that_is_drawn_is_ranked_too() -> None:
     assert 0 < found.p_value <= 1
 
 
+def test_parameters_of_contests_are_ranked_too() -> None:
+    contests = grid.contests("davidson", True)
+    options: dict[str, Any] = {"replications": 3, "draws": 7, **SHORT}
+    found = check_calibration(contests, 1.5, home=Gamma(3.0, 2.0), **options)
+    assert found.quantities == [
+        "p of 'a'",
+        "p of 'b'",
+        "p of 'c'",
+        "the log likelihood",
+        "home",
+        "tie",
+    ]
+    assert found.columns.shape == (3, 6)
+    np.testing.assert_array_equal(found.columns[:, 4], found.ranks["home"].values)
+    np.testing.assert_array_equal(found.columns[:, 5], found.ranks["tie"].values)
+    told = "Dirichlet(1.5), home Gamma(shape=3.0, rate=2.0), tie Gamma(shape=1.0, rate=1.0)"
+    assert found.ranks.attrs["prior"] == told
+    known = check_calibration(contests, 1.5, home=1.2, tie=0.5, **options)
+    assert known.quantities[-1] == "the log likelihood"
+
+
 def test_chains_that_do_not_mix_are_said_so() -> None:
     seed = np.random.SeedSequence(5).spawn(2)[1]
     with pytest.warns(luce.ConvergenceWarning, match="the chains did not mix"):
@@ -273,6 +297,8 @@ def unsure(rng: np.random.Generator, p: Mapping[Any, float]) -> luce.Conditional
         (lambda rng, p: 3, {"categories": "ab"}, "returned int"),
         (luce.ConditionalCounts("abc").observe_group("ab", 2), {}, "grouped outcomes"),
         (luce.ConditionalCounts("abc").observe({"a": 0.5}, within="ab"), {}, "whole numbers"),
+        (lambda rng, p: grid.contests(None, True), {"categories": "abc"}, "whose parameters"),
+        (DUELS, {"home": 1.5}, "has no parameter 'home'"),
         (DUELS, {"replications": 0}, "replications = 0"),
         (DUELS, {"draws": 1.5}, "draws = 1.5"),
         (DUELS, {"level": 1.0}, "level = 1.0"),

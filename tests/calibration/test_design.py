@@ -3,11 +3,13 @@
 import mpmath
 import numpy as np
 import pytest
-from lib.bounds import SEED
+from lib.bounds import SEED, z_limit
+from lib.contest_runs import chances, counts_of
 
 import luce
 from luce import ConditionalCounts, DirichletProcess, Gamma
 from luce.calibration.design import Design, log_likelihoods, quantity_names
+from luce.counts.contests import Contests
 
 DUELS = ConditionalCounts("abc").observe({"a": 4}, within="ab").observe({"b": 4}, within="bc")
 
@@ -56,6 +58,54 @@ def test_priors_in_words() -> None:
         assert Design(DUELS, None, prior).prior_words.startswith(words)
     names = ["p of 'a'", "p of 2", "the log likelihood", "the concentration"]
     assert quantity_names(("a", 2), True) == names
+
+
+@pytest.mark.parametrize("ties", ["davidson", "rao-kupper", None])
+def test_meetings_of_contests_are_kept_and_results_follow_the_truth(ties: str | None) -> None:
+    counts = counts_of(ties, True)
+    design = Design(counts, None, 2.0, {"home": Gamma(3.0, 2.0), "tie": None})
+    rng = np.random.default_rng(SEED + 2)
+    truth = design.draw_truth(rng)
+    assert set(truth.parameters) == set(counts.parameters)
+    new = [design.record(rng, truth) for _ in range(400)]
+    contests = [c.events for c in new]
+    old = counts.events
+    assert isinstance(old, Contests)
+    p = dict(zip("abc", np.exp(truth.log_p).tolist(), strict=True))
+    comparisons = 3 * len(old)
+    for t, total in enumerate(old.results.sum(axis=1)):
+        results = np.array([c.results[t] for c in contests])  # type: ignore[union-attr]
+        assert (results.sum(axis=1) == total).all()
+        a, b = ("abc"[i] for i in old.members[2 * t : 2 * t + 2])
+        won, tied, lost = chances(p[a], p[b], ties, truth.parameters, int(old.at_home[t]))
+        q = np.array([won, lost, tied])
+        seen = q > 0
+        z = (results.mean(axis=0) - total * q)[seen] / np.sqrt(total * q * (1 - q) / 400)[seen]
+        assert np.abs(z).max() < z_limit(comparisons)
+        assert not results[:, ~seen].any()
+    # The log likelihood is that of the results, one by one.
+    expected = 0.0
+    first = contests[0]
+    assert isinstance(first, Contests)
+    for t in range(len(first)):
+        a, b = ("abc"[i] for i in first.members[2 * t : 2 * t + 2])
+        q = np.array(chances(p[a], p[b], ties, truth.parameters, int(first.at_home[t])))[[0, 2, 1]]
+        seen = first.results[t] > 0
+        expected += float(first.results[t][seen] @ np.log(q[seen]))
+    found = float(log_likelihoods(truth.log_p, new[0], truth.parameters))
+    assert found == pytest.approx(expected)
+
+
+def test_truths_of_parameters_are_draws_of_their_priors() -> None:
+    design = Design(counts_of("rao-kupper", True), None, 1.0, {"home": 1.7, "tie": Gamma(4.0, 2.0)})
+    rng = np.random.default_rng(SEED + 3)
+    truths = [design.draw_truth(rng).parameters for _ in range(400)]
+    assert {each["home"] for each in truths} == {1.7}
+    excess = np.array([each["tie"] - 1 for each in truths])
+    assert excess.min() > 0
+    assert abs(excess.mean() - 2.0) < z_limit() * 1.0 / np.sqrt(400)
+    with pytest.raises(luce.errors.DataError, match="fractions of results"):
+        Design(counts_of("davidson", True, [("a", "b", 1, 0.5, 1, 0)]), None, 1.0)
 
 
 def test_the_log_likelihood_is_right_where_probabilities_underflow() -> None:

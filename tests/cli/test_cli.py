@@ -357,3 +357,83 @@ def test_ties_and_advantages_are_ranked_only_where_asked(
     )
     code, _, err = run(capsys, "report", saved, "--among", "a", "--exclude", "a", "--out", page)
     assert (code, "leave no category to rank" in err) == (1, True)
+
+
+# -- ties and advantages as parameters -------------------------------------------------------------
+
+MODEL = ["--ties", "davidson", "--home", "first", *SHORT]
+
+
+def test_parameters_stand_below_the_competitors_with_a_sentence(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file, saved = tmp_path / "ties.csv", tmp_path / "ties.nc"
+    file.write_text(TIES)
+    _, out, _ = run(capsys, "fit", file, *MODEL, "--out", saved)
+    assert sorted(rows_of(out, "category")) == ["a", "b", "c"]
+    assert rows_of(out, "parameter")[:2] == ["home", "tie"]
+    assert "Prior: Dirichlet(1), home ~ Gamma(shape=2.0, rate=2.0), tie ~ Gamma(shape=1.0," in out
+    factor = r"\nhome: [\d.]+ times as strong at home \([\d.]+ to [\d.]+\): of two equals the one "
+    assert re.search(factor + r"at home wins, ties left out, with probability 0\.\d+ \(90 %", out)
+    assert re.search(r"\ntie: two equals on neutral ground tie with probability 0\.\d+ \(90 %", out)
+    counts = luce.read(file, ties="davidson", home="first")
+    again = Posterior(counts).sample(40, chains=2, seed=1, until="converged", progress=False)
+    for name in ("probabilities", "home", "tie"):
+        assert (again.posterior[name].values == luce.load(saved).posterior[name].values).all()
+
+
+def test_priors_and_known_values_of_parameters(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file, saved = tmp_path / "ties.csv", tmp_path / "ties.nc"
+    file.write_text(TIES)
+    read = ["--ties", "rao-kupper", *SHORT]
+    priors = ["--home", "second", "--home-prior", "1.5", "--tie-prior", "3,2.5"]
+    code, out, _ = run(capsys, "fit", file, *read, *priors, "--out", saved)
+    assert code in (0, 3)
+    assert "Prior: Dirichlet(1), home 1.5, tie - 1 ~ Gamma(shape=3.0, rate=2.5)." in out
+    assert rows_of(out, "parameter")[:1] == ["tie"]
+    model = luce.posterior_of(luce.load(saved)).model
+    assert model.parameter_priors == {"home": 1.5, "tie": luce.Gamma(3.0, 2.5)}
+    code, _, err = run(capsys, "fit", file, *read, "--home-prior", "2,2")
+    assert (code, "the data has no parameter 'home'" in err) == (1, True)
+    code, _, err = run(capsys, "fit", file, *read, "--tie-prior", "0.5")
+    assert (code, "it must be larger than 1" in err) == (1, True)
+    for wrong, said in (
+        ("x", "SHAPE,RATE of a gamma"),
+        ("1,2,3", "SHAPE,RATE"),
+        ("0,1", "shape = 0"),
+    ):
+        with pytest.raises(SystemExit):
+            main(["fit", str(file), "--tie-prior", wrong])
+        assert said in capsys.readouterr().err
+
+
+def test_inspect_and_help_tell_the_models(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "ties.csv"
+    file.write_text(TIES)
+    _, out, _ = run(capsys, "inspect", file, "--ties", "davidson", "--home", "first")
+    assert "6 pairings: Davidson's ties and a home advantage" in out
+    assert "a at home against b: 0 wins, 0 losses, 2 ties" in out
+    code, _, err = run(capsys, "inspect", file)
+    assert (code, err.count("\n  ties='")) == (1, 5)
+    code, _, err = run(capsys, "inspect", file, "--ties", "entity", "--home", "first")
+    assert (code, "home_effect='entity'" in err) == (1, True)
+    with pytest.raises(SystemExit):
+        main(["fit", "--help"])
+    said = " ".join(capsys.readouterr().out.split())
+    assert "as 2,2 (default); or its value" in said
+    assert "as 1,1 (default); or its value" in said
+
+
+def test_what_data_cannot_tell_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "always.csv"
+    file.write_text("home,away,result\na,b,H\na,c,A\n")
+    _, out, err = run(capsys, "fit", file, "--ties", "davidson", "--home", "first", *SHORT)
+    assert "home: data cannot tell the advantage from the strengths" in err
+    assert "\nhome: data cannot tell the advantage from the strengths" in out
+    assert "\ntie: none of 2 meetings was tied" in out
+    _, out, _ = run(capsys, "inspect", file, "--ties", "davidson", "--home", "first")
+    assert "\n  home: data cannot tell the advantage from the strengths" in out

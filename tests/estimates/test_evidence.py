@@ -26,14 +26,13 @@ import luce
 from luce import ConditionalCounts, Posterior
 from luce.errors import DataError, EvidenceWarning, MethodError
 from luce.estimates import Estimate
+from luce.estimates.bridge import bridge_ratio, effective_draws
 from luce.estimates.densities import log_heights
 from luce.estimates.evidence import (
     FEWEST_DRAWS,
     LogHeights,
     bridge_estimate,
-    bridge_ratio,
     chib_estimate,
-    effective_draws,
     require_within_reach,
     warn_of_doubt,
 )

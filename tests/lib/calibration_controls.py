@@ -75,6 +75,29 @@ def changed_fit(kernel: str, change: Callable[[Any], Any]) -> Iterator[None]:
         yield
 
 
+def twice_the_rates(fit: Any) -> Any:
+    """Draw home and tie of contests as if their priors had half the mean."""
+    own = fit.multipliers
+    wrong = own._replace(home_rate=2 * own.home_rate, tie_rate=2 * own.tie_rate)
+    return fit._replace(multipliers=wrong)
+
+
+def twice_the_rates_of_moves(fit: Any) -> Any:
+    return fit._replace(sweep=twice_the_rates(fit.sweep))
+
+
+@contextmanager
+def changed_contests(method: str, change: Callable[[Any], Any]) -> Iterator[None]:
+    """Run a kernel of contests with other priors of their parameters."""
+    right = kernels.CONTESTS[method]
+
+    def advance(bits: Any, problem: Any, fit: Any, *rest: Any) -> None:
+        right.advance(bits, problem, change(fit), *rest)
+
+    with mock.patch.dict(kernels.CONTESTS, {method: right._replace(advance=advance)}):
+        yield
+
+
 @contextmanager
 def dirichlet_instead(method: str, shape_of: Callable[[Problem, Any], Any]) -> Iterator[None]:
     """Draw a Dirichlet, and leave out what should correct it."""
@@ -138,6 +161,15 @@ CONTROLS: dict[str, tuple[str, str, Callable[[], Any]]] = {
     "concentration in joint moves, rate doubled": (
         "pairs, concentration drawn", "hamiltonian",
         lambda: changed_fit("HAMILTONIAN_CONCENTRATION", twice_the_rate_of_moves)),
+    "home drawn, rate doubled": (
+        "home advantage", "waiting-times",
+        lambda: changed_contests("waiting-times", twice_the_rates)),
+    "ties of Davidson by moves, rates doubled": (
+        "Davidson's ties", "hamiltonian",
+        lambda: changed_contests("hamiltonian", twice_the_rates_of_moves)),
+    "ties of Rao and Kupper, rates doubled": (
+        "Rao-Kupper ties", "waiting-times",
+        lambda: changed_contests("waiting-times", twice_the_rates)),
 }  # fmt: skip
 
 

@@ -16,6 +16,7 @@ import luce
 from luce.answers.rank_uniformity import p_value_of, ranks_of
 from luce.calibration.design import log_likelihoods
 from luce.calibration.replications import NearlyIndependent
+from luce.counts.contests import contests_of_pairs
 from luce.model.model import Model
 
 Counts = luce.ConditionalCounts
@@ -104,6 +105,14 @@ NO_REJECTION, NO_FIT = ("rejection",), ("rejection", "hamiltonian")
 NOT_DRAWN = (*NO_REJECTION, "hidden-counts", "metropolis")
 
 
+def contests(ties: str | None, home: bool) -> Counts:
+    """Meetings of three, most of them at the home of one; results are drawn anew."""
+    first, second, at_home = np.array([[0, 1, 1], [1, 2, 1], [2, 0, 1], [0, 2, 0], [1, 0, 2]]).T
+    results = np.array([[6.0, 0, 0], [5, 0, 0], [4, 0, 0], [3, 0, 0], [2, 0, 0]])
+    met = contests_of_pairs(3, first, second, at_home, results, ties, home)
+    return Counts("abc").with_events(met)
+
+
 @dataclass(frozen=True)
 class Shape:
     """One kind of data, and the prior it is looked at with."""
@@ -150,6 +159,9 @@ SHAPES = (
           refused=NOT_DRAWN),
     Shape("groups, concentration drawn", grouped_answers, luce.Gamma(4.0, 2.0), "abcd",
           refused=NOT_DRAWN),
+    Shape("home advantage", contests(None, True), 1.5, refused=NOT_DRAWN),
+    Shape("Davidson's ties", contests("davidson", True), 1.5, refused=NOT_DRAWN),
+    Shape("Rao-Kupper ties", contests("rao-kupper", True), 1.5, refused=NOT_DRAWN),
 )  # fmt: skip
 
 

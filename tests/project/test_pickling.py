@@ -72,6 +72,7 @@ ERRORS = [
     luce.errors.MethodError("c"), luce.errors.NotExactError("d", 3),
     luce.errors.NoMaximumError("e", [["a"], ["b", "c"]]),
     luce.errors.BadRowsError(BAD, "line", "f.csv"), luce.errors.DroppedTiesWarning("l"),
+    luce.errors.ConfoundedHomeWarning("c"),
     luce.errors.SkippedRowsWarning(BAD, "row", "g.csv", "advice"),
     luce.ConvergenceWarning("h", 1.2, 30.0),
     luce.errors.QuestionsError(["which?", "where?"]), luce.errors.UncheckedDataWarning("k"),

@@ -45,6 +45,21 @@ def test_the_lines_give_the_same_draws_with_a_drawn_concentration() -> None:
     assert space["again"].posterior.to_dataset().equals(run.posterior.to_dataset())
 
 
+@pytest.mark.parametrize("how", [{}, {"method": "waiting-times"}], ids=["auto", "asked for"])
+def test_the_lines_give_the_same_draws_of_contests(how: dict[str, Any]) -> None:
+    games = luce.simulate.pairs(3, dict(zip("abcd", (4, 3, 2, 1), strict=True)), 40,
+                                home=1.5, ties="rao-kupper", tie=1.6)  # fmt: skip
+    counts = luce.from_pairs(games, ties="rao-kupper", home="first")
+    posterior = luce.Posterior(counts, 2.0, home=1.25, tie=luce.Gamma(3, 4))
+    run = posterior.sample(8, chains=2, seed=5, warmup=3, progress=False, **how)
+    lines = python_lines(find(run, 0.9), None)
+    assert lines is not None
+    space: dict[str, Any] = {"run": run}
+    exec("\n".join(line for line in lines if "luce.load" not in line), space)
+    assert "tie" in run.posterior
+    assert space["again"].posterior.to_dataset().equals(run.posterior.to_dataset())
+
+
 def test_the_lines_begin_with_the_file(exact: xr.DataTree, tmp_path: Path) -> None:
     file = tmp_path / 'a "name".nc'
     luce.save(exact, file)

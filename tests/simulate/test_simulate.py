@@ -127,6 +127,54 @@ def test_pairs_follow_their_law(additional: dict[str, Any]) -> None:
         assert_other_law(seen, duel_law(P, every, home, tie / 2))
 
 
+def contest_law(
+    p: Mapping[Any, float], sides: list[Any], ties: str | None, home: float, tie: float
+) -> Law:
+    """Each match as likely as any other; the first side is at home."""
+    law: Law = {}
+    for one, other in sides:
+        a, b = home * sum(p[x] for x in one), sum(p[x] for x in other)
+        if ties == "rao-kupper":
+            won, lost = a / (a + tie * b), b / (b + tie * a)
+        else:
+            whole = a + b + (tie * math.sqrt(a * b) if ties == "davidson" else 0.0)
+            won, lost = a / whole, b / whole
+        for k, chance in enumerate((won, lost, 1 - won - lost if ties else 0.0)):
+            law[one, other, k] = chance / len(sides)
+    return law
+
+
+@pytest.mark.parametrize("ties", [None, "davidson", "rao-kupper"])
+@pytest.mark.parametrize("size", [1, 2])
+def test_contests_follow_their_law(ties: str | None, size: int) -> None:
+    model: dict[str, Any] = {"home": 1.7} | ({} if ties is None else {"ties": ties, "tie": 1.4})
+    if size == 1:
+        seen = duels(simulate.pairs(SEED + 5, P, 40_000, **model), "item1", "item2")
+        every = [((a,), (b,)) for a, b in itertools.permutations(P, 2)]
+    else:
+        every = [(("a", "b"), ("c",)), (("c",), ("a", "b")), (("d", "c"), ("b",))]
+        seen = duels(simulate.teams(SEED + 6, P, 30_000, sides=every, **model), "side1", "side2")
+    assert_law(seen, contest_law(P, every, ties, 1.7, 1.4))
+    assert_other_law(seen, contest_law(P, every, ties, 1 / 1.7, 1.4))
+    assert_other_law(seen, contest_law(WRONG, every, ties, 1.7, 1.4))
+    if ties is not None:
+        assert_other_law(seen, contest_law(P, every, ties, 1.7, 1.6))
+        other = "davidson" if ties == "rao-kupper" else "rao-kupper"
+        assert_other_law(seen, contest_law(P, every, other, 1.7, 1.4))
+
+
+def test_contests_are_read_back() -> None:
+    data = simulate.pairs(SEED + 7, P, 400, home=1.3, ties="davidson", tie=0.9)
+    counts = from_pairs(data, ties="davidson", home="first")
+    assert (counts.n_outcomes, counts.parameters) == (400, ("home", "tie"))
+    tied = counts.to_frame()["ties"].sum()
+    assert tied == data["winner"].count("tie") > 0
+    # Nobody of strength 0 ever wins or ties.
+    assert set(simulate.pairs(1, {"a": 1, "z": 0}, 50, ties="rao-kupper", tie=3.0)["winner"]) == {
+        "a"
+    }
+
+
 def test_a_schedule_is_taken_in_turn() -> None:
     schedule = [("a", "b"), ("c", "a"), ("a", "b"), ("d", "c")]
     data = simulate.pairs(SEED, P, 10, pairs=schedule)
@@ -607,6 +655,26 @@ WRONG_INPUT: dict[str, tuple[Call, str]] = {
     "pair of three": (lambda: simulate.pairs(1, P, 5, pairs=[tuple("abc")]), "two sides"),
     "pair no list": (lambda: simulate.pairs(1, P, 5, pairs=[3]), "pairs holds or is 3"),  # type: ignore[list-item]
     "no pairs": (lambda: simulate.pairs(1, P, 5, pairs=[]), "is empty"),
+    "home 0": (lambda: simulate.pairs(1, P, 5, home=0.0), "home is 0.0; a positive finite"),
+    "ties unknown": (lambda: simulate.pairs(1, P, 5, ties="entity", tie=1.0), "ties = 'entity'"),
+    "ties alone": (lambda: simulate.pairs(1, P, 5, ties="davidson"), "go together"),
+    "tie alone": (lambda: simulate.pairs(1, P, 5, tie=1.0), "go together"),
+    "theta": (lambda: simulate.pairs(1, P, 5, ties="rao-kupper", tie=0.9), "number from 1 on"),
+    "nu": (lambda: simulate.pairs(1, P, 5, ties="davidson", tie=-1.0), "number from 0 on"),
+    "two homes": (lambda: simulate.pairs(1, P, 5, home=2.0, home_label="a"), "one of the two"),
+    "two ties": (
+        lambda: simulate.pairs(1, P, 5, ties="davidson", tie=1.0, tie_label="a"), "one of the two"
+    ),
+    "home of ties": (
+        lambda: simulate.pairs(1, P, 5, ties="davidson", tie=1.0, home_label="a"), "home=..., a"
+    ),
+    "ties of home": (lambda: simulate.pairs(1, P, 5, home=2.0, tie_label="a"), "not with tie_lab"),
+    "called tie": (
+        lambda: simulate.pairs(1, {**P, "tie": 1}, 5, ties="davidson", tie=1.0), "called 'tie'"
+    ),
+    "contest of zeros": (
+        lambda: simulate.pairs(1, {**P, "y": 0, "z": 0}, 1, pairs=["yz"], home=2.0), "nobody"
+    ),
     "home unknown": (lambda: simulate.pairs(1, P, 5, home_label="x"), "'x' in home_label"),
     "home is tie": (lambda: simulate.pairs(1, P, 5, home_label="a", tie_label="a"), "twice"),
     "home plays": (lambda: simulate.pairs(1, P, 5, pairs=["ab"], home_label="a"), "'a' appears"),

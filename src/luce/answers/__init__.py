@@ -9,7 +9,9 @@ if TYPE_CHECKING:
     from luce.answers.comparisons import beats as beats
     from luce.answers.comparisons import win_matrix as win_matrix
     from luce.answers.effects import effect_probabilities as effect_probabilities
+    from luce.answers.fixtures import predict as predict
     from luce.answers.held_out import reliability as reliability
+    from luce.answers.held_out import scores as scores
     from luce.answers.leave_one_out import attach_log_likelihood as attach_log_likelihood
     from luce.answers.leave_one_out import log_likelihood as log_likelihood
     from luce.answers.leave_one_out import loo as loo
@@ -53,10 +55,12 @@ _HOMES = {
     "loo": "leave_one_out",
     "not_told_from": "ranks",
     "posterior_predictive": "prediction",
+    "predict": "fixtures",
     "probability_best": "ranks",
     "probability_larger": "ranks",
     "rank_probabilities": "ranks",
     "reliability": "held_out",
+    "scores": "held_out",
     "shares": "scales",
     "summary": "summaries",
     "tie_groups": "ranks",

@@ -22,6 +22,9 @@ _SMALLEST = 1e-290
 def beats(draws: DrawsLike, a: Label, b: Label) -> DataArray:
     """Compute the probability that a is chosen over b, p_a / (p_a + p_b), draw by draw.
 
+    In contests it is the probability that a wins if they do not tie, on neutral ground; with Rao
+    and Kupper's ties this depends on θ, too.  `luce.predict` has wins, ties and home advantages.
+
     Parameters
     ----------
     draws
@@ -47,6 +50,8 @@ def beats(draws: DrawsLike, a: Label, b: Label) -> DataArray:
     values = np.empty(x.values.shape[:2])
     for chain, rows in x.blocks(2):
         values[chain, rows] = x.shares(chain, rows, pair)[:, 0]
+    if _has_margin(x):
+        values = _without_ties(values, _margins(x))
     return x.labelled(values, ("chain", "draw"), "beats")
 
 
@@ -54,7 +59,8 @@ def win_matrix(draws: DrawsLike, among: Labels | None = None) -> DataArray:
     """Compute posterior means of p_i / (p_i + p_j) for all pairs, dimensions (category, opponent).
 
     Row i, column j is the probability that i is chosen over j.  Opposite entries add up to 1; the
-    diagonal is 1/2.
+    diagonal is 1/2.  In contests it is the probability that i wins if they do not tie, on neutral
+    ground, as for `beats`.
 
     Parameters
     ----------
@@ -82,6 +88,9 @@ def win_matrix(draws: DrawsLike, among: Labels | None = None) -> DataArray:
         nothing = np.isneginf(logs)
         two = nothing.sum(axis=1) > 1
         x.refuse_zeros(two, np.flatnonzero(nothing.any(axis=0)), "who wins between the smallest")
+        if _has_margin(x):
+            _add_wins_by_margin(sums, logs, _margins(x)[chain, rows])
+            continue
         strengths = np.exp(logs)
         wide = strengths.min(axis=1) < _SMALLEST
         _add_wins(sums, np.ascontiguousarray(strengths[~wide].T))
@@ -100,6 +109,38 @@ def _add_wins(sums: FloatArray, strengths: FloatArray) -> None:
         np.add(strengths[i + 1 :], own, out=both)
         np.reciprocal(both, out=both)
         sums[i, i + 1 :] += both @ own
+
+
+def _has_margin(x: DrawsView) -> bool:
+    """Do wins need a margin θ, so that without ties they are no ratio of probabilities?"""
+    return x.events is not None and x.events.ties == "rao-kupper"
+
+
+def _margins(x: DrawsView) -> FloatArray:
+    """Return draws of θ, shape (chain, draw)."""
+    margins = x.parameter("tie")
+    if margins is None:
+        raise DataError(
+            "the data has Rao-Kupper ties, but these draws do not hold their parameter 'tie'. Give "
+            "the whole DataTree that Posterior.sample returned."
+        )
+    return margins
+
+
+def _without_ties(share: FloatArray, theta: FloatArray) -> FloatArray:
+    """Compute P(win) / (P(win) + P(loss)) of Rao and Kupper, from shares p_a / (p_a + p_b)."""
+    won = share * (theta * share + (1 - share))
+    lost = (1 - share) * (share + theta * (1 - share))
+    return np.asarray(won / (won + lost))
+
+
+def _add_wins_by_margin(sums: FloatArray, logs: FloatArray, theta: FloatArray) -> None:
+    """Add P(win | no tie) of Rao and Kupper over draws for i < j, from log probabilities."""
+    from scipy.special import expit
+
+    for i in range(logs.shape[1] - 1):
+        share = expit(logs[:, i, None] - logs[:, i + 1 :])
+        sums[i, i + 1 :] += _without_ties(share, theta[:, None]).sum(axis=0)
 
 
 def _add_wide_wins(sums: FloatArray, logs: FloatArray) -> None:

@@ -6,12 +6,9 @@ are told for two competitors of median strength m, in each draw:
     tie      t / (2 m + t)            the two tie, nobody having an advantage
     home     (m + h) / (2 m + h)      the one with the advantage wins, ties left out
 
-Where the data has a model with parameters instead (`luce.counts.contests`), they are told for two
-equals, whatever their strength:
-
-    home     h / (h + 1)              the one at home wins, ties left out
-    tie      ν / (2 + ν)              the two tie on neutral ground (Davidson)
-             (θ - 1) / (θ + 1)        the same (Rao and Kupper)
+In contests both are parameters beside the probabilities, ν or θ of ties and the factor h of the
+side at home, and are told for two equals: they tie with probability ν / (2 + ν) by Davidson's
+model, and (θ - 1) / (θ + 1) by that of Rao and Kupper.
 """
 
 from __future__ import annotations
@@ -21,8 +18,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from luce._types import FloatArray, Label
+from luce.answers.results import ResultModel
 from luce.answers.scales import intervals
 from luce.answers.view import DrawsView
+from luce.counts.contests import log_outcomes
 from luce.counts.labels import label_array
 from luce.errors import DataError
 from luce.page.words import percent, probability
@@ -36,11 +35,6 @@ _WORDS = {
     "tie": "two competitors of median strength tie",
     "home": "of two competitors of median strength the one with the advantage wins",
 }
-_EQUALS = {
-    "home": "of two equals the one at home wins, ties left out,",
-    "davidson": "two equals on neutral ground tie",
-    "rao-kupper": "two equals on neutral ground tie",
-}
 _BESIDE = {"tie": ", nobody having an advantage,", "home": ", ties left out,"}
 
 
@@ -50,8 +44,9 @@ def effect_probabilities(draws: DrawsLike) -> DataArray:
     Parameters
     ----------
     draws
-        A run of `Posterior.sample` whose data marks effects (`ConditionalCounts.effects`).  The
-        median is that of the competitors whose draws were kept.
+        A run of `Posterior.sample` whose data has contests, or marks effects
+        (`ConditionalCounts.effects`).  The median is that of the competitors whose draws were kept;
+        in contests it does not matter, and the effects are called "home" and "tie".
 
     Returns
     -------
@@ -69,10 +64,13 @@ def effect_probabilities(draws: DrawsLike) -> DataArray:
     0.4
     """
     x = DrawsView.of(draws)
+    if x.events is not None:
+        return _of_contests(x)
     numbers = {label: i for i, label in enumerate(x.categories) if label in x.effects}
     if not numbers:
         raise DataError(
-            "no category of these draws is marked as an effect; counts.with_effects marks them."
+            "these draws are not of contests, and no category of them is marked as an effect; "
+            "counts.with_effects marks them."
         )
     competitors = np.array([i for i in range(x.n_categories) if i not in numbers.values()])
     if not len(competitors):
@@ -100,27 +98,45 @@ def sentences(draws: DrawsView, ci_prob: float) -> dict[Label, str]:
 
 
 def parameter_sentences(draws: DrawsView, ci_prob: float) -> dict[str, str]:
-    """Say each parameter of contests in a sentence, by its name."""
-    found: dict[str, str] = {}
-    if draws.parameters is None:
-        return found
-    names = list(draws.parameters.categories)
-    for name, kind in draws.parameter_kinds.items():
-        x = draws.parameters.probabilities[..., names.index(name)]
-        chance = {
-            "home": lambda x: x / (x + 1),
-            "davidson": lambda x: x / (x + 2),
-            "rao-kupper": lambda x: (x - 1) / (x + 1),
-        }[kind](x)
-        values = draws.labelled(chance, ("chain", "draw"), name)
-        means = f"{_EQUALS[kind]} with probability {_with_interval(values, ci_prob)}"
-        if kind == "home":
-            factor = draws.labelled(x, ("chain", "draw"), name)
-            at = intervals(factor, ci_prob)
-            mean, low, high = (f"{float(at[name]):.3g}" for name in ("mean", "lower", "upper"))
-            means = f"{mean} times as strong at home ({low} to {high}): {means}"
-        found[name] = means
-    return found
+    """Say what the drawn parameters of contests mean, each in a sentence, by its name."""
+    drawn = () if draws.parameters is None else draws.parameters.categories
+    if draws.events is None or draws.events.kind != "contests":
+        return {}
+    said = {}
+    if "home" in drawn:
+        factor = draws.parameter("home")
+        assert factor is not None
+        at = intervals(draws.labelled(factor, ("chain", "draw"), "home"), ci_prob)
+        mean, low, high = (f"{float(at[name]):.3g}" for name in ("mean", "lower", "upper"))
+        said["home"] = (
+            f"playing at home multiplies a side's strength by {mean} "
+            f"({percent(ci_prob)} interval {low} to {high}); the probability that there is an "
+            f"advantage, a factor above 1, is {probability(float((factor > 1).mean()))}"
+        )
+    if "tie" in drawn:
+        where = " on neutral ground" if draws.events.home else ""
+        values = _of_contests(draws).sel(effect="tie")
+        said["tie"] = f"two equals{where} tie {_with_probability(values, ci_prob)}"
+    return said
+
+
+def _of_contests(x: DrawsView) -> DataArray:
+    """Compute, draw by draw, how often two equals tie, and the one at home wins otherwise."""
+    model = ResultModel.of(x)
+    level = np.zeros(x.values.shape[:2])
+    tie, home = x.parameter("tie"), x.parameter("home")
+    nu = np.ones(1) if tie is None else tie
+    values = {}
+    if home is not None:
+        logs = log_outcomes(np.log(home), level, model.ties, nu)
+        values["home"] = np.exp(logs[..., 0] - np.logaddexp(logs[..., 0], logs[..., 1]))
+    if tie is not None:
+        values["tie"] = np.exp(log_outcomes(level, level, model.ties, nu)[..., 2])
+    if not values:
+        raise DataError(f"the draws have {model.words}: there is nothing to tell.")
+    stacked = np.stack(list(values.values()), axis=-1)
+    labels = np.array(list(values))
+    return x.labelled(stacked, ("chain", "draw", "effect"), "effect_probabilities", effect=labels)
 
 
 def _log_median(logs: FloatArray) -> FloatArray:
@@ -139,11 +155,10 @@ def _sentence(kind: str, values: DataArray, ci_prob: float, both: bool) -> str:
             f"how often {words} cannot be computed: some probabilities are too small to be stored. "
             "Draw again with log_probabilities=True"
         )
-    return f"{words} with probability {_with_interval(values, ci_prob)}"
+    return f"{words} {_with_probability(values, ci_prob)}"
 
 
-def _with_interval(values: DataArray, ci_prob: float) -> str:
-    """Write the mean of draws of a probability, and its interval."""
+def _with_probability(values: DataArray, ci_prob: float) -> str:
     at = intervals(values, ci_prob)
     mean, low, high = (probability(float(at[name])) for name in ("mean", "lower", "upper"))
-    return f"{mean} ({percent(ci_prob)} interval {low} to {high})"
+    return f"with probability {mean} ({percent(ci_prob)} interval {low} to {high})"

@@ -13,7 +13,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from luce._types import SeedLike
-from luce.answers.prediction import aligned, log_predictive, set_logarithms, with_group
+from luce.answers.prediction import (
+    aligned,
+    log_likelihood_of_events,
+    log_predictive,
+    set_logarithms,
+    with_group,
+)
 from luce.answers.view import DrawsView
 from luce.cluster.execution import carry_out
 from luce.counts.canonical import concatenate
@@ -21,7 +27,6 @@ from luce.counts.counts import ConditionalCounts
 from luce.counts.labels import some
 from luce.errors import DataError, EvidenceWarning, warn_user
 from luce.model.contents import model_of, require_run
-from luce.model.model import Model
 from luce.sampling.plan import PosteriorPlan
 from luce.sampling.settings import Settings, check_whole
 
@@ -61,6 +66,7 @@ def log_likelihood(draws: DrawsLike, pieces: Iterable[ConditionalCounts]) -> Dat
     x = DrawsView.of(draws)
     if not isinstance(pieces, Iterable):
         raise DataError(f"pieces must be a list of counts; {type(pieces).__name__} was given.")
+    pieces = list(pieces)
     given = [aligned(x, piece, f"piece {k}") for k, piece in enumerate(pieces)]
     if not given:
         raise DataError("no pieces of data were given; one is needed at least.")
@@ -77,6 +83,9 @@ def log_likelihood(draws: DrawsLike, pieces: Iterable[ConditionalCounts]) -> Dat
         if len(begin):
             terms = set_logarithms(x, logs, family) * family.exponent
             out[chain, rows][:, n_sets > 0] += np.add.reduceat(terms, begin, axis=1)
+    for k, piece in enumerate(pieces):
+        if piece.events is not None:
+            out[:, :, k] += log_likelihood_of_events(x, piece, f"piece {k}")
     return x.labelled(out, ("chain", "draw", "piece"), "outcomes", piece=np.arange(len(given)))
 
 
@@ -213,7 +222,7 @@ def _left_out(
     found = {}
     for i, own in zip(chosen, seeds, strict=True):
         others = sum(pieces[:i] + pieces[i + 1 :], start=nothing)
-        plan = PosteriorPlan.of(Model(others, model.prior), settings.reseeded(own))
+        plan = PosteriorPlan.of(model.with_counts(others), settings.reseeded(own))
         found[i] = float(log_predictive(carry_out(plan), pieces[i], seed=own.spawn(1)[0]))
     return found
 

@@ -7,17 +7,21 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from luce._types import FloatArray, IntArray, SeedLike
+from luce._types import FloatArray, IntArray, NumberArray, SeedLike
+from luce.answers.results import Meetings, ResultModel
 from luce.answers.view import DrawsView
 from luce.cluster.execution import carry_out
 from luce.counts.comparability import unconditional
+from luce.counts.contests import FIRST, SECOND, TIE, Contests, draw_results
 from luce.counts.counts import ConditionalCounts
+from luce.counts.events import Events
 from luce.counts.family import SetFamily, describe_set
-from luce.counts.labels import plural, some
+from luce.counts.labels import describe, label_array, plural, some
 from luce.counts.likelihood import set_probabilities
 from luce.errors import DataError, EvidenceWarning, MethodError, warn_user
+from luce.estimates.bridge import effective_draws
 from luce.estimates.estimate import Estimate
-from luce.estimates.evidence import effective_draws, log_evidence
+from luce.estimates.evidence import log_evidence
 from luce.estimates.weights import basis, effective_number, is_trusted, log_mean
 from luce.model.contents import model_of, require_run
 from luce.model.model import Model
@@ -56,7 +60,9 @@ def log_predictive(
 
         log E[L(p)],        L(p) = Π_i p_i^(n_i) Π_S p(S)^(e_S),
 
-    over the posterior that was drawn from, without multinomial coefficients.  Three methods:
+    over the posterior that was drawn from, without multinomial coefficients.  For contests L is the
+    product of the probabilities of all results, and depends on home and tie as well.  Three
+    methods:
 
     - "draws": the log of the mean of L over the draws;
     - "evidences": the log evidence of old and new data together minus that of the old data;
@@ -74,7 +80,8 @@ def log_predictive(
         Counts over the same categories, in any order.
     method
         "auto" takes the mean over draws where it can be trusted, then evidences, and steps where
-        there is no evidence: with a prior on the concentration, or a core of more than 2,000 atoms.
+        there is no evidence: with a prior on the concentration, a core of more than 2,000 atoms,
+        or contests.
         Or one of the three.  All but "draws" need a run, which holds its data and its prior.
     seed, progress
         For the draws of evidences and steps, as in `Posterior.log_evidence`.
@@ -134,20 +141,27 @@ class _Update:
 
     def with_share(self, share: float) -> Model:
         """Return the model of the old data and the likelihood of the new data to this power."""
-        new = self.new_counts
+        new, events = self.new_counts, self.new_counts.events
         if share < 1:
             sets = replace(new.sets, exponent=share * new.sets.exponent)
             counts = share * new.category_counts
-            new = ConditionalCounts.from_nests(new.categories, counts, sets, merged=True)
-        return Model(self.model.counts + new, self.model.prior)
+            to_power = None if events is None else events.to_power(share)
+            given = new.categories, counts, sets
+            new = ConditionalCounts.from_nests(*given, merged=True, events=to_power)
+        return self.model.with_counts(self.model.counts + new)
 
     @property
     def has_evidences(self) -> bool:
         """Do both models have an evidence within reach?"""
-        return self.model.hyperprior is None and all(
-            core.n_atoms <= MOST_DENSE
-            for model in (self.model, self.with_share(1))
-            for core in model.structure.cores
+        plain = self.model.counts.events is None
+        return (
+            plain
+            and self.model.hyperprior is None
+            and all(
+                core.n_atoms <= MOST_DENSE
+                for model in (self.model, self.with_share(1))
+                for core in model.structure.cores
+            )
         )
 
     def by_evidences(self, mean: Estimate) -> Estimate:
@@ -239,7 +253,7 @@ def posterior_predictive(
     """Draw replicates of a design, one for each draw of the probabilities.
 
     For each set S of the design with its m outcomes, m outcomes are drawn with probabilities
-    p_i / p(S).
+    p_i / p(S).  Of contests each meeting is replicated, as often as it took place.
 
     Parameters
     ----------
@@ -247,7 +261,8 @@ def posterior_predictive(
         As for `log_predictive`.
     design
         Counts whose sets and numbers of outcomes are replicated; all outcomes must be single
-        categories.  Give the data itself for a posterior predictive check.
+        categories.  Or counts with contests and nothing else.  Give the data itself for a posterior
+        predictive check.
     seed
         The same seed gives the same replicates.
 
@@ -256,7 +271,9 @@ def posterior_predictive(
     DataArray
         Whole numbers, dimensions (chain, draw, outcome).  Along `outcome` lie the coordinates
         `set` (its place in ``design.sets``, -1 for all categories), `given` (the set in words),
-        `category` (the label) and `total` (m).  Its length is the sum of the sets' sizes.
+        `category` (the label) and `total` (m).  Its length is the sum of the sets' sizes.  For
+        contests dimensions (chain, draw, meeting, result), the results being "first", "second" and
+        "tie", with `meeting` in words and `total`.
 
     Examples
     --------
@@ -270,6 +287,8 @@ def posterior_predictive(
     """
     x = DrawsView.of(draws)
     _, family = aligned(x, design, "design")
+    if design.events is not None:
+        return _replicated_contests(x, design, seed)
     sets = _planned(x, design, family)
     if not sets:
         raise DataError("the design records nothing; give counts with one outcome at least.")
@@ -292,6 +311,75 @@ def posterior_predictive(
     return bare.assign_coords({name: ("outcome", values) for name, values in along.items()})
 
 
+def _replicated_contests(x: DrawsView, design: ConditionalCounts, seed: SeedLike) -> DataArray:
+    """Draw results of all meetings of a design, one replicate for each draw."""
+    contests = contests_of_draws(x, design, "design")
+    if design.n_outcomes > contests.n_outcomes:
+        beside = plural(design.n_outcomes - contests.n_outcomes, "outcome")
+        raise DataError(
+            f"the design has {beside} beside its contests; replicate these and the contests apart."
+        )
+    if not contests.is_whole:
+        raise DataError("the design has fractions of results; whole numbers can be replicated.")
+    model, meetings = ResultModel.of(x), Meetings.of_contests(contests)
+    rng = np.random.default_rng(seed)
+    out = np.empty((*x.values.shape[:2], len(contests), 3), np.int64)
+    for chain, rows in x.blocks(8 * len(contests.members)):
+        logs = model.log_probabilities(meetings, chain, rows)
+        out[chain, rows] = draw_results(logs, contests, rng)
+    index = np.array(["first", "second", "tie"])
+    dims = ("chain", "draw", "meeting", "result")
+    words = [contests.sides_in_words(x.categories.labels, t) for t in range(len(contests))]
+    bare = x.labelled(out, dims, "counts", result=index, meeting=label_array(words))
+    return bare.assign_coords(total=("meeting", contests.results.sum(axis=1).astype(np.int64)))
+
+
+def tally_results(contests: Contests, results: NumberArray) -> tuple[FloatArray, FloatArray]:
+    """Count wins and ties of each category, shape (..., n) each.
+
+    Parameters
+    ----------
+    contests
+        The meetings.
+    results
+        Results of all meetings, shape (..., meetings, 3), recorded or replicated.
+    """
+    from scipy.sparse import csr_array
+
+    side = np.repeat(np.arange(2 * len(contests)), np.diff(contests.start))
+    shape = 2 * len(contests), contests.n
+    sides = csr_array((np.ones(len(side)), (side, contests.members)), shape)
+    won = np.stack([results[..., FIRST], results[..., SECOND]], axis=-1)
+    tied = np.repeat(results[..., TIE], 2, axis=-1)
+
+    def added(each: NumberArray) -> FloatArray:
+        flat = each.reshape(-1, 2 * len(contests)) @ sides
+        return np.asarray(flat, np.float64).reshape(*results.shape[:-2], contests.n)
+
+    return added(won), added(tied)
+
+
+def contests_of_draws(x: DrawsView, counts: ConditionalCounts, what: str) -> Contests:
+    """Return contests numbered by the draws' categories, of the model that the draws have."""
+    contests = counts.events
+    if not isinstance(contests, Contests):
+        raise DataError(f"{what} must be counts of contests; {describe(counts)} was given.")
+    own = ResultModel.of(x)
+    same = own.ties == contests.ties and (own.home == "multiplicative") == contests.home
+    if not same:
+        raise DataError(
+            f"{what} has {contests.model}, the model of the draws {own.words}. Read both data with "
+            "the same ties= and home=; luce.answers.scores takes meetings of any model."
+        )
+    return contests.renumbered(places(x, counts), x.n_categories)
+
+
+def places(x: DrawsView, counts: ConditionalCounts) -> IntArray:
+    """Return the number of each category of the counts among those of the draws."""
+    index = x.categories.index
+    return np.fromiter((index[c] for c in counts.categories), np.int64, x.n_categories)
+
+
 def attach_posterior_predictive(
     run: DataTree, design: ConditionalCounts | None = None, seed: SeedLike = None
 ) -> DataTree:
@@ -309,7 +397,7 @@ def attach_posterior_predictive(
     Returns
     -------
     DataTree
-        The run with the new group: `counts`, dimensions (chain, draw, outcome).
+        The run with the new group: `counts`, with the dimensions of `posterior_predictive`.
 
     Examples
     --------
@@ -336,15 +424,14 @@ def aligned(x: DrawsView, counts: ConditionalCounts, what: str) -> tuple[FloatAr
     """Renumber counts and sets by the draws' categories."""
     if not isinstance(counts, ConditionalCounts):
         raise DataError(f"{what} must be ConditionalCounts; {type(counts).__name__} was given.")
-    place = x.categories.index
-    strangers = [c for c in counts.categories if c not in place]
+    strangers = [c for c in counts.categories if c not in x.categories.index]
     if strangers or counts.n_categories != x.n_categories:
         unknown = f"; not so {some(strangers)}" if strangers else ""
         raise DataError(
             f"{what} has {counts.n_categories} categories, the draws have {x.n_categories}; they "
             f"must be the same, in any order. The draws' are {some(x.categories)}{unknown}."
         )
-    where = np.fromiter((place[c] for c in counts.categories), np.int64, x.n_categories)
+    where = places(x, counts)
     ordered = np.empty(x.n_categories)
     ordered[where] = counts.category_counts
     return ordered, counts.sets.renumbered(where, x.n_categories)
@@ -356,7 +443,42 @@ def _log_likelihoods(x: DrawsView, new_counts: ConditionalCounts) -> FloatArray:
     out = np.empty(x.values.shape[:2])
     for chain, rows in x.blocks(x.n_categories + len(family.members) + family.n_sets):
         out[chain, rows] = _of_rows(x, x.logs(chain, rows), counts, family)
+    if new_counts.events is not None:
+        out += log_likelihood_of_events(x, new_counts, "new_counts")
     return out
+
+
+def log_likelihood_of_events(x: DrawsView, counts: ConditionalCounts, what: str) -> FloatArray:
+    """Compute the log likelihood of the events of some counts alone, shape (chain, draw).
+
+    Parameters
+    ----------
+    x
+        The draws, those of the events' parameters included.
+    counts
+        Counts over the draws' categories, in any order, with events.
+    what
+        The counts, for messages.
+    """
+    events = _events_of_draws(x, counts, what)
+    values = x.parameter_values(events.parameters, what)
+    out = np.empty(x.values.shape[:2])
+    for chain, rows in x.blocks(x.n_categories + 8 * len(events)):
+        logs = x.logs(chain, rows)
+        # The scale of p does not matter to events: no draw underflows as a whole.
+        p = np.exp(logs - logs.max(axis=1, keepdims=True))
+        own = {name: drawn[chain, rows] for name, drawn in values.items()}
+        out[chain, rows] = events.log_likelihood(p, own)
+    return out
+
+
+def _events_of_draws(x: DrawsView, counts: ConditionalCounts, what: str) -> Events:
+    """Return new events numbered by the draws' categories; refuse those of another model."""
+    events = counts.events
+    assert events is not None
+    if isinstance(events, Contests):
+        return contests_of_draws(x, counts, what)
+    return events.renumbered(places(x, counts), x.n_categories)
 
 
 def _of_rows(x: DrawsView, logs: FloatArray, counts: FloatArray, family: SetFamily) -> FloatArray:
@@ -398,7 +520,8 @@ def _planned(
         words = describe_set(x.categories.labels, family, int(grouped[0]))
         raise DataError(
             f"the design has grouped outcomes ({words}), whose conditions cannot be read off the "
-            "counts. Only outcomes that are single categories can be replicated."
+            "counts. Only outcomes that are single categories can be replicated; predictions of "
+            "groups are checked by luce.answers.reliability, which takes outcomes one by one."
         )
     planned = []
     for t, exponent in enumerate(family.exponent.tolist()):

@@ -33,6 +33,9 @@ def shares(
 ) -> DataArray:
     """Compute shares of choice among the categories on offer, p_i / p(among), draw by draw.
 
+    In contests they are shares of strength, and no probabilities of results: `luce.predict` has
+    those.
+
     Parameters
     ----------
     draws
@@ -75,6 +78,9 @@ def log_odds(
 ) -> DataArray:
     """Compute log odds of each category against a reference, log(p_i / p_ref), draw by draw.
 
+    In contests with Davidson's ties, or none, they are log odds of a win against a loss on neutral
+    ground; with Rao and Kupper's they are log ratios of strengths, from which `luce.beats` differs.
+
     Parameters
     ----------
     draws
@@ -108,7 +114,7 @@ def elo(
 ) -> DataArray:
     """Compute Elo ratings, at + 400 / ln(10) · log(p_i / p_ref), draw by draw.
 
-    A difference of 400 points is odds of 10 to 1.
+    A difference of 400 points is odds of 10 to 1; for contests see `log_odds`.
 
     Parameters
     ----------

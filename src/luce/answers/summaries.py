@@ -241,12 +241,7 @@ def summary(
         order = np.argsort(-columns["mean"], kind="stable")
         labels = [labels[int(i)] for i in order]
         columns = {name: values[order] for name, values in columns.items()}
-    parameters = None
-    if view.parameters is not None:
-        said = [f"{name}: {words}." for name, words in parameter_sentences(view, ci_prob).items()]
-        untold = {} if counts is None else untold_parameters(counts)
-        said += [f"{name}: {why}." for name, why in untold.items()]
-        parameters = without_ranks(view.parameters, ci_prob, "parameter", said)
+    parameters = _parameters(whole, counts, ci_prob)
     return Summary(labels, columns, parameters, effects=_effects(whole, set(labels), ci_prob))
 
 
@@ -256,6 +251,18 @@ def without_ranks(
     """Summarise categories or parameters that are not ranked."""
     moments, mixing = _moments(view, ci_prob, tail_of(ci_prob))
     return Summary(list(view.categories), moments | mixing, None, heading, notes=notes)
+
+
+def _parameters(
+    whole: DrawsView, counts: ConditionalCounts | None, ci_prob: float
+) -> Summary | None:
+    """Summarise the drawn parameters, those of contests with sentences on their meaning."""
+    if whole.parameters is None:
+        return None
+    untold = {} if counts is None else untold_parameters(counts)
+    said = [*parameter_sentences(whole, ci_prob).items(), *untold.items()]
+    notes = [f"{name}: {sentence}." for name, sentence in said]
+    return without_ranks(whole.parameters, ci_prob, "parameter", notes)
 
 
 def _effects(whole: DrawsView, ranked: set[Label], ci_prob: float) -> Summary | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeAlias, get_args
@@ -12,9 +12,9 @@ import numpy.typing as npt
 from numpy.typing import ArrayLike
 
 from luce._types import BoolArray, FloatArray, IntArray, Label, Labels
-from luce.counts.labels import Categories, some
+from luce.counts.labels import Categories, label_array, some
 from luce.errors import DataError
-from luce.model.contents import refuse_sequences
+from luce.model.contents import EventModel, event_model_of, refuse_sequences
 from luce.model.parameters import Role, effects_in
 
 if TYPE_CHECKING:
@@ -56,9 +56,9 @@ class DrawsView:
         names stand in place of categories.  None where there are none.
     effects
         Labels that are no competitors, with their kind; see `ConditionalCounts.effects`.
-    parameter_kinds
-        Meaning of those parameters that belong to contests, by their names: "home", or the model of
-        ties, "davidson" or "rao-kupper".
+    events
+        Model of ties and of the home advantage, where the data has contests, and told by a run
+        that holds its data.
     block
         Numbers that are worked on at once.
 
@@ -76,7 +76,7 @@ class DrawsView:
     index: dict[str, npt.NDArray[Any]]
     parameters: DrawsView | None = None
     effects: Mapping[Label, str] = field(default_factory=dict)
-    parameter_kinds: Mapping[str, str] = field(default_factory=dict)
+    events: EventModel | None = None
     block: int = BLOCK
 
     @classmethod
@@ -189,12 +189,32 @@ class DrawsView:
             index={**self.index, "category": self.index["category"][numbers]},
         )
 
+    def with_parameters(self) -> DrawsView:
+        """Add the parameters, by their names, behind the categories: for diagnostics alone.
+
+        A parameter that is called as a category is left out, and so are logarithms.
+        """
+        own = self.parameters
+        if own is None:
+            return self
+        new = [i for i, name in enumerate(own.categories) if name not in self.categories.index]
+        labels = [*self.categories, *(own.categories[i] for i in new)]
+        return replace(
+            self,
+            probabilities=np.concatenate(
+                [self.probabilities, own.probabilities[:, :, new]], axis=2
+            ),
+            log_probabilities=None,
+            index={**self.index, "category": label_array(labels)},
+            parameters=None,
+        )
+
     def evenly(self, most: int) -> IntArray:
         """Choose at most `most` draws, counted through all chains, evenly spaced."""
         return np.linspace(0, self.n_draws - 1, min(most, self.n_draws)).astype(np.int64)
 
     def one_chain(self, rows: IntArray) -> DrawsView:
-        """Keep some draws, counted through all chains, as a single chain without parameters."""
+        """Keep some draws, counted through all chains, as a single chain."""
 
         def kept(x: FloatArray) -> FloatArray:
             return x.reshape(1, -1, self.n_categories)[:, rows]
@@ -205,8 +225,37 @@ class DrawsView:
             probabilities=kept(self.probabilities),
             log_probabilities=None if logs is None else kept(logs),
             index={**self.index, "chain": np.arange(1), "draw": np.arange(len(rows))},
-            parameters=None,
+            parameters=None if self.parameters is None else self.parameters.one_chain(rows),
         )
+
+    def parameter(self, name: str) -> FloatArray | None:
+        """Return draws of a parameter, shape (chain, draw), or its known value; None without it."""
+        if self.events is not None and name in self.events.known:
+            return np.full(self.probabilities.shape[:2], self.events.known[name])
+        if self.parameters is None or name not in self.parameters.categories.index:
+            return None
+        return self.parameters.probabilities[:, :, self.parameters.categories.index[name]]
+
+    def parameter_values(self, names: Sequence[str], what: str) -> dict[str, FloatArray]:
+        """Return the draws of parameters by name, each of shape (chain, draw), or refuse.
+
+        Parameters
+        ----------
+        names
+            Parameters that a likelihood needs, such as `home` and `tie`.
+        what
+            The data that has them, for messages.
+        """
+        found = {}
+        for name in names:
+            own = self.parameter(name)
+            if own is None:
+                raise DataError(
+                    f"{what} has the parameter {name!r}, and the draws have none of that name. "
+                    "Give the run that Posterior.sample returned for data of the same model."
+                )
+            found[name] = own
+        return found
 
     def blocks(self, width: int) -> Iterator[tuple[int, slice]]:
         """Go through all draws in blocks of draws that have `width` numbers each."""
@@ -332,20 +381,14 @@ def _read_run(run: DataTree) -> DrawsView:
     posterior, name = run["posterior"].to_dataset(), competitors[0]
     view = _read_array(posterior[name])
     logs = f"log_{name}"
-    parameters = [name for name, role in roles.items() if role == "parameter"]
     return replace(
         view,
         log_probabilities=_read_array(posterior[logs]).probabilities if logs in posterior else None,
-        parameters=_read_parameters({name: posterior[name] for name in parameters}),
-        parameter_kinds=_kinds_of(run, parameters),
+        parameters=_read_parameters(
+            {name: posterior[name] for name, role in roles.items() if role == "parameter"}
+        ),
+        events=event_model_of(run),
     )
-
-
-def _kinds_of(run: DataTree, parameters: list[str]) -> dict[str, str]:
-    """Tell the parameters of contests, and the model of ties, where a run's data is of them."""
-    data = run["observed_data"].attrs if "observed_data" in run.children else {}
-    known = {"home": "home", "tie": data.get("ties")} if data.get("events") == "contests" else {}
-    return {name: str(known[name]) for name in parameters if name in known}
 
 
 def _read_parameters(variables: dict[str, DataArray]) -> DrawsView | None:

@@ -23,6 +23,7 @@ from luce.calibration.replications import NearlyIndependent, Replication, Replic
 from luce.counts.counts import ConditionalCounts
 from luce.counts.labels import label_array, plural
 from luce.errors import ConvergenceWarning, MethodError, warn_user
+from luce.model.priors import ParameterPrior
 from luce.page.words import escaped
 from luce.sampling.progress import ProgressBar
 from luce.sampling.settings import Settings, check_whole
@@ -31,6 +32,9 @@ from luce.version import __version__
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from xarray import Dataset
+
+# Quantities that are single numbers in most designs.
+_SINGLES = ("log_likelihood", "concentration")
 
 # Share of replications with chains that did not mix, above which a warning is given.
 _FEW = 0.01
@@ -44,8 +48,8 @@ class CalibrationCheck:
     ----------
     ranks
         Dataset of whole numbers from 0 to `draws`: "probabilities" (replication, category),
-        "log_likelihood" (replication) and, where it is drawn, "concentration" (replication).  Its
-        attributes hold version, seed, method, prior and design.
+        "log_likelihood" (replication) and, where they are drawn, "concentration", "home" and "tie"
+        (replication).  Its attributes hold version, seed, method, prior and design.
     draws
         Number of nearly independent draws that each truth was ranked among.
     level
@@ -84,8 +88,16 @@ class CalibrationCheck:
     def quantities(self) -> list[str]:
         """Names of the ranked quantities, in words."""
         return quantity_names(
-            tuple(self.ranks["category"].values.tolist()), "concentration" in self.ranks
+            tuple(self.ranks["category"].values.tolist()),
+            "concentration" in self.ranks,
+            [name for name in self._singles if name not in _SINGLES],
         )
+
+    @property
+    def _singles(self) -> list[str]:
+        """Ranked quantities that are single numbers, in the order of `quantities`."""
+        beside = [str(name) for name in self.ranks if name not in ("probabilities", *_SINGLES)]
+        return [*(name for name in _SINGLES if name in self.ranks), *beside]
 
     def __str__(self) -> str:
         attrs, worst = self.ranks.attrs, int(self._flat.argmin())
@@ -128,23 +140,22 @@ class CalibrationCheck:
     @cached_property
     def columns(self) -> IntArray:
         """All ranks, shape (replication, quantity), in the order of `quantities`."""
-        parts = [self.ranks["probabilities"].values, self.ranks["log_likelihood"].values[:, None]]
-        if "concentration" in self.ranks:
-            parts.append(self.ranks["concentration"].values[:, None])
-        return np.concatenate(parts, axis=1)
+        singles = [self.ranks[name].values[:, None] for name in self._singles]
+        return np.concatenate([self.ranks["probabilities"].values, *singles], axis=1)
 
     @cached_property
     def _flat(self) -> FloatArray:
         """All p-values, in the order of `quantities`."""
-        names = ("probabilities", "log_likelihood", "concentration")
-        found = [np.atleast_1d(self.p_values[x].values) for x in names if x in self.p_values]
-        return np.concatenate(found)
+        names = ("probabilities", *self._singles)
+        return np.concatenate([np.atleast_1d(self.p_values[name].values) for name in names])
 
 
 def check_calibration(
     design: ConditionalCounts | Recorder,
     concentration: Prior = 1.0,
     *,
+    home: ParameterPrior | None = None,
+    tie: ParameterPrior | None = None,
     replications: int = 500,
     draws: int = 63,
     method: str = "auto",
@@ -165,12 +176,16 @@ def check_calibration(
     ----------
     design
         Counts that were or will be observed: their sets and totals are kept, while their outcomes
-        are drawn anew.  Or a function of a NumPy generator and a dict from labels to
-        probabilities that returns counts: for grouped outcomes, for rankings, whose sets depend on
-        who was first, or for any other way to record data.
+        are drawn anew; so are the results of contests, whose meetings are kept.  Or a function of
+        a NumPy generator and a dict from labels to probabilities that returns counts: for grouped
+        outcomes, for rankings, whose sets depend on who was first, or for any other way to record
+        data.
     concentration
         The prior, as in `Posterior`: a number, one for each category, a `Gamma`, or a
         `DirichletProcess` whose base has all the labels.
+    home, tie
+        Priors of the parameters of contests, as in `Posterior`; those that are drawn are ranked
+        too.
     replications
         Number of replications; more of them show smaller errors.
     draws
@@ -217,7 +232,7 @@ def check_calibration(
     check_whole("most_thin", most_thin, 1)
     if not isinstance(level, (float, int)) or not 0 < level < 1:
         raise MethodError(f"level = {level!r}; a number between 0 and 1 is needed.")
-    given = Design(design, categories, concentration)
+    given = Design(design, categories, concentration, {"home": home, "tie": tie})
     entropy = Settings(draws=draws, chains=1, seed=seed).seed_sequence()
     replicate = Replicator(given, NearlyIndependent(draws, method, reduce, warmup, most_thin))
     found: list[Replication] = []
@@ -248,6 +263,8 @@ def _dataset(design: Design, found: list[Replication], seed: np.random.SeedSeque
     }
     if design.prior.hyperprior is not None:
         variables["concentration"] = ("replication", ranks[:, n + 1])
+    for k, name in enumerate(design.prior.drawn_parameters, len(variables) - 1):
+        variables[name] = ("replication", ranks[:, n + k])
     used = Counter(each.method for each in found).most_common()
     attributes = {
         "inference_library": "luce",

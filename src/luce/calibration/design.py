@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from luce._types import Concentration, FloatArray, IntArray, Label, Labels
 from luce.counts.comparability import unconditional
+from luce.counts.contests import Contests, draw_results
 from luce.counts.counts import ConditionalCounts
 from luce.counts.family import describe_set
 from luce.counts.labels import plural
@@ -32,10 +34,21 @@ _SMALLEST = 1e-290
 
 @dataclass(frozen=True)
 class Truth:
-    """A draw of the prior: log probabilities, and the concentration or None where it is fixed."""
+    """A draw of the prior.
+
+    Attributes
+    ----------
+    log_p
+        Log probabilities.
+    concentration
+        The concentration; None where it is fixed.
+    parameters
+        Values of the data's parameters beside the probabilities, drawn ones and known ones.
+    """
 
     log_p: FloatArray
     concentration: float | None
+    parameters: Mapping[str, float] = field(default_factory=dict)
 
 
 class Design:
@@ -50,16 +63,24 @@ class Design:
         The labels, where a function is given.
     prior
         As in `Posterior`.
+    parameters
+        Priors of the parameters `home` and `tie` of contests, or their values; as in `Posterior`.
     """
 
     def __init__(
-        self, given: ConditionalCounts | Recorder, categories: int | Labels | None, prior: Prior
+        self,
+        given: ConditionalCounts | Recorder,
+        categories: int | Labels | None,
+        prior: Prior,
+        parameters: Mapping[str, Any] | None = None,
     ) -> None:
         self._trials: list[tuple[IntArray, int]] | None = None
+        self._contests: Contests | None = None
         if isinstance(given, ConditionalCounts):
             if categories is not None:
                 raise DataError("the counts have categories of their own; leave out categories=.")
             self._trials = _trials_of(given)
+            self._contests = _contests_of(given)
             self.labels, self._sets = given.categories, given.sets
             self.words = repr(given)
         elif callable(given):
@@ -73,13 +94,17 @@ class Design:
                 f"a design must be ConditionalCounts, or a function that simulates some; "
                 f"{type(given).__name__} was given."
             )
-        self.prior = Model(ConditionalCounts(self.labels), prior)
+        bare = ConditionalCounts(self.labels)
+        if self._contests is not None:
+            bare = bare.with_events(self._contests)
+        self.prior = Model(bare, prior, parameters=parameters)
         self.given_prior = prior
 
     @property
     def prior_words(self) -> str:
         """The prior in words."""
-        return repr(self.prior.prior)
+        beside = (f"{name} {x!r}" for name, x in self.prior.parameter_priors.items())
+        return ", ".join([repr(self.prior.prior), *beside])
 
     def draw_truth(self, rng: np.random.Generator) -> Truth:
         """Draw from the prior."""
@@ -90,7 +115,18 @@ class Design:
             shape = shape * (a / hyperprior.mean)
         # log G(a) = log G(a + 1) + log(U) / a stays finite where G(a) underflows.
         logs = np.log(rng.standard_gamma(shape + 1)) + np.log1p(-rng.random(len(shape))) / shape
-        return Truth(logs - np.logaddexp.reduce(logs), a)
+        return Truth(logs - np.logaddexp.reduce(logs), a, self._draw_parameters(rng))
+
+    def _draw_parameters(self, rng: np.random.Generator) -> dict[str, float]:
+        """Draw the parameters of contests from their priors; those known stay what they are."""
+        found = {}
+        for name, prior in self.prior.parameter_priors.items():
+            found[name] = prior if isinstance(prior, float) else 0.0
+            if isinstance(prior, Gamma):
+                assert self._contests is not None
+                excess = max(float(rng.gamma(prior.shape)) / prior.rate, 1e-300)
+                found[name] = self._contests.least(name) + excess
+        return found
 
     def record(self, rng: np.random.Generator, truth: Truth) -> ConditionalCounts:
         """Simulate the data that the design records of a truth."""
@@ -108,6 +144,12 @@ class Design:
                 "the design returned counts with other categories, or in another order; give the "
                 "reader the same categories=."
             )
+        if counts.events is not None:
+            raise DataError(
+                f"the design returned data with {counts.events.model}, whose parameters a function "
+                "of the probabilities does not know. Give counts with such contests as the design: "
+                "their meetings are kept, and results are drawn anew."
+            )
         return counts
 
     def _redrawn(
@@ -120,7 +162,10 @@ class Design:
             share = np.exp(logs - logs.max())
             new[members] += rng.multinomial(total, share / share.sum())
         sets: SetFamily = self._sets
-        return ConditionalCounts.from_nests(self.labels, new, sets, merged=True)
+        counts = ConditionalCounts.from_nests(self.labels, new, sets, merged=True)
+        if self._contests is None:
+            return counts
+        return counts.with_events(_played_again(self._contests, rng, truth))
 
 
 def _trials_of(counts: ConditionalCounts) -> list[tuple[IntArray, int]]:
@@ -147,11 +192,43 @@ def _trials_of(counts: ConditionalCounts) -> list[tuple[IntArray, int]]:
     return [(members, int(total)) for members, total in trials]
 
 
-def log_likelihoods(log_p: FloatArray, counts: ConditionalCounts) -> FloatArray:
-    """Return the log likelihood, shape (...), of log probabilities of shape (..., category)."""
+def _contests_of(counts: ConditionalCounts) -> Contests | None:
+    """Read the contests of a design; their numbers must be whole."""
+    contests = counts.events
+    if contests is None:
+        return None
+    if not isinstance(contests, Contests):
+        raise DataError(
+            f"the design has {contests.kind} ({contests.model}), of which calibration knows "
+            "nothing. Contests of two sides can be simulated."
+        )
+    if not contests.is_whole:
+        raise DataError("the design has meetings with fractions of results; whole ones are needed.")
+    return contests
+
+
+def _played_again(contests: Contests, rng: np.random.Generator, truth: Truth) -> Contests:
+    """Return the same meetings, each as often, with results drawn from a truth."""
+    p = np.exp(truth.log_p - truth.log_p.max())  # contests depend on ratios alone
+    results = draw_results(contests.log_probabilities(p, truth.parameters), contests, rng)
+    return replace(contests, results=results.astype(np.float64))
+
+
+def log_likelihoods(
+    log_p: FloatArray,
+    counts: ConditionalCounts,
+    parameters: Mapping[str, ArrayLike] | None = None,
+) -> FloatArray:
+    """Return the log likelihood, shape (...), of log probabilities of shape (..., category).
+
+    `parameters` are values of the data's parameters, of shape (...) each.
+    """
     family, n = counts.sets, counts.category_counts
     seen = np.flatnonzero(n)
     out = np.asarray(log_p[..., seen] @ n[seen])
+    if counts.events is not None:
+        top = log_p.max(axis=-1, keepdims=True)  # events depend on ratios alone
+        out = out + counts.events.log_likelihood(np.exp(log_p - top), parameters or {})
     if family.n_sets == 0:
         return out
     sums = set_probabilities(np.exp(log_p), family)
@@ -163,7 +240,9 @@ def log_likelihoods(log_p: FloatArray, counts: ConditionalCounts) -> FloatArray:
     return np.asarray(out + log_sums @ family.exponent)
 
 
-def quantity_names(labels: tuple[Label, ...] | range, drawn: bool) -> list[str]:
+def quantity_names(
+    labels: tuple[Label, ...] | range, drawn: bool, parameters: Sequence[str] = ()
+) -> list[str]:
     """Name the ranked quantities in words."""
     own = ["the concentration"] if drawn else []
-    return [*(f"p of {label!r}" for label in labels), "the log likelihood", *own]
+    return [*(f"p of {label!r}" for label in labels), "the log likelihood", *own, *parameters]

@@ -14,6 +14,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from luce._types import FloatArray, IntArray
 from luce.answers.rank_uniformity import ranks_of
@@ -54,11 +55,14 @@ class Replicator:
         rng = np.random.default_rng(of_truth)
         truth = self._design.draw_truth(rng)
         counts = self._design.record(rng, truth)
-        data = Model(counts, self._design.given_prior)
+        own = self._design.prior
+        data = Model(counts, self._design.given_prior, parameters=own.parameter_priors)
         draws, method, thin, mixed = self._drawer(data, of_draws)
-        known = [*truth.log_p, float(log_likelihoods(truth.log_p, counts))]
+        log_likelihood = log_likelihoods(truth.log_p, counts, truth.parameters)
+        known = [*truth.log_p, float(log_likelihood)]
         if truth.concentration is not None:
             known.append(np.log(truth.concentration))
+        known += [np.log(truth.parameters[name]) for name in own.drawn_parameters]
         return Replication(ranks_of(np.array(known), draws, rng), method, thin, mixed)
 
 
@@ -101,7 +105,7 @@ class NearlyIndependent:
     def __call__(
         self, data: Model, seed: np.random.SeedSequence
     ) -> tuple[FloatArray, str, int, bool]:
-        """Draw log probabilities, log likelihood and, where it is random, log concentration.
+        """Draw log probabilities, log likelihood, and logs of the parameters that are random.
 
         Returns
         -------
@@ -111,7 +115,7 @@ class NearlyIndependent:
             The method's name, the sweeps between draws, and whether these were enough.
         """
         counts = data.counts
-        model = Model(counts, data.prior, self._structure_of(counts))
+        model = Model(counts, data.prior, self._structure_of(counts), data.parameter_priors)
         plan = PosteriorPlan.of(model, self._settings.reseeded(seed))
         if plan.independent:
             plan = replace(plan, settings=replace(plan.settings, chains=1))
@@ -124,7 +128,7 @@ class NearlyIndependent:
             for chain in chains:
                 while not chain.finished:
                     chain.advance(sink)
-            values = _quantities(sink, counts)
+            values = _quantities(sink, model)
             draws, thin = plan.settings.draws, plan.settings.thin
             if plan.independent:
                 return values[0], plan.choice.name, 1, True
@@ -138,8 +142,10 @@ class NearlyIndependent:
             for chain in chains:
                 chain.start_over(plan.sweeping)
 
-    def _structure_of(self, counts: ConditionalCounts) -> Structure:
+    def _structure_of(self, counts: ConditionalCounts) -> Structure | None:
         """Return the structure of the sets, kept from the last replication where they are equal."""
+        if counts.events is not None:
+            return None
         n, *arrays = fields(counts.sets)
         key = n, *(array.tobytes() for array in arrays)
         if self._found is None or self._found[0] != key:
@@ -147,10 +153,15 @@ class NearlyIndependent:
         return self._found[1]
 
 
-def _quantities(sink: Memory, counts: ConditionalCounts) -> FloatArray:
-    """Stack log probabilities, log likelihood and log concentration as (chain, draw, quantity)."""
+def _quantities(sink: Memory, model: Model) -> FloatArray:
+    """Stack log probabilities, log likelihood and log parameters as (chain, draw, quantity)."""
     log_p = sink.arrays["posterior/log_probabilities"]
-    parts = [log_p, log_likelihoods(log_p, counts)[..., None]]
+    drawn: dict[str, FloatArray] = {
+        name: sink.arrays[f"posterior/{name}"] for name in model.drawn_parameters
+    }
+    parameters: dict[str, ArrayLike] = {**drawn, **model.known_parameters}
+    parts = [log_p, log_likelihoods(log_p, model.counts, parameters)[..., None]]
     if "posterior/concentration" in sink.arrays:
         parts.append(np.log(sink.arrays["posterior/concentration"])[..., None])
+    parts += [np.log(each)[..., None] for each in drawn.values()]
     return np.concatenate(parts, axis=2)

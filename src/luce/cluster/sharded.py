@@ -21,6 +21,7 @@ from luce.errors import DataError, MethodError
 from luce.model.contents import model_of
 from luce.model.model import Model
 from luce.model.priors import Prior, PriorLike, as_prior
+from luce.model.shapes import require_no_events
 from luce.sampling.choice import Choice
 from luce.sampling.methods import Method, Part
 from luce.sampling.plan import PosteriorPlan
@@ -100,6 +101,7 @@ def sample_sharded(
     _check_fixed(as_prior(concentration))
     whole = data if isinstance(data, ConditionalCounts) else None
     if whole is not None:  # refuse arguments that do not fit before workers are started
+        require_no_events(whole, "a sharded posterior")
         model = Model(whole, concentration)
         settings.kept_numbers(whole)
         _check_prior(model)

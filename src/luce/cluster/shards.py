@@ -16,6 +16,7 @@ from luce.cluster.tree_sums import Node, nodes_of, sum_of, total_of
 from luce.counts.counts import ConditionalCounts
 from luce.counts.labels import hash_of_names
 from luce.errors import DataError, LuceError
+from luce.model.shapes import require_no_events
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -99,6 +100,7 @@ def _made(piece: Piece, block: int) -> ConditionalCounts:
 
 def _check_same(first: int, pieces: Sequence[ConditionalCounts]) -> None:
     for k, counts in enumerate(pieces):
+        require_no_events(counts, "a sharded posterior")
         if counts.categories != pieces[0].categories:
             raise _different(first + k, counts.n_categories, first, pieces[0].n_categories)
 

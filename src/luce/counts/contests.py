@@ -200,6 +200,10 @@ class Contests:
             )
         )
 
+    def to_power(self, power: float) -> Contests:
+        """Raise the likelihood to a positive power: that many times the results."""
+        return replace(self, results=power * self.results)
+
     def renumbered(self, place: IntArray, n: int) -> Contests:
         """Move category i to ``place[i]`` among n categories."""
         return merge_contests(replace(self, n=n, members=place[self.members]))
@@ -236,17 +240,19 @@ class Contests:
         order = np.argsort(-self.results.sum(axis=1), kind="stable")
         return [self._described(labels, int(t)) for t in order]
 
-    def _described(self, labels: Sequence[Label], t: int) -> str:
+    def sides_in_words(self, labels: Sequence[Label], t: int) -> str:
+        """Name the sides of a meeting, and who is at home."""
         a, b = (
             some([labels[i] for i in self.members[self.start[s] : self.start[s + 1]]], quote=False)
             for s in (2 * t, 2 * t + 1)
         )
+        return f"{a}{' at home' if self.at_home[t] else ''} against {b}"
+
+    def _described(self, labels: Sequence[Label], t: int) -> str:
         won, lost, tied = self.results[t].tolist()
         ties = f", {plural(tied, 'tie')}" if self.ties is not None else ""
-        place = " at home" if self.at_home[t] else ""
-        return (
-            f"{a}{place} against {b}: {plural(won, 'win')}, {plural(lost, 'loss', 'losses')}{ties}"
-        )
+        sides = self.sides_in_words(labels, t)
+        return f"{sides}: {plural(won, 'win')}, {plural(lost, 'loss', 'losses')}{ties}"
 
     def arrays(self) -> dict[str, tuple[str | tuple[str, ...], Any]]:
         """Return the contents as named arrays with dimensions, for a run."""
@@ -291,6 +297,24 @@ def log_outcomes(
         middle = np.log(tie) + (a + b) / 2
     whole = np.logaddexp(np.logaddexp(a, b), middle)
     return np.stack([a - whole, b - whole, middle - whole], axis=-1)
+
+
+def draw_results(logs: FloatArray, contests: Contests, rng: np.random.Generator) -> IntArray:
+    """Draw the results of all meetings anew, as many of each, shape (..., meetings, 3).
+
+    Parameters
+    ----------
+    logs
+        Log probabilities of the results, as `Contests.log_probabilities` computes them.
+    contests
+        The meetings, whose numbers of results must be whole.
+    rng
+        The generator.
+    """
+    chances = np.exp(logs[..., [TIE, FIRST, SECOND]])  # the last takes what rounding leaves
+    chances /= chances.sum(axis=-1, keepdims=True)
+    totals = contests.results.sum(axis=1).astype(np.int64)
+    return np.asarray(rng.multinomial(totals, chances)[..., [1, 2, 0]])
 
 
 def contests_of_pairs(

@@ -111,9 +111,9 @@ class ConditionalCounts:
     def effects(self) -> dict[Label, str]:
         """Categories that are no competitors, each with its kind, "tie" or "home".
 
-        Readers mark them (``ties="entity"``, ``home=``), and so does `with_effects`.  They change
-        neither the likelihood nor equality nor `digest`: answers leave them out of ranks, and show
-        them apart.
+        Readers mark them (``ties="entity"``, ``home_effect="entity"``), and so does `with_effects`.
+        They change neither the likelihood nor equality nor `digest`: answers leave them out of
+        ranks, and show them apart.
         """
         return {self.categories[i]: kind for i, kind in self._effects.items()}
 
@@ -458,7 +458,9 @@ class ConditionalCounts:
         return powers if self._events is None else powers + self._events.log_likelihood(p, values)
 
     def summary(self, most: int = 10) -> str:
-        """Describe the data in words: its size, then the `most` heaviest sets.
+        """Describe the data in words: its size, then the `most` heaviest sets and meetings.
+
+        Parameters that the data leaves to their priors are named at the end.
 
         Examples
         --------
@@ -481,6 +483,9 @@ class ConditionalCounts:
             lines += [f"  {event}" for event in told[:most]]
             if len(told) > most:
                 lines.append(f"  ... and {len(told) - most:,} more")
+            from luce.counts.confounding import untold_parameters
+
+            lines += [f"  {name}: {why}" for name, why in untold_parameters(self).items()]
         return "\n".join(lines)
 
     def __add__(self, other: ConditionalCounts) -> ConditionalCounts:

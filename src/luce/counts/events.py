@@ -71,6 +71,9 @@ class Events(Protocol):
     def plus(self, other: Any) -> Events:
         """Add events of the same kind and model, or refuse others."""
 
+    def to_power(self, power: float) -> Events:
+        """Raise the likelihood to a positive power."""
+
     def renumbered(self, place: IntArray, n: int) -> Events:
         """Move category i to ``place[i]`` among n categories."""
 

@@ -23,6 +23,7 @@ from luce.counts.counts import ConditionalCounts
 from luce.counts.family import SetFamily, fields, single_sets
 from luce.counts.labels import Categories, plural
 from luce.errors import DataError
+from luce.model.shapes import require_no_events
 
 # Least probability that a step in logarithms starts from.
 _LEAST = 1e-300
@@ -179,6 +180,7 @@ class GibbsStep:
         category_totals, term_totals
             The pair that a call takes as `counts`.
         """
+        require_no_events(counts, "a Gibbs step")
         family, totals = counts.sets, np.zeros(self._n_terms)
         if tuple(counts.categories) != tuple(self.categories):
             raise DataError("the counts have other categories than the step, or another order.")

@@ -6,11 +6,13 @@ the variance w'H^(-1)w; the scale of λ, which p does not determine, cancels.
     log p_i - log p_r         w = e_i - e_r
     log p_i - mean of log p   w = e_i - 1/n
     p_i, to first order       w = p_i (e_i - p)
+
+Contests have parameters too, and their precision is that of (log λ, logarithms of the parameters).
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -20,6 +22,7 @@ from luce._types import BoolArray, FloatArray, IntArray, Label, Labels
 from luce.counts.counts import ConditionalCounts
 from luce.counts.labels import Categories
 from luce.errors import MethodError
+from luce.estimates.contest_modes import ContestDensity, ContestMaximum
 from luce.estimates.estimate import by_category
 from luce.estimates.modes import check_scale
 from luce.model.shapes import raw_problem
@@ -128,6 +131,11 @@ class LaplaceFit:
             )
         return number
 
+    def parameter_standard_errors(self, scale: str = "natural") -> dict[str, float]:
+        """Return no standard errors: there are no parameters beside the probabilities."""
+        _check_parameter_scale(scale)
+        return {}
+
     def _variances(self, contrasts: FloatArray) -> FloatArray:
         """Compute W H^(-1) W' for the rows W of `contrasts`, over the active categories."""
         problem = raw_problem(self.counts, self.prior)._replace(wide=None)
@@ -136,6 +144,63 @@ class LaplaceFit:
         if len(theta) <= self.most_dense:
             return _by_factors(problem, theta, self._active, contrasts)
         return _by_products(problem, theta, self._active, contrasts)
+
+
+@dataclass(frozen=True, eq=False)
+class ContestFit(LaplaceFit):
+    """The normal approximation around a maximum of contests, their parameters included.
+
+    Attributes
+    ----------
+    found
+        The maximum, with its precision.
+    held
+        Names of the parameters that are known, and have no standard errors.
+    """
+
+    found: ContestMaximum = field(kw_only=True)
+    held: frozenset[str] = field(default=frozenset(), kw_only=True)
+
+    @classmethod
+    def of_maximum(cls, density: ContestDensity, found: ContestMaximum) -> ContestFit:
+        """Make the fit around a maximum."""
+        held = frozenset(density.known)
+        return cls(density.counts, density.prior, found.p, found=found, held=held)
+
+    def parameter_standard_errors(self, scale: str = "natural") -> dict[str, float]:
+        """Compute standard errors by name; nan for a parameter on its boundary."""
+        _check_parameter_scale(scale)
+        known, names = self.found.parameters, self.found.names
+        wanted = np.zeros((len(names), len(self.found.precision)))
+        for row, column in enumerate(range(len(self.maximum), wanted.shape[1])):
+            wanted[row, column] = 1.0
+        variances = np.diag(self._solved(wanted)) if names else np.empty(0)
+        errors = dict(zip(names, np.sqrt(variances).tolist(), strict=True))
+        if scale == "natural":
+            errors = {name: error * known[name] for name, error in errors.items()}
+        return {name: errors.get(name, np.nan) for name in known if name not in self.held}
+
+    def _variances(self, contrasts: FloatArray) -> FloatArray:
+        """Compute W H^(-1) W' for rows W over the active categories."""
+        wide = np.zeros((len(contrasts), len(self.found.precision)))
+        wide[:, np.flatnonzero(self._active)] = contrasts
+        return self._solved(wide)
+
+    def _solved(self, contrasts: FloatArray) -> FloatArray:
+        """Compute W H^(-1) W' for rows W over all categories and parameters."""
+        n = len(self.maximum)
+        kept = np.r_[self._active, np.ones(len(self.found.names), np.bool_)]
+        inside = self.found.precision[np.ix_(kept, kept)].copy()
+        number = int(self._active.sum())
+        # p does not determine the scale of λ, and contrasts do not depend on it.
+        inside[:number, :number] += np.diag(inside)[:number].mean() / n
+        return _solve_definite(inside, contrasts[:, kept])
+
+
+def _check_parameter_scale(scale: str) -> None:
+    """Refuse a scale of parameters other than "natural" and "log"."""
+    if scale not in ("natural", "log"):
+        raise MethodError(f"scale = {scale!r}; choose one of natural, log.")
 
 
 def _scale_is_free(problem: Problem) -> bool:
@@ -150,12 +215,17 @@ def _by_factors(
     problem: Problem, theta: FloatArray, active: BoolArray, contrasts: FloatArray
 ) -> FloatArray:
     """Solve by Cholesky factors of the dense precision."""
-    from scipy.linalg import cho_solve, cholesky
-
     f = LogPosterior(problem)
     inside = f.precision(f.at(theta))[np.ix_(active, active)]
     if _scale_is_free(problem):
         inside += np.diag(inside).mean() / len(theta)
+    return _solve_definite(inside, contrasts)
+
+
+def _solve_definite(inside: FloatArray, contrasts: FloatArray) -> FloatArray:
+    """Compute W H^(-1) W' for the rows W of `contrasts`, or refuse a singular H."""
+    from scipy.linalg import cho_solve, cholesky
+
     try:
         factor = cholesky(inside, lower=True)
     except np.linalg.LinAlgError:

@@ -32,6 +32,8 @@ import numpy as np
 
 from luce._types import FloatArray
 from luce.errors import EvidenceWarning, MethodError, NotExactError, warn_user
+from luce.estimates.bridge import bridge_ratio, bridge_to_student, effective_draws, fewest_draws
+from luce.estimates.contest_evidence import contest_evidence
 from luce.estimates.densities import log_heights, log_scaled_dirichlet, next_gammas
 from luce.estimates.estimate import Estimate
 from luce.estimates.weights import LARGEST_K, basis, log_mean
@@ -39,7 +41,6 @@ from luce.model.exact import log_evidence_around
 from luce.model.model import Model
 from luce.model.shapes import ModuleShapes, shapes_of
 from luce.sampling.choice import choose_for_core
-from luce.sampling.convergence import ess_of_mean
 from luce.sampling.laplace import MOST_DENSE
 from luce.sampling.log_posterior import LogPosterior
 from luce.sampling.maximum import core_mode
@@ -53,9 +54,6 @@ if TYPE_CHECKING:
 METHODS = ("auto", "exact", "bridge", "chib")
 
 _NAMES = {"bridge": "bridge sampling", "chib": "Chib's method"}
-
-# Degrees of freedom of the Student t: its tails are a little longer than a normal's.
-_FREEDOM = 30.0
 
 # Least parameter of the prior for which a Student t serves, where distances are not bound; and the
 # factor between neighbouring priors otherwise.
@@ -83,6 +81,10 @@ def log_evidence(model: Model, settings: Settings, method: str) -> Estimate:
     """
     if method not in METHODS:
         raise MethodError(f"method = {method!r}; choose one of {', '.join(METHODS)}.")
+    if model.counts.events is not None:
+        found = contest_evidence(model, settings, method)
+        warn_of_doubt(found.details)
+        return found
     shapes, cores = model.shapes, model.structure.cores
     around = log_evidence_around(shapes, model.concentration, model.remainder)
     if not cores:
@@ -96,9 +98,9 @@ def log_evidence(model: Model, settings: Settings, method: str) -> Estimate:
     require_within_reach(max(core.n_atoms for core in cores))
     names = ("bridge", "chib") if method == "auto" else (method,)
     seeds = settings.seed_sequence().spawn(len(cores))
-    found = [_of_core(model, q, seed, settings, names) for q, seed in enumerate(seeds)]
+    factors = [_of_core(model, q, seed, settings, names) for q, seed in enumerate(seeds)]
     rounding = _rounding_error(model)
-    estimates = {name: _total(around, [core[name] for core in found], rounding) for name in names}
+    estimates = {name: _total(around, [each[name] for each in factors], rounding) for name in names}
     warn_of_doubt(estimates)
     return replace(estimates[names[0]], details=estimates)
 
@@ -125,19 +127,10 @@ def _total(around: float, cores: list[Estimate], rounding: float = 0.0) -> Estim
     """Add the logarithms of independent factors; keep the details of the worst core."""
     value = around + sum(float(core) for core in cores)
     error = float(np.sqrt(rounding**2 + sum(core.standard_error**2 for core in cores)))
-    details = _fewest_draws(*cores)
+    details = fewest_draws(*cores)
     if "pareto_k" in cores[0].details:
         details["pareto_k"] = max(core.details.get("pareto_k", -np.inf) for core in cores)
     return Estimate(value, error, cores[0].method, details)
-
-
-def _fewest_draws(*estimates: Estimate) -> dict[str, float]:
-    return {"effective_draws": min(effective_draws(estimate) for estimate in estimates)}
-
-
-def effective_draws(estimate: Estimate) -> float:
-    """Return the number of draws that carry an estimate."""
-    return float(estimate.details["effective_draws"])
 
 
 def _of_core(
@@ -232,68 +225,20 @@ def bridge_estimate(
     heights
         Computes h of rows of log p.
     """
-    from scipy.linalg import helmert, solve_triangular
-    from scipy.special import gammaln
+    from scipy.linalg import helmert
 
-    n, peak = len(mode), np.log(mode)
+    n = len(mode)
     contrasts = helmert(n)
-    root = np.linalg.cholesky(_covariance(problem, mode, contrasts))
-    size = np.log(np.diag(root)).sum() + 0.5 * np.log(n)
-    freedom, d = _FREEDOM, n - 1
-    constant = gammaln((freedom + d) / 2) - gammaln(freedom / 2) - d / 2 * np.log(freedom * np.pi)
 
-    def log_ratio(y: FloatArray) -> FloatArray:
-        """Compute the log of the symmetrised posterior over the Student t."""
-        both = []
-        for sign in (1.0, -1.0):
-            log_p = peak + (sign * y) @ (contrasts.T @ root).T
-            log_p -= np.logaddexp.reduce(log_p, axis=1, keepdims=True)
-            both.append(heights(problem, log_p))
-        student = constant - (freedom + d) / 2 * np.log1p((y**2).sum(axis=1) / freedom)
-        return np.asarray(np.logaddexp(*both) - np.log(2) + size - student)
+    def of_contrasts(y: FloatArray) -> FloatArray:
+        log_p = y @ contrasts
+        log_p -= np.logaddexp.reduce(log_p, axis=1, keepdims=True)
+        return heights(problem, log_p)
 
-    chains, draws, _ = logs.shape
-    flat = (logs.reshape(-1, n) - peak) @ contrasts.T
-    ours = log_ratio(np.ascontiguousarray(solve_triangular(root, flat.T, lower=True).T))
-    number = chains * draws
-    proposed = rng.standard_normal((number, d))
-    proposed /= np.sqrt(rng.chisquare(freedom, (number, 1)) / freedom)
-    theirs = log_ratio(proposed)
-    return bridge_ratio(ours.reshape(chains, draws), theirs)
-
-
-def bridge_ratio(ours: FloatArray, theirs: FloatArray) -> Estimate:
-    """Solve for r = Z: mean of f/(s f + (1 - s) r g) over g's draws = mean of r g/(...) over f's.
-
-    With x = log r - log(s / (1 - s)), the difference of the two logarithms falls as x grows, so
-    there is one root, and it is bracketed.
-
-    Parameters
-    ----------
-    ours
-        Log f - log g at the posterior's draws, shape (chain, draw).
-    theirs
-        Log f - log g at g's draws: shape (draw,) where they are independent, else (chain, draw).
-    """
-    from scipy.optimize import brentq
-    from scipy.special import log_expit
-
-    alone = theirs.ndim == 1
-    number = theirs.size if alone else ess_of_mean(theirs)
-    tilt = float(np.log(ess_of_mean(ours) / number))
-
-    def gap(x: float) -> float:
-        return _log_mean(log_expit(theirs - x)) - _log_mean(log_expit(x - ours)) - tilt
-
-    reach = abs(tilt) + np.log(ours.size + theirs.size) + 1
-    seen = np.r_[ours.ravel(), theirs[np.isfinite(theirs)]]
-    x = brentq(gap, seen.min() - reach, seen.max() + reach, xtol=1e-12, rtol=1e-14)
-    weights = log_expit(theirs - x)
-    above = log_mean(weights[None], "bridge", len(theirs)) if alone else log_mean(weights, "bridge")
-    below = log_mean(log_expit(x - ours), "bridge")
-    error = float(np.hypot(above.standard_error, below.standard_error))
-    # Both means are of numbers between 0 and 1, whose variance exists: no Pareto k is needed.
-    return Estimate(x + tilt, error, "bridge", _fewest_draws(above, below))
+    covariance = _covariance(problem, mode, contrasts)
+    peak, draws = contrasts @ np.log(mode), logs @ contrasts.T
+    found = bridge_to_student(of_contrasts, peak, covariance, draws, rng)
+    return replace(found, value=float(found) + 0.5 * np.log(n))
 
 
 def chib_estimate(
@@ -317,11 +262,6 @@ def _covariance(problem: Problem, mode: FloatArray, contrasts: FloatArray) -> Fl
     f = LogPosterior(problem)
     matrix = f.precision(f.at(np.log(mode * problem.total_shape)))
     return np.asarray(contrasts @ np.linalg.solve(matrix, contrasts.T))
-
-
-def _log_mean(x: FloatArray) -> float:
-    top = float(x.max())
-    return top + float(np.log(np.exp(x - top).mean()))
 
 
 def warn_of_doubt(estimates: Mapping[str, Estimate]) -> None:

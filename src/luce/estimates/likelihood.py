@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -11,8 +12,10 @@ import numpy as np
 from luce._types import Label, Labels
 from luce.counts.counts import ConditionalCounts
 from luce.errors import DataError
-from luce.estimates.curvature import LaplaceFit
+from luce.estimates.contest_modes import ContestDensity, maximise_contests
+from luce.estimates.curvature import ContestFit, LaplaceFit
 from luce.estimates.modes import Mode, maximise
+from luce.model.priors import read_parameter_priors
 
 if TYPE_CHECKING:
     from xarray import DataArray
@@ -26,14 +29,18 @@ class MaximumLikelihood(Mode):
     ----------
     counts
         The data.
+    known
+        Values of the parameters of contests that were held, by name.
     """
 
     counts: ConditionalCounts = field(kw_only=True)
+    known: Mapping[str, float] = field(default_factory=dict, kw_only=True)
 
     @cached_property
     def log_likelihood(self) -> float:
         """The largest log likelihood, without multinomial coefficients."""
-        return float(self.counts.log_likelihood(self.values))
+        with np.errstate(divide="ignore"):  # parameters at their least values
+            return float(self.counts.log_likelihood(self.values, **self.parameters))
 
     def covariance(
         self, scale: str = "simplex", reference: Label | None = None, among: Labels | None = None
@@ -50,24 +57,44 @@ class MaximumLikelihood(Mode):
         """Compute the square roots of the diagonal of `covariance`."""
         return self._fit.standard_errors(scale, reference, among)
 
+    def parameter_standard_errors(self, scale: str = "natural") -> dict[str, float]:
+        """Compute the standard errors of the parameters beside the probabilities, by name.
+
+        The arguments are those of `Posterior.parameter_standard_errors`.
+        """
+        return self._fit.parameter_standard_errors(scale)
+
     @cached_property
     def _fit(self) -> LaplaceFit:
+        if self.counts.events is not None:
+            density = ContestDensity.of_likelihood(self.counts, self.known)
+            return ContestFit.of_maximum(density, maximise_contests(density, single=False))
         return LaplaceFit(self.counts, np.zeros(len(self.values)), self.values)
 
 
-def maximum_likelihood(counts: ConditionalCounts) -> MaximumLikelihood:
+def maximum_likelihood(
+    counts: ConditionalCounts, *, home: float | None = None, tie: float | None = None
+) -> MaximumLikelihood:
     """Find the probabilities under which the data is most probable.
 
     Parameters
     ----------
     counts
         The data.
+    home, tie
+        Values at which parameters of contests are held; they are estimated unless given.
+
+    Returns
+    -------
+    MaximumLikelihood
+        `probabilities` by category, and `parameters`: `home` and `tie` of contests.
 
     Raises
     ------
     NoMaximumError
         Where the likelihood has no maximum, or more than one: some categories were never compared
-        with the others, or never won against them.  `groups` says which.
+        with the others, or never won against them, or `home` cannot be told from strength.
+        `groups` says which.
 
     Examples
     --------
@@ -87,5 +114,19 @@ def maximum_likelihood(counts: ConditionalCounts) -> MaximumLikelihood:
     """
     if not isinstance(counts, ConditionalCounts):
         raise DataError(f"counts must be ConditionalCounts; {type(counts).__name__} was given.")
+    given = {"home": home, "tie": tie}
+    known = {name: prior for name, prior in given.items() if prior is not None}
+    read_parameter_priors(counts.parameters, known)  # refuses parameters that there are not
+    if counts.events is not None:
+        found = maximise_contests(ContestDensity.of_likelihood(counts, known))
+        return MaximumLikelihood(
+            found.p,
+            "likelihood",
+            counts.categories,
+            found.maxima,
+            found.parameters,
+            counts=counts,
+            known=known,
+        )
     values, maxima = maximise(counts, np.zeros(counts.n_categories), "likelihood")
     return MaximumLikelihood(values, "likelihood", counts.categories, maxima, counts=counts)

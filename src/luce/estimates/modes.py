@@ -6,6 +6,7 @@
 Both factor along the tree of modules.  A split without overlapping sets is largest at its powers
 over their sum; in a core, Newton's method finds the maximum (`sampling.maximum`).  Grouped outcomes
 may leave several maxima, so cores with grouped outcomes are climbed from several starts.
+Contests with ties or a home advantage have a density of their own (`contest_modes`).
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from luce.counts.counts import ConditionalCounts
 from luce.counts.labels import printable, some
 from luce.errors import MethodError, NoMaximumError
 from luce.estimates.estimate import by_category
+from luce.estimates.no_maximum import REMEDIES, listed, unbounded
 from luce.model.shapes import ModuleShapes, shapes_of
 from luce.model.structure import Structure, structure_of
 from luce.sampling.laplace import LIMITS, ClimbLimits
@@ -31,16 +33,6 @@ if TYPE_CHECKING:
     from xarray import DataArray
 
 SCALES = ("simplex", "log-odds")
-
-# By scale: the name of the maximum, and the advice where there is none.
-_SOUGHT = {
-    "simplex": ("mode", "Use a concentration above 1, or the mode in log-odds, or draws."),
-    "log-odds": ("mode in log-odds", "Use draws."),
-    "likelihood": (
-        "maximum-likelihood estimate",
-        "A prior decides it: luce.Posterior(counts, 1.0) has draws, and a mode in log-odds.",
-    ),
-}
 
 # Categories that a printed mode shows.
 _MOST_SHOWN = 6
@@ -61,7 +53,8 @@ class Mode:
     maxima
         The number of local maxima found, of which this one is the largest.
     parameters
-        The model's further parameters at the maximum; empty for models of probabilities alone.
+        The parameters beside the probabilities at the maximum, `home` and `tie` of contests, known
+        ones included; empty for models of probabilities alone.
     """
 
     values: FloatArray
@@ -100,7 +93,8 @@ class Mode:
         more = ", ..." if len(self.values) > _MOST_SHOWN else ""
         zero = f"; at 0: {some(self.at_zero, quote=False)}" if self.at_zero else ""
         maxima = f"; largest of {self.maxima} maxima found" if self.maxima > 1 else ""
-        return f"Mode({self.scale}: {numbers}{more}{zero}{maxima})"
+        parameters = "".join(f"; {name} {x:.4g}" for name, x in self.parameters.items())
+        return f"Mode({self.scale}: {numbers}{more}{parameters}{zero}{maxima})"
 
 
 def check_scale(scale: str) -> None:
@@ -134,8 +128,8 @@ def maximise(
     structure = structure_of(counts.sets)
     power = prior + counts.category_counts
     if power.min() < 0:
-        unbounded = [counts.categories[i] for i in np.flatnonzero(power < 0)]
-        raise _unbounded(some(unbounded), "concentration plus count is below 1")
+        who = some([counts.categories[i] for i in np.flatnonzero(power < 0)])
+        raise unbounded(f"the probability of {who}", "concentration plus count is below 1")
     shapes = shapes_of(structure, counts, prior)
     if prior.min() < 0:
         _require_bounded(shapes, counts)
@@ -206,14 +200,7 @@ def _unbounded_of(
 ) -> NoMaximumError:
     who = some(_labels_of(structure, counts, modules))
     why = "the outcomes among them say nothing of it, and the concentration is below 1"
-    return _unbounded(f"{who} together", why)
-
-
-def _unbounded(who: str, why: str) -> NoMaximumError:
-    return NoMaximumError(
-        f"there is no mode: the density grows without bound as the probability of {who} goes to "
-        f"0, since {why}. Use a concentration of at least 1, or the mode in log-odds, or draws."
-    )
+    return unbounded(f"the probability of {who} together", why)
 
 
 def _exact_shares(
@@ -259,14 +246,14 @@ def _require_decided(
         if not mode[np.concatenate(groups)].any():  # all of them are at 0
             continue
         named = [[counts.categories[int(i)] for i in group] for group in groups]
-        what, remedy = _SOUGHT[scale]
+        what, remedy = REMEDIES[scale]
         if not counts.n_outcomes:
             raise NoMaximumError(
                 f"there is no {what}: without data all probabilities are equally good. {remedy}",
                 named,
             )
         raise NoMaximumError(
-            f"there is no single {what}: {_listed(named)} were never compared with each other, so "
+            f"there is no single {what}: {listed(named)} were never compared with each other, so "
             f"nothing says how they share. {remedy}",
             named,
         )
@@ -278,7 +265,7 @@ def _lost_to_the_rest(counts: ConditionalCounts, below: IntArray, scale: str) ->
 
 
 def _never_won(groups: list[list[Label]], scale: str) -> NoMaximumError:
-    what, remedy = _SOUGHT[scale]
+    what, remedy = REMEDIES[scale]
     best, rest = groups[0], [label for group in groups[1:] for label in group]
     if len(groups) == 2 and len(best) > len(rest):
         how = f"{some(rest)} never won against any of the other {len(best):,}"
@@ -286,19 +273,13 @@ def _never_won(groups: list[list[Label]], scale: str) -> NoMaximumError:
         how = f"{some(best)} never lost against any of the other {len(rest):,}"
     else:
         how = (
-            f"of the {len(groups)} groups {_listed(groups)} none of a later one ever won against "
+            f"of the {len(groups)} groups {listed(groups)} none of a later one ever won against "
             "any of an earlier one"
         )
     return NoMaximumError(
         f"there is no {what} inside the simplex: {how}, so the smaller the probability of "
         f"those who lost, the better. {remedy}",
         groups,
-    )
-
-
-def _listed(groups: list[list[Label]]) -> str:
-    return ", ".join(f"[{some(group, 4)}]" for group in groups[:4]) + (
-        ", ..." if len(groups) > 4 else ""
     )
 
 

@@ -8,6 +8,11 @@ model: the posterior density of the quantity it fixes over its prior density the
 Dickey).  "a, b and c are equal" fixes the shares of a, b and c in their total; the prior of the
 total and of all other categories stays.  Posterior densities are averages, over draws, of the
 density of the next sweep of waiting times.
+
+A parameter of contests, `home` or `tie`, is asked for in the same two ways: its probability to be
+above a number is counted in draws; that it has one value is a model of its own, whose evidence is
+compared with that of the posterior's model.  All strengths being equal leaves the parameters alone,
+whose prior is summed over.
 """
 
 from __future__ import annotations
@@ -26,18 +31,20 @@ from luce.answers.view import DrawsView
 from luce.counts.counts import ConditionalCounts
 from luce.counts.labels import Categories, printable, read_number, some
 from luce.errors import DataError, EvidenceWarning, MethodError, warn_user
+from luce.estimates.contest_evidence import log_evidence_if_equal
 from luce.estimates.densities import log_scaled_dirichlet, next_gammas
 from luce.estimates.estimate import Estimate
 from luce.estimates.weights import basis, is_trusted, log_mean
-from luce.hypotheses.bayes_factors import BayesFactor, savage_dickey
+from luce.hypotheses.bayes_factors import BayesFactor, bayes_factor, savage_dickey
 from luce.hypotheses.gamma_orders import beta_tails, chance_of_best, chance_of_order
 from luce.hypotheses.likelihood_ratio import (
     LikelihoodRatio,
     ratio_of_equal,
     ratio_of_order,
+    ratio_of_parameter,
     ratio_of_share,
 )
-from luce.model.priors import Dirichlet
+from luce.model.priors import Dirichlet, Gamma
 from luce.model.shapes import raw_problem
 from luce.posterior import Posterior
 from luce.sampling.convergence import ess_of_mean
@@ -107,6 +114,8 @@ def hypothesis(
     larger: Sequence[Label] | None = None,
     best: Label | None = None,
     k: int = 1,
+    parameter: Mapping[str, float] | None = None,
+    above: Mapping[str, float] | None = None,
     draws: int | DataTree = 1000,
     chains: int = 4,
     seed: SeedLike = None,
@@ -129,6 +138,10 @@ def hypothesis(
     best, k
         This category is among the k most probable; effects of the data (ties, an advantage) are
         no rivals of competitors.
+    parameter
+        One parameter of contests and its value, as {"home": 1.0}: no home advantage.
+    above
+        One parameter of contests and a number that it exceeds, as {"home": 1.0}.
     draws
         The number of draws from each chain; or the run that `posterior.sample` returned.
     chains, seed, progress
@@ -146,11 +159,13 @@ def hypothesis(
       likelihood ratio  0 on 1 degree of freedom, p = 1
     """
     _require_posterior(posterior)
-    wanted = [all_equal is not False, *(x is not None for x in (equal, share, larger, best))]
+    others = (equal, share, larger, best, parameter, above)
+    wanted = [all_equal is not False, *(x is not None for x in others)]
     if sum(wanted) != 1:
         raise MethodError(
             "one hypothesis is asked at a time: give one of all_equal=True, equal=[labels], "
-            "share={label: number}, larger=[labels] and best=label."
+            "share={label: number}, larger=[labels], best=label, parameter={name: number} and "
+            "above={name: number}."
         )
     asked = _Asked(posterior, draws, chains, seed, progress)
     categories = asked.categories
@@ -162,6 +177,10 @@ def hypothesis(
         return _share(asked, share)
     if larger is not None:
         return _larger(asked, categories.numbers(larger, "larger"))
+    if parameter is not None:
+        return _parameter(asked, *_read_parameter(posterior, "parameter", parameter))
+    if above is not None:
+        return _above(asked, *_read_parameter(posterior, "above", above))
     return _best(asked, int(categories.numbers([best], "best")[0]), k)
 
 
@@ -210,8 +229,21 @@ class _Asked:
         chains, draws, _ = self.view.values.shape
         return chains, draws
 
+    @property
+    def evidence_options(self) -> dict[str, Any]:
+        """Options of `Posterior.log_evidence`, which takes draws of its own."""
+        by_number = isinstance(self.draws, int | np.integer)
+        chains, draws = (self.chains, self.draws) if by_number else self.size
+        return {"draws": draws, "chains": chains, "seed": self.seed, "progress": self.progress}
+
     def next_sweep(self) -> _Sweep:
         """Return the gammas that the next sweep of waiting times draws, from each draw."""
+        events = self.counts.events
+        if events is not None:
+            raise MethodError(
+                f"the Bayes factor of such a point is not offered for data with {events.model}. "
+                "Ask for all_equal, larger, best, parameter or above."
+            )
         view = self.view
         logs = np.concatenate([view.logs(c, slice(None)) for c in range(self.size[0])])
         rng = np.random.default_rng(_entropy(self.seed))
@@ -231,13 +263,11 @@ class _Sweep(NamedTuple):
 def _all_equal(asked: _Asked) -> HypothesisTest:
     """Test that all are equal: the Bayes factor is L(1/n) / evidence."""
     n = len(asked.categories)
-    here = float(asked.counts.log_likelihood(np.full(n, 1 / n)))
-    # Draws that were given set the number only: the evidence takes draws of its own.
-    by_number = isinstance(asked.draws, int | np.integer)
-    chains, draws = (asked.chains, int(asked.draws)) if by_number else asked.size
-    evidence = asked.posterior.log_evidence(
-        draws, chains=chains, seed=asked.seed, progress=asked.progress
-    )
+    if asked.counts.events is None:
+        here = float(asked.counts.log_likelihood(np.full(n, 1 / n)))
+    else:
+        here = log_evidence_if_equal(asked.posterior.model)
+    evidence = asked.posterior.log_evidence(**asked.evidence_options)
     factor = BayesFactor.of_log(
         Estimate(here - float(evidence), evidence.standard_error, evidence.method)
     )
@@ -298,15 +328,16 @@ def _larger(asked: _Asked, numbers: IntArray) -> HypothesisTest:
     names = " > ".join(printable(asked.categories[int(i)]) for i in numbers)
     if len(numbers) == 2:
         i, j = numbers.tolist()
-        return of_inequality(
-            names, *_pair_in_order(asked, i, j), *ratio_of_order(asked.counts, i, j)
-        )
+        ratio = ratio_of_order(asked.counts, i, j)
+        if asked.counts.events is None:
+            return of_inequality(names, *_pair_in_order(asked, i, j), *ratio)
+    else:
+        ratio = None, "it is offered for two categories only"
     values = asked.view.values[:, :, numbers]
     in_order: FloatArray = np.asarray((np.diff(values, axis=2) < 0).all(axis=2), np.float64)
     own = asked.prior[numbers]
     before = 1 / factorial(len(own)) if (own == own[0]).all() else chance_of_order(own)
-    none = "it is offered for two categories only"
-    return of_inequality(names, in_order, 1 - in_order, before, None, none)
+    return of_inequality(names, in_order, 1 - in_order, before, *ratio)
 
 
 def _pair_in_order(asked: _Asked, i: int, j: int) -> tuple[FloatArray, FloatArray, float]:
@@ -337,6 +368,50 @@ def _best(asked: _Asked, i: int, k: int) -> HypothesisTest:
     words = f"{printable(asked.categories[i])} is {place}"
     none = "it has no restricted maximum of one form"
     return of_inequality(words, holds, 1 - holds, before, None, none)
+
+
+def _read_parameter(
+    posterior: Posterior, argument: str, given: Mapping[str, float]
+) -> tuple[str, float]:
+    """Read the name of a drawn parameter and a number that it may have."""
+    drawn = posterior.model.drawn_parameters
+    if not isinstance(given, Mapping) or len(given) != 1:
+        raise DataError(
+            f"{argument} = {given!r}; one parameter and its number are needed, as {{'home': 1.0}}."
+        )
+    ((name, number),) = given.items()
+    if name not in drawn:
+        have = f"those drawn here are {some(drawn)}" if drawn else "none is drawn here"
+        raise DataError(f"{argument} names {name!r}, which is no drawn parameter: {have}.")
+    events = posterior.counts.events
+    assert events is not None
+    value, least = read_number(number, name), events.least(name)
+    if not value > least:
+        raise DataError(f"{argument} = {given!r}; the number must be above {least:g}.")
+    return name, value
+
+
+def _parameter(asked: _Asked, name: str, value: float) -> HypothesisTest:
+    """Test that a parameter has a value: the evidence of that model over the posterior's own."""
+    model = asked.posterior.model
+    held = Posterior.of_model(model.with_counts(asked.counts, {name: value}))
+    factor = bayes_factor(held, asked.posterior, **asked.evidence_options)
+    ratio = ratio_of_parameter(asked.counts, name, value, above=False)
+    return of_point(f"{name} = {value:g}", factor, *ratio)
+
+
+def _above(asked: _Asked, name: str, value: float) -> HypothesisTest:
+    """Test that a parameter is above a number."""
+    from scipy.special import gammaincc
+
+    events, prior = asked.counts.events, asked.posterior.model.parameter_priors[name]
+    assert events is not None
+    assert isinstance(prior, Gamma)
+    drawn = asked.view.parameter_values([name], "the data")[name]
+    holds: FloatArray = np.asarray(drawn > value, np.float64)
+    before = float(gammaincc(prior.shape, prior.rate * (value - events.least(name))))
+    ratio = ratio_of_parameter(asked.counts, name, value, above=True)
+    return of_inequality(f"{name} > {value:g}", holds, 1 - holds, before, *ratio)
 
 
 def _require_posterior(posterior: object) -> None:

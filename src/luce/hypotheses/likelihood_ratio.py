@@ -13,6 +13,7 @@ import numpy as np
 from luce._types import FloatArray, IntArray
 from luce.counts.counts import ConditionalCounts
 from luce.errors import NoMaximumError
+from luce.estimates.contest_modes import ContestDensity, ContestMaximum, maximise_contests
 from luce.estimates.likelihood import MaximumLikelihood, maximum_likelihood
 from luce.model.shapes import raw_problem
 from luce.sampling.laplace import climb_from
@@ -51,10 +52,27 @@ def ratio_of_order(counts: ConditionalCounts, i: int, j: int) -> _Answer:
 
 def ratio_of_share(counts: ConditionalCounts, i: int, value: float) -> _Answer:
     """Test that category i has this probability."""
+    if counts.events is not None:
+        return None, f"it is not offered for one probability with {counts.events.model}"
     best = _best(counts)
     if isinstance(best, str):
         return None, best
     return _ratio(best, _largest_if_share(counts, best, i, value), 1), ""
+
+
+def ratio_of_parameter(counts: ConditionalCounts, name: str, value: float, above: bool) -> _Answer:
+    """Test that a parameter of contests has this value, or is at least as large."""
+    best = _best(counts)
+    if isinstance(best, str):
+        return None, best
+    if above and best.parameters[name] >= value:
+        return LikelihoodRatio(0.0, 1, 1.0), ""
+    try:
+        held = maximise_contests(ContestDensity.of_likelihood(counts, {name: value}))
+    except NoMaximumError as none:
+        return None, f"with {name} = {value:g} {none}"
+    found = _ratio(best, _log_likelihood(counts, held), 1)
+    return found._replace(p_value=found.p_value / (2 if above else 1)), ""
 
 
 def _best(counts: ConditionalCounts) -> MaximumLikelihood | str:
@@ -68,6 +86,12 @@ def _best(counts: ConditionalCounts) -> MaximumLikelihood | str:
             f"the estimate of {best.at_zero[0]!r} is 0, on the boundary, where the test does not "
             "hold"
         )
+    for name, value in best.parameters.items():
+        if counts.events is not None and value <= counts.events.least(name):
+            return (
+                f"the estimate of {name} is {value:g}, its least value, where the test does not "
+                "hold"
+            )
     return best
 
 
@@ -80,6 +104,9 @@ def _ratio(best: MaximumLikelihood, restricted: float, freedom: int) -> Likeliho
 
 def _largest_if_equal(counts: ConditionalCounts, numbers: IntArray) -> float:
     """Maximise the log likelihood with these categories equal: they share one unknown."""
+    if counts.events is not None:
+        density = ContestDensity.of_likelihood(counts)
+        return _log_likelihood(counts, maximise_contests(density, equal=numbers, single=False))
     n = counts.n_categories
     owner = np.arange(n)
     owner[numbers] = numbers.min()
@@ -92,6 +119,10 @@ def _largest_if_equal(counts: ConditionalCounts, numbers: IntArray) -> float:
     ends = [climb_from(problem, owner, start)[0] for start in starts]
     shares = [np.exp(theta - np.logaddexp.reduce(theta)) for theta in ends]
     return max(float(counts.log_likelihood(p / p.sum())) for p in shares)
+
+
+def _log_likelihood(counts: ConditionalCounts, found: ContestMaximum) -> float:
+    return float(counts.log_likelihood(found.p, **found.parameters))
 
 
 def _largest_if_share(

@@ -253,6 +253,47 @@ def events_of(run: DataTree, n: int) -> Events | None:
     return _EVENTS[kind](run, n)
 
 
+@dataclass(frozen=True)
+class EventModel:
+    """What a run tells of the model of its events, without the events themselves.
+
+    Attributes
+    ----------
+    kind
+        Kind of events, such as "contests".
+    ties
+        Model of ties; None where there are none.
+    home
+        Is the home advantage a parameter?
+    known
+        Values of the parameters that are known, and were not drawn.
+    """
+
+    kind: str
+    ties: str | None
+    home: bool
+    known: Mapping[str, float]
+
+    def least(self, parameter: str) -> float:
+        """Return the least value of a parameter: 1 for Rao and Kupper's θ, else 0."""
+        return 1.0 if parameter == "tie" and self.ties == "rao-kupper" else 0.0
+
+
+def event_model_of(run: DataTree) -> EventModel | None:
+    """Read the model of a run's events; None where its data has none, or was not kept."""
+    if "observed_data" not in run.children:
+        return None
+    attributes = run["observed_data"].attrs
+    kind = attributes.get("events")
+    if kind is None:
+        return None
+    ties = str(attributes.get("ties", "none"))
+    priors = {name: run.attrs.get(f"{name}_prior") for name in ("home", "tie")}
+    known = {name: float(x) for name, x in priors.items() if isinstance(x, int | float)}
+    home = bool(attributes.get("home_effect", 0))
+    return EventModel(str(kind), None if ties == "none" else ties, home, known)
+
+
 def _contests(run: DataTree, n: int) -> Contests:
     attributes = run["observed_data"].attrs
     ties, home = attributes.get("ties"), attributes.get("home_effect")

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
 from luce._types import FloatArray
 from luce.counts.counts import ConditionalCounts
+from luce.counts.events import Events
 from luce.counts.labels import label_array
 from luce.errors import DataError
 from luce.model.parameters import Parameter
@@ -21,6 +22,16 @@ from luce.model.priors import (
 )
 from luce.model.shapes import ModuleShapes, shapes_of
 from luce.model.structure import Structure, structure_of, structure_of_events
+
+
+def check_known(events: Events, known: Mapping[str, float]) -> None:
+    """Refuse a value of a parameter that is not above its least one, as θ = 1."""
+    for name, value in known.items():
+        least = events.least(name)
+        if not value > least:
+            raise DataError(
+                f"{name} = {value:g} was given; with {events.model} it must be above {least:g}."
+            )
 
 
 class Model:
@@ -125,13 +136,7 @@ class Model:
                 f"the prior is {self.prior!r}, and the data has {self.counts.events.model}: with "
                 "it a Dirichlet prior whose concentration is a number is needed."
             )
-        for name, value in self.known_parameters.items():
-            least = self.counts.events.least(name)
-            if value <= least:
-                raise DataError(
-                    f"{name} = {value:g} was given; with {self.counts.events.model} it must be "
-                    f"larger than {least:g}."
-                )
+        check_known(self.counts.events, self.known_parameters)
 
     def require_plain(self, what: str) -> None:
         """Refuse to compute `what` for data with a model of its own, such as contests."""
@@ -149,6 +154,32 @@ class Model:
                 "on it. Give a number, or look at the draws."
             )
 
+    def with_counts(
+        self, counts: ConditionalCounts, known: Mapping[str, float] | None = None
+    ) -> Model:
+        """Return the model of other data with the same priors, those of parameters included.
+
+        Parameters
+        ----------
+        counts
+            The other data.  Parameters that this model does not have get their usual priors.
+        known
+            Values of parameters that are known in the new model.
+        """
+        given = self._arguments(counts.parameters)
+        for name, value in (known or {}).items():
+            given.setdefault(name.rstrip("0123456789"), {})[name] = value
+        return Model(counts, self.prior, parameters=given)
+
+    def _arguments(self, names: Sequence[str]) -> dict[str, dict[str, ParameterPrior]]:
+        """Return the priors of some parameters, by the argument that each belongs to."""
+        found: dict[str, dict[str, ParameterPrior]] = {}
+        for name in names:
+            if name in self.parameter_priors:
+                own = found.setdefault(name.rstrip("0123456789"), {})
+                own[name] = self.parameter_priors[name]
+        return found
+
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle data and prior alone; the structure and shapes are computed again."""
-        return Model, (self.counts, self.prior, None, dict(self.parameter_priors))
+        return Model, (self.counts, self.prior, None, self._arguments(self.counts.parameters))

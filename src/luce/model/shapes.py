@@ -144,13 +144,13 @@ def shapes_of(
     return ModuleShapes(structure, splits.start, splits.target, shape, total, prior)
 
 
-def require_no_events(counts: ConditionalCounts) -> None:
+def require_no_events(counts: ConditionalCounts, what: str = "this") -> None:
     """Refuse data with a model of its own, whose posterior is more than powers of sums."""
     if counts.events is not None:
         raise DataError(
-            f"this is not offered for data with {counts.events.model}: its likelihood is more than "
-            "powers of probabilities of sets. Use Posterior.sample, mode or log_evidence, and the "
-            "draws."
+            f"{what} is not offered for data with {counts.events.model}: its likelihood is more "
+            "than powers of probabilities of sets. Use Posterior.sample, mode or log_evidence, and "
+            "the draws."
         )
 
 

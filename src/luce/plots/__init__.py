@@ -7,6 +7,7 @@ returns the axes.  New figures have no background and suit light and dark pages 
 
 from luce.plots.chains import autocorrelation, trace
 from luce.plots.checks import predictive_check, reliability
+from luce.plots.fixtures import predictions
 from luce.plots.heatmaps import rank_heatmap, win_matrix
 from luce.plots.intervals import shares, strengths
 from luce.plots.time_series import durations, moves, segmentation, similarity
@@ -16,6 +17,7 @@ __all__ = [
     "autocorrelation",
     "durations",
     "moves",
+    "predictions",
     "predictive_check",
     "rank_heatmap",
     "reliability",

@@ -32,14 +32,15 @@ def trace(
     *,
     ax: Axes | Iterable[Axes] | None = None,
 ) -> npt.NDArray[Any]:
-    """Draw the probabilities of each chain, draw after draw.
+    """Draw the probabilities and parameters of each chain, draw after draw.
 
     Parameters
     ----------
     draws
         What `Posterior.sample` returned, or an array of shape (chain, draw, category).
     categories
-        Labels; unless given, the four categories with the smallest effective sample size.
+        Labels, and names of parameters such as "home"; unless given, the four of both with the
+        smallest effective sample size.
     ax
         Axes to draw into, one for each category.
 
@@ -56,9 +57,14 @@ def trace(
     >>> [ax.get_title(loc="left") for ax in luce.plots.trace(draws, ["c", "a"])]
     ['c', 'a']
     """
-    x = DrawsView.of(draws)
+    given = DrawsView.of(draws)
+    x = given.with_parameters()
     p = x.labelled(x.probabilities, ("chain", "draw", "category"), "probabilities")
-    return _draw_lines(p, x, categories, "draw", "probability", ax)
+    axes = _draw_lines(p, x, categories, "draw", "probability", ax)
+    for number, each in zip(_chosen(x, categories), axes, strict=True):
+        if number >= given.n_categories:
+            each.set_ylabel("value")
+    return axes
 
 
 def autocorrelation(
@@ -92,7 +98,7 @@ def autocorrelation(
     >>> axes[0].lines[0].get_ydata().round(2)
     array([ 1.  , -0.75,  0.5 ])
     """
-    x = DrawsView.of(draws)
+    x = DrawsView.of(draws).with_parameters()
     count = x.probabilities.shape[1]
     found = autocorrelation_of(x, min(100, count - 1) if lags is None else lags)
     axes = _draw_lines(found, x, categories, "lag", "autocorrelation", ax)
@@ -117,7 +123,7 @@ def _draw_lines(
     `values` have dimensions (chain, along, category).
     """
     require_matplotlib()
-    numbers = _slowest(x) if categories is None else x.numbers(categories, "categories")
+    numbers = _chosen(x, categories)
     labels: list[Label] = list(x.categories)
     names = names_of(labels, numbers.tolist(), 60)
     steps = values[along].values if along in values.coords else np.arange(values.shape[1])
@@ -185,6 +191,10 @@ def _name_chains(ax: Axes, chains: int) -> None:
     )
     for handle in legend.get_lines():
         handle.set(linewidth=2.0, alpha=1.0)
+
+
+def _chosen(x: DrawsView, categories: Labels | None) -> IntArray:
+    return _slowest(x) if categories is None else x.numbers(categories, "categories")
 
 
 def _slowest(x: DrawsView) -> IntArray:

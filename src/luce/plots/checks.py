@@ -9,7 +9,7 @@ import numpy as np
 
 from luce._types import FloatArray, IntArray, Label, Labels, SeedLike
 from luce.answers.held_out import reliability as reliability_of
-from luce.answers.prediction import posterior_predictive
+from luce.answers.prediction import contests_of_draws, posterior_predictive, tally_results
 from luce.answers.rank_uniformity import band_of
 from luce.answers.scales import shares as shares_of
 from luce.answers.view import DrawsView, tail_of
@@ -78,6 +78,7 @@ def predictive_check(
 
         - `ConditionalCounts`: a row for each category, the share of times it was the outcome among
           those it could have been.  Which set an outcome was recorded in is not kept by them.
+          Of contests: rows for the share of its meetings that each side won, and tied.
         - Triples (label, within, count), as for `luce.answers.reliability`: a row for
           each category of each set, the sets with the most outcomes first.
     ci_prob
@@ -102,7 +103,9 @@ def predictive_check(
     tail_of(ci_prob)
     most_rows(most)
     x = DrawsView.of(draws)
-    if isinstance(counts, ConditionalCounts):
+    if isinstance(counts, ConditionalCounts) and counts.events is not None:
+        rows = _of_contests(x, counts, most, seed)
+    elif isinstance(counts, ConditionalCounts):
         rows = _by_category(x, counts, most, seed)
     else:
         rows = _by_set(x, counts, most, seed)
@@ -119,7 +122,8 @@ def predictive_check(
         beside = axes.get_yaxis_transform()
         for y, (text, look) in rows.headings.items():
             axes.text(0.01, y, text, transform=beside, va="center", fontsize=8.5, **look)
-        axes.set_xlabel("share of outcomes in %")
+        contested = isinstance(counts, ConditionalCounts) and counts.events is not None
+        axes.set_xlabel(f"share of {'meetings' if contested else 'outcomes'} in %")
         # Diamonds at 0 must not lie on the names.
         axes.set_xlim(left=-0.04 * axes.get_xlim()[1])
         axes.plot([], [], color=BLUE, linewidth=3, label=f"replicated: {interval_words(ci_prob)}")
@@ -276,6 +280,35 @@ def _by_category(x: DrawsView, counts: ConditionalCounts, most: int, seed: SeedL
     return _Rows(order.tolist(), observed, _replicates(shares), at, {})
 
 
+def _of_contests(x: DrawsView, counts: ConditionalCounts, most: int, seed: SeedLike) -> _Rows:
+    """Replicate the share of its meetings that each category won, and of those that it tied."""
+    contests = contests_of_draws(x, counts, "counts")
+    kept = x.one_chain(_replicating(x, 8 * len(contests.members)))
+    replicates = posterior_predictive(kept, counts, seed).values[0]
+    games = contests.games()
+    often = np.argsort(-games, kind="stable")
+    kinds = ["won"] if contests.ties is None else ["won", "tied"]
+    often = often[: max(1, most // len(kinds))]
+    often = often[games[often] > 0]
+    seen, again = (tally_results(contests, each) for each in (contests.results, replicates))
+    order = often[np.argsort(-seen[0][often] / games[often], kind="stable")]
+    observed = [100 * own[order] / games[order] for own in seen[: len(kinds)]]
+    replicated = [100 * own[:, order] / games[order] for own in again[: len(kinds)]]
+    headings: dict[int, _Heading] = {
+        k * (len(order) + 1): (f"{word}:", {}) for k, word in enumerate(kinds)
+    }
+    at = np.concatenate(
+        [k * (len(order) + 1) + 1.0 + np.arange(len(order)) for k in range(len(kinds))]
+    )
+    return _Rows(
+        order.tolist() * len(kinds),
+        np.concatenate(observed),
+        _replicates(np.concatenate(replicated, axis=1)),
+        at,
+        headings,
+    )
+
+
 def _by_set(
     x: DrawsView,
     outcomes: Iterable[tuple[Label, Labels | None, float]],
@@ -302,6 +335,12 @@ def _by_set(
         if len(here) > left and numbers:
             break
         labels = cells["category"].values[here].tolist()
+        grouped = next((each for each in labels if each not in x.categories.index), None)
+        if grouped is not None:
+            raise DataError(
+                f"a grouped outcome, {grouped!r}, has no row of its own in this picture. Draw "
+                "predicted and observed shares: plots.reliability(luce.answers.reliability(...))."
+            )
         order = np.argsort(-cells["predicted"].values[here], kind="stable")[:left]
         total = int(number[here[0]])
         p = shares_of(kept, labels).values[0][:, order]

@@ -110,7 +110,7 @@ def win_matrix(
     """Draw the probability that the row is chosen over the column, best expected rank first.
 
     It is the posterior mean of p_i / (p_i + p_j); up to 12 categories it stands in the cells, in
-    per cent.
+    per cent.  In contests it is the probability of a win if there is no tie, on neutral ground.
 
     Parameters
     ----------

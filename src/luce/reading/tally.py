@@ -24,10 +24,14 @@ from luce.reading.values import in_order
 
 @dataclass(frozen=True, eq=False)
 class Lists:
-    """Lists of category numbers, joined: list i is ``members[starts[i]:starts[i + 1]]``."""
+    """Lists of category numbers, joined: list i is ``members[starts[i]:starts[i + 1]]``.
+
+    `weights` has a weight for each of `members`; None where all are 1.
+    """
 
     members: IntArray
     starts: IntArray
+    weights: FloatArray | None = None
 
     @staticmethod
     def of(lists: Iterable[Sequence[int]]) -> Lists:
@@ -66,19 +70,41 @@ class Lists:
         lengths = self.lengths[which]
         starts = starts_of(lengths)
         take = np.arange(starts[-1]) + np.repeat(self.starts[which] - starts[:-1], lengths)
-        return Lists(self.members[take], starts)
+        weights = None if self.weights is None else self.weights[take]
+        return Lists(self.members[take], starts, weights)
+
+    def weighed(self, column: Column) -> Lists:
+        """Give the members the weights that a column lists in each row; weight 0 leaves one out."""
+        lengths = np.fromiter(map(len, column.values), np.int64, len(column.values))
+        positions = Lists(np.arange(lengths.sum()), starts_of(lengths)).take(column.codes).members
+        weights = np.fromiter(chain.from_iterable(column.values), np.float64)[positions]
+        kept = weights > 0
+        starts = np.r_[0, np.cumsum(kept)][self.starts]
+        return Lists(self.members[kept], starts, weights[kept])
+
+    @property
+    def is_single(self) -> BoolArray:
+        """Which lists are one member of weight 1."""
+        single: BoolArray = self.lengths == 1
+        if self.weights is not None:
+            single[single] = self.weights[self.starts[:-1][single]] == 1.0
+        return single
 
     def beside(self, *others: Lists) -> Lists:
         """Append to each list the lists of the same number."""
         parts = (self, *others)
         starts = starts_of(np.sum([part.lengths for part in parts], axis=0))
-        members = np.empty(starts[-1], np.int64)
+        members, weights = np.empty(starts[-1], np.int64), np.ones(starts[-1])
         done = starts[:-1].copy()
         for part in parts:
-            shift = np.repeat(done - part.starts[:-1], part.lengths)
-            members[np.arange(len(part.members)) + shift] = part.members
+            places = np.arange(len(part.members))
+            places += np.repeat(done - part.starts[:-1], part.lengths)
+            members[places] = part.members
+            if part.weights is not None:
+                weights[places] = part.weights
             done += part.lengths
-        return Lists(members, starts)
+        weighted = any(part.weights is not None for part in parts)
+        return Lists(members, starts, weights if weighted else None)
 
 
 class Tally:
@@ -222,12 +248,11 @@ class Tally:
 
         The arguments are those of `luce.counts.contests.contests_of_pairs`, with lists as sides.
         """
-        m = len(first)
-        start = np.r_[first.starts, second.starts[1:] + first.starts[-1]]
-        both = Lists(np.r_[first.members, second.members], start)
-        sides = both.take(np.arange(2 * m).reshape(2, m).T.ravel())
+        both = first.beside(second)
+        starts = np.empty(2 * len(first) + 1, np.int64)
+        starts[::2], starts[1::2] = both.starts, both.starts[:-1] + first.lengths
         self.add_events(
-            contests_of(self.n, sides.members, sides.starts, None, at_home, results, ties, home)
+            contests_of(self.n, both.members, starts, both.weights, at_home, results, ties, home)
         )
 
     def add_events(self, events: Events) -> None:

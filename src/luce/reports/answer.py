@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from luce.answers.effects import sentences
+from luce._types import Label
+from luce.answers.effects import parameter_sentences, sentences
 from luce.answers.view import tail_of
 from luce.counts.labels import plural
 from luce.page.document import Badge, Cell, Folded, Inline, Name, Number, Page, Strong
@@ -110,11 +111,18 @@ def write_parameters(page: Page, found: Findings) -> None:
     if x is None:
         return
     low, high = found.ends_of(x)
+    said = parameter_sentences(found.whole, found.ci_prob)
+
+    def meaning(name: Label) -> list[Cell]:
+        words = said.get(str(name), "")
+        return [f"{_capitalised(words)}." if words else ""] if said else []
+
     rows: list[list[Cell]] = [
         [
             Folded(in_words(name)),
             number_cell(x["mean"][i], ".3g"),
             Number(f"{low[i]:.3g} to {high[i]:.3g}", float(low[i])),
+            *meaning(name),
             number_cell(x["ess_bulk"][i], ",.0f"),
             number_cell(x["r_hat"][i], ".3f"),
         ]
@@ -123,10 +131,14 @@ def write_parameters(page: Page, found: Findings) -> None:
     left = len(x.categories) - len(rows)
     more = f" {plural(left, 'more is', 'more are')} left out." if left else ""
     page.table(
-        ["Parameter", "Mean", f"{percent(found.ci_prob)} interval", "ESS", "R-hat"],
+        [
+            *("Parameter", "Mean", f"{percent(found.ci_prob)} interval"),
+            *(["In words"] if said else []),
+            *("ESS", "R-hat"),
+        ],
         rows,
         caption=f"Parameters of the model that were drawn, too.{more}",
-        numeric=range(1, 5),
+        numeric=(1, 2, 4, 5) if said else range(1, 5),
     )
 
 
@@ -273,6 +285,16 @@ def _pairs_told_apart(found: ChoiceFindings) -> str:
     return f"Of all {pairs:,} pairs {told:,} can be told apart at {level}{but}. "
 
 
+def _odds(found: ChoiceFindings) -> str:
+    """Say of what Elo tells odds: those of choices, or of wins where ties and home are apart."""
+    events = found.whole.events
+    if events is None:
+        return "odds"
+    if events.ties == "rao-kupper":
+        return "a ratio of strengths"
+    return "odds of a win against a loss on neutral ground"
+
+
 def _explain(page: Page, found: ChoiceFindings) -> None:
     """Explain the columns."""
     outer, tail, (one, several) = percent(found.ci_prob), tail_of(found.ci_prob), found.nouns
@@ -283,7 +305,8 @@ def _explain(page: Page, found: ChoiceFindings) -> None:
         "P(best), rank": "probability to be the largest, and place in the order, 1 being the "
         f"largest: mean and interval, with at most {percent(tail)} of the draws beyond each end",
         "Elo, log odds": f"against the average of these {several}: log p minus the mean of all "
-        "their log p; the average is 1500 points of Elo, and 400 more are odds of 10 to 1",
+        f"their log p; the average is 1500 points of Elo, and 400 more are {_odds(found)} of 10 "
+        "to 1",
         "Group": "any two of different groups can be told apart: that of the earlier group is the "
         f"larger with probability {percent(TOLD_APART)} or more, pair by pair. Two of one group "
         "may be told apart or not",

@@ -8,6 +8,13 @@ from luce.counts.comparability import prior_only, unconditional
 from luce.counts.labels import plural
 from luce.page.document import Cell, Code, Folded, Inline, Number, Page, Strong
 from luce.page.words import percent, shortened
+from luce.reports.contests import (
+    contest_facts,
+    contests_of,
+    parameter_priors,
+    write_likelihood,
+    write_pairings,
+)
 from luce.reports.findings import ChoiceFindings
 from luce.reports.formatting import NOTHING, listed, names_of, some_names
 
@@ -21,16 +28,24 @@ _FOLDED = 160  # characters of a list of names from which on it folds
 def write_data(page: Page, found: ChoiceFindings) -> None:
     """Add the size of the data, its heaviest sets, and what it can compare."""
     counts = found.posterior.counts
-    facts: dict[str, Cell] = {
-        "Categories": _categories(found),
-        "Outcomes": f"{counts.n_outcomes:,.10g}",
-        "of these under no condition": f"{unconditional(counts):,.10g}",
-        "Sets": f"{len(counts):,}",
+    contests = contests_of(found)
+    facts: dict[str, Cell] = {"Categories": _categories(found)}
+    if contests is not None:
+        facts |= contest_facts(contests)
+    if _has_outcomes(found):
+        facts |= {
+            "Outcomes": f"{counts.n_outcomes:,.10g}",
+            "of these under no condition": f"{unconditional(counts):,.10g}",
+            "Sets": f"{len(counts):,}",
+        }
+    facts |= {
         "Comparable": _comparable(found),
         "Known only from the prior": _unknown(found),
         "Structure": repr(found.posterior.structure),
     }
     page.facts(facts)
+    if contests is not None:
+        write_pairings(page, found, contests)
     if len(counts):
         _write_sets(page, found)
     if len(found.comparable) > 1:
@@ -39,6 +54,26 @@ def write_data(page: Page, found: ChoiceFindings) -> None:
 
 def write_model(page: Page, found: ChoiceFindings) -> None:
     """Add likelihood, prior and method; technical words of the method only in a part that folds."""
+    contests = contests_of(found)
+    if contests is not None:
+        write_likelihood(page, contests)
+    if _has_outcomes(found):
+        _write_likelihood_of_sets(page)
+    page.text(Strong("Prior. "), " ".join(filter(None, [_prior(found), parameter_priors(found)])))
+    page.text(Strong("Method. "), *_method(found))
+    with page.details("Technical details of the structure"):
+        page.text(f"{found.posterior.structure.details}.")
+        if _cores(found):
+            _write_cores(page, found)
+
+
+def _has_outcomes(found: ChoiceFindings) -> bool:
+    """Is there data beside events, or none at all?"""
+    counts = found.posterior.counts
+    return counts.events is None or counts.n_outcomes > counts.events.n_outcomes
+
+
+def _write_likelihood_of_sets(page: Page) -> None:
     page.text(
         "An outcome that was recorded given that it lay in a set S was category i with "
         "probability p_i / p(S), where p(S) is the sum of the probabilities in S: Luce’s choice "
@@ -50,12 +85,6 @@ def write_model(page: Page, found: ChoiceFindings) -> None:
         "with n_i the number of times that category i was seen, and e_S minus the number of "
         "outcomes recorded given S, plus the number of outcomes known to lie in S."
     )
-    page.text(Strong("Prior. "), _prior(found))
-    page.text(Strong("Method. "), *_method(found))
-    with page.details("Technical details of the structure"):
-        page.text(f"{found.posterior.structure.details}.")
-        if _cores(found):
-            _write_cores(page, found)
 
 
 def _categories(found: ChoiceFindings) -> str:

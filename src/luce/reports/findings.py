@@ -149,8 +149,8 @@ class Findings(RunFindings):
 
     @cached_property
     def effective(self) -> dict[Label, float]:
-        """Bulk effective sample size of every category, compared or not."""
-        tables = [table for table in (self.table, self.rest) if table is not None]
+        """Bulk effective sample size of every category, compared or not, and of parameters."""
+        tables = [x for x in (self.parameters, self.table, self.rest) if x is not None]
         return {
             label: float(ess)
             for table in tables
@@ -178,7 +178,7 @@ class ChoiceFindings(Findings):
     @property
     def nouns(self) -> tuple[str, str]:
         """The compared probabilities in a word, one of them and several."""
-        if self.table.effects is None:
+        if self.table.effects is None and self.whole.events is None:
             return "category", "categories"
         return "competitor", "competitors"
 

@@ -74,7 +74,7 @@ def write_transition_pictures(
 
 
 def write_chain_pictures(page: Page, found: Findings, sizes: PictureSizes | None = None) -> None:
-    """Add traces and autocorrelations of the categories with the smallest effective sample size."""
+    """Add traces and autocorrelations of what has the smallest effective sample size."""
     if found.independent or len(found.effective) < 2 or found.draws < 4:
         return
     most = sizes or PictureSizes()
@@ -83,9 +83,10 @@ def write_chain_pictures(page: Page, found: Findings, sizes: PictureSizes | None
     every = names_of(labels)
     order = np.argsort(effective, kind="stable")[: most.lines]
     slowest, names = [labels[i] for i in order], [every[i] for i in order]
+    beside = "" if found.parameters is None else " and parameters"
     page.figure(
         [_traces(found, slowest, names), _correlations(found, slowest, names)],
-        f"The {found.subjects} with the smallest effective sample size.",
+        f"The {found.subjects}{beside} with the smallest effective sample size.",
     )
 
 
@@ -103,10 +104,15 @@ def write_check_picture(
     low, high = check.ends(found.ci_prob)
     out = (check.recorded < low) | (check.recorded > high)
     outside = [spoken(check.names[k]) for k in np.flatnonzero(out)[:most]]
+    contested = found.posterior.counts.events is not None
+    whose = (
+        ("number of wins or ties", "numbers of wins and ties")
+        if contested
+        else ("category", "categories")
+    )
     words = (
         f"Recorded shares over intervals of replicated ones. Within the {percent(found.ci_prob)} "
-        f"interval lie the counts of {int((~out).sum()):,} of "
-        f"{plural(len(out), 'category', 'categories')}"
+        f"interval lie the counts of {int((~out).sum()):,} of {plural(len(out), *whose)}"
     )
     more = f", {out.sum() - most:,} more" if out.sum() > most else ""
     words += f"; outside: {', '.join(outside)}{more}." if outside else "."
@@ -170,16 +176,19 @@ def _wins(found: ChoiceFindings, most: PictureSizes) -> list[Panel]:
     table = win_matrix(x.take(x.numbers(order, "the best"))).to_numpy()
     names = [spoken(name) for name in names_of(order)]
     over = [f"{names[j]} {probability(table[0, j])}" for j in range(1, len(order))]
+    contested = found.whole.events is not None
+    verb = "wins over" if contested else "is chosen over"
+    given = ", if they do not tie and on neutral ground" if contested else ""
     words = (
-        "Probability that the row is chosen over the column, as shades. "
-        f"{names[0]} is chosen over {', '.join(over)}"
+        f"Probability that the row {verb} the column{given}, as shades. "
+        f"{names[0]} {verb} {', '.join(over)}"
     )
     steps = [
         f"{names[i]} over {names[i + 1]} {probability(table[i, i + 1])}"
         for i in range(1, len(order) - 1)
     ]
     words += f"; each over the next: {', '.join(steps)}." if steps else "."
-    caption = f"How often the row is chosen over the column{_only(found, most.wins)}."
+    caption = f"How often the row {verb} the column{given}{_only(found, most.wins)}."
     return [panel_of(axes, words, caption)]
 
 
@@ -208,7 +217,8 @@ def _transitions(found: TransitionFindings, most: PictureSizes) -> Panel:
 
 def _traces(found: Findings, slowest: list[Label], names: list[str]) -> Panel:
     axes = trace(found.whole, slowest)
-    drawn = found.whole.probabilities[:, :, found.whole.numbers(slowest, "slowest")]
+    x = found.whole.with_parameters()
+    drawn = x.probabilities[:, :, x.numbers(slowest, "slowest")]
     rows = []
     for name, values in zip(names, np.moveaxis(drawn, 2, 0), strict=True):
         means, sd = values.mean(axis=1), float(values.std())
@@ -223,7 +233,7 @@ def _traces(found: Findings, slowest: list[Label], names: list[str]) -> Panel:
 
 def _correlations(found: Findings, slowest: list[Label], names: list[str]) -> Panel:
     axes = draw_autocorrelation(found.whole, slowest)
-    x = found.whole
+    x = found.whole.with_parameters()
     lags = min(100, found.draws - 1)
     table = autocorrelation(x, lags).to_numpy()[:, :, x.numbers(slowest, "slowest")]
     # The autocorrelation of a chain that never moved is nan: it is described as 1.

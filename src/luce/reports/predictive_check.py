@@ -7,8 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from luce._types import FloatArray
-from luce.answers.prediction import posterior_predictive
+from luce.answers.prediction import posterior_predictive, tally_results
 from luce.answers.view import tail_of
+from luce.counts.contests import Contests
 from luce.counts.labels import plural
 from luce.errors import DataError
 from luce.page.document import Cell, Folded, Number, Page
@@ -68,6 +69,8 @@ def replicate(found: ChoiceFindings, most_cells: float = _MOST_CELLS) -> Predict
     import xarray as xr
 
     counts = found.posterior.counts
+    if counts.events is not None:
+        return _replicate_contests(found, most_cells)
     n = counts.n_categories
     cells = int(counts.sets.sizes.sum()) + n
     draws = int(min(_MOST_REPLICATES, most_cells // cells))
@@ -90,6 +93,34 @@ def replicate(found: ChoiceFindings, most_cells: float = _MOST_CELLS) -> Predict
     return PredictiveCheck(names, counts.category_counts[rows], sums[rows].T)
 
 
+def _replicate_contests(found: ChoiceFindings, most_cells: float) -> PredictiveCheck | str:
+    """Replicate the results of all meetings; count wins and ties of each competitor."""
+    counts = found.posterior.counts
+    contests = counts.events
+    if not isinstance(contests, Contests):
+        return "it is made for contests of two sides alone, not for other models of ties"
+    cells = 8 * len(contests.members)
+    draws = int(min(_MOST_REPLICATES, most_cells // cells))
+    if draws < _FEWEST_REPLICATES:
+        return f"the data has {plural(len(contests), 'pairing')}, too many to replicate for a page"
+    x = found.whole
+    try:
+        table = posterior_predictive(x.one_chain(x.evenly(draws)), counts, seed=0)
+    except DataError as error:
+        return str(error).rstrip(".")
+    known = names_of(counts.categories)
+    tallies = [
+        tally_results(contests, results) for results in (contests.results, table.to_numpy()[0])
+    ]
+    met = np.flatnonzero(contests.games())
+    kinds = {"wins": 0, "ties": 1} if contests.ties is not None else {"wins": 0}
+    names = [f"{known[i]}: {word}" for word in kinds for i in met]
+    recorded, replicated = (
+        np.concatenate([tally[k][..., met] for k in kinds.values()], axis=-1) for tally in tallies
+    )
+    return PredictiveCheck(names, recorded, replicated)
+
+
 def write_check(page: Page, found: ChoiceFindings, check: PredictiveCheck | str) -> None:
     """Add the number of counts within their intervals, and the most surprising counts."""
     if isinstance(check, str):
@@ -99,15 +130,17 @@ def write_check(page: Page, found: ChoiceFindings, check: PredictiveCheck | str)
     inside = int(((check.recorded >= low) & (check.recorded <= high)).sum())
     outer = percent(found.ci_prob)
     total = len(check.names)
-    page.text(
-        f"Posterior predictive check: would the model record such counts again? The data was "
-        f"replicated from {plural(len(check.replicated), 'draw')}, with the same sets and as many "
-        f"outcomes in each. The recorded count of {inside:,} of "
-        f"{plural(total, 'category', 'categories')} lies within the {outer} interval of its "
-        f"replicates, and about {found.ci_prob * total:,.0f} or more are expected where the model "
-        "fits. Which set an outcome was recorded in is not kept with a run, so counts are "
-        "compared over all sets together."
-    )
+    contests = found.posterior.counts.events is not None
+    if contests:
+        page.text(
+            f"Posterior predictive check: would the model record such results again? All meetings "
+            f"were replicated from {plural(len(check.replicated), 'draw')}. Of "
+            f"{plural(total, 'recorded count')} of wins and ties, {inside:,} lie within the "
+            f"{outer} interval of their replicates, and about {found.ci_prob * total:,.0f} or more "
+            "are expected where the model fits."
+        )
+    else:
+        _tell_counts(page, found, check, inside)
     order = np.argsort(check.surprise, kind="stable")[:_MOST_ROWS]
     rows: list[list[Cell]] = [
         [
@@ -119,9 +152,24 @@ def write_check(page: Page, found: ChoiceFindings, check: PredictiveCheck | str)
         ]
         for k in order
     ]
+    whose = "Count" if contests else "Category"
     page.table(
-        ["Category", "Recorded", "Replicated, mean", f"Replicated, {outer}", "P(as far out)"],
+        [whose, "Recorded", "Replicated, mean", f"Replicated, {outer}", "P(as far out)"],
         rows,
         caption="Recorded and replicated counts, the most surprising first",
         numeric=range(1, 5),
+    )
+
+
+def _tell_counts(page: Page, found: ChoiceFindings, check: PredictiveCheck, inside: int) -> None:
+    """Say how many counts of categories lie within their intervals."""
+    outer, total = percent(found.ci_prob), len(check.names)
+    page.text(
+        f"Posterior predictive check: would the model record such counts again? The data was "
+        f"replicated from {plural(len(check.replicated), 'draw')}, with the same sets and as many "
+        f"outcomes in each. The recorded count of {inside:,} of "
+        f"{plural(total, 'category', 'categories')} lies within the {outer} interval of its "
+        f"replicates, and about {found.ci_prob * total:,.0f} or more are expected where the model "
+        "fits. Which set an outcome was recorded in is not kept with a run, so counts are "
+        "compared over all sets together."
     )

@@ -10,6 +10,7 @@ import numpy as np
 from luce._types import FloatArray
 from luce.counts.canonical import concatenate
 from luce.counts.contests import Contests
+from luce.counts.counts import ConditionalCounts
 from luce.counts.family import SetFamily, fields
 from luce.errors import MethodError
 from luce.model.model import Model
@@ -70,10 +71,11 @@ class ReadyContests:
         assert isinstance(contests, Contests)
         self.model, self.contests = model, contests
         powers = numerator_powers(contests)
-        self.plain = _problem(model, contests, powers)
+        own = model.counts, model.concentration, contests
+        self.plain = contest_problem(*own, powers)
         if contests.ties == "davidson":
             powers = powers + np.array([0.5, 0.0])  # of the inverse Gaussian variates
-        self.problem = _problem(model, contests, powers)._replace(wide=self.plain.wide)
+        self.problem = contest_problem(*own, powers)._replace(wide=self.plain.wide)
 
     @cached_property
     def arrays(self) -> AnyContests:
@@ -236,15 +238,32 @@ class ReadyContests:
         return np.array([powers[name] + prior.shape for name, prior in drawn]).reshape(-1)
 
 
-def _problem(model: Model, contests: Contests, powers: FloatArray) -> Problem:
-    """Lay out the sets of the counts, and the contests' numerators as powers of strengths."""
+def contest_problem(
+    counts: ConditionalCounts,
+    prior: FloatArray,
+    contests: Contests,
+    powers: FloatArray,
+) -> Problem:
+    """Lay out the sets of the counts, and the contests' numerators as powers of strengths.
+
+    Parameters
+    ----------
+    counts
+        The data, of which the sets and the counts of single categories are taken.
+    prior
+        Powers of the single categories besides the data's, shape (n,).
+    contests
+        The contests, perhaps some of those of the data.
+    powers
+        Power of each side's strength, shape (meetings, 2).
+    """
     from luce.kernels.problem import make_problem
 
-    counts, n = model.counts, contests.n
+    n = contests.n
     lengths = np.diff(contests.start)
     each = powers.ravel()
     single = lengths == 1
-    shape = model.concentration + counts.category_counts
+    shape = prior + counts.category_counts
     first = contests.members[contests.start[:-1]]
     shape = shape + np.bincount(first[single], each[single], n)
     families = [counts.sets]
@@ -252,7 +271,7 @@ def _problem(model: Model, contests: Contests, powers: FloatArray) -> Problem:
         families.append(_teams(contests, ~single & (each > 0), each))
     family = concatenate(n, families)
     net = counts.category_counts.sum() + counts.sets.exponent.sum()
-    total = float(model.concentration.sum() + max(net, 0.0))
+    total = float(prior.sum() + max(net, 0.0))
     return make_problem(*fields(family)[1:], shape, total)
 
 

@@ -65,7 +65,8 @@ def sample_many(
         Kind of the rows: "pairs", "rankings", "choices", "transitions", "table", "teams" or
         "groups".
     concentration
-        The prior's parameter, one number for all.
+        The prior's parameter, one number for all.  Parameters of contests, `home` and `tie`, have
+        their usual priors; give posteriors for others.
     draws, chains, seed
         As in `Posterior.sample`.
     answer

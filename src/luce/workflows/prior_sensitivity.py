@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,6 +13,7 @@ from luce.answers.scales import intervals
 from luce.counts.counts import ConditionalCounts
 from luce.counts.labels import read_number
 from luce.errors import DataError
+from luce.model.priors import ParameterPrior
 from luce.posterior import Posterior
 
 if TYPE_CHECKING:
@@ -26,6 +27,8 @@ def sensitivity(
     *,
     ci_prob: float = 0.9,
     among: Labels | None = None,
+    home: ParameterPrior | None = None,
+    tie: ParameterPrior | Mapping[str, ParameterPrior] | None = None,
     **options: Any,
 ) -> Dataset:
     """Draw the posterior under each of several concentrations and compare the answers.
@@ -42,6 +45,8 @@ def sensitivity(
         Probability of the intervals.
     among
         Categories to compare, ranked as if no others existed; all unless given.
+    home, tie
+        Priors of the parameters of contests, as in `Posterior`; the same for all concentrations.
     options
         Options of `Posterior.sample`: chains, seed, method and so on.
 
@@ -62,9 +67,8 @@ def sensitivity(
     values = [read_number(a, "the concentration") for a in concentrations]
     if not values or len(set(values)) < len(values):
         raise DataError(f"concentrations = {values}; give one or more different numbers.")
-    answers = [
-        _answers(Posterior(counts, a).sample(draws, **options), ci_prob, among) for a in values
-    ]
+    posteriors = [Posterior(counts, a, home=home, tie=tie) for a in values]
+    answers = [_answers(each.sample(draws, **options), ci_prob, among) for each in posteriors]
     index = xr.DataArray(np.asarray(values), dims="concentration", name="concentration")
     return xr.concat(answers, index)
 
