@@ -151,6 +151,10 @@ class Placings:
             times=np.r_[self.times, other.times],
         ).merged()
 
+    def to_power(self: _Own, power: float) -> _Own:
+        """Raise the likelihood to a positive power: that many times the placings."""
+        return replace(self, times=power * self.times)
+
     def renumbered(self: _Own, place: IntArray, n: int) -> _Own:
         """Move category i to ``place[i]`` among n categories."""
         return replace(self, n=n, members=place[self.members]).merged()
