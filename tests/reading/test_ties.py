@@ -76,10 +76,9 @@ def test_half_a_win_of_several_is_refused() -> None:
     [
         ("rankings", "davidson", "Davidson's model of ties is for two sides"),
         ("rankings", "rao_kupper", "Rao and Kupper is for two sides"),
-        ("rankings", "unknown", "sum over the orders"),
-        ("rankings", "unknown order", "sum over the orders"),
         ("pairs", "unknown", "has probability 1"),
         ("teams", "unknown_order", "has probability 1"),
+        ("pairs", "davidson-luce", "for two sides it is ties='davidson'"),
         ("pairs", "Davidson", "Did you mean 'davidson'?"),
         ("teams", "rao_kupper", "Did you mean 'rao-kupper'?"),
         *((kind, "coin", "is not known") for kind in TIED),

@@ -125,7 +125,9 @@ def _parser() -> argparse.ArgumentParser:
 
 # Options that a reader takes by name, and their help.
 _READER_OPTIONS = {
-    "ties": "what a tie means: davidson, rao-kupper, entity, half, last or drop",
+    "ties": "what a tie means: davidson, rao-kupper, entity, half or drop; in rankings unknown, "
+    "davidson-luce, half, last or drop",
+    "bottom": "a tie in last place of a ranking, where it differs: last",
     "home": "who has an advantage: first, second, or a column that names the item",
     "home_effect": "how it acts: multiplicative, a factor of the strength (default), or entity, a "
     "category",

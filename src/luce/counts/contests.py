@@ -66,6 +66,8 @@ class Contests:
     """
 
     kind: ClassVar[str] = "contests"
+    noun: ClassVar[str] = "contests"
+    unit: ClassVar[str] = "pairing"
 
     n: int
     members: IntArray

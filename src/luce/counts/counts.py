@@ -175,7 +175,7 @@ class ConditionalCounts:
         """Number and model of the events, in words."""
         if self._events is None:
             return ""
-        return f", {plural(len(self._events), 'pairing')}: {self._events.model}"
+        return f", {plural(len(self._events), self._events.unit)}: {self._events.model}"
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, ConditionalCounts):

@@ -23,9 +23,15 @@ class Events(Protocol):
     ----------
     kind
         Name of the kind of events, stored with runs.
+    noun
+        What the data are, in the plural: contests, rankings.
+    unit
+        One event in words, in the singular.
     """
 
     kind: ClassVar[str]
+    noun: ClassVar[str]
+    unit: ClassVar[str]
 
     @property
     def n(self) -> int:

@@ -23,6 +23,8 @@ from luce.kernels import (
 from luce.kernels.contests import moves, sweep
 from luce.kernels.grouped_outcomes import SplitSpace
 from luce.kernels.problem import Problem
+from luce.kernels.rankings import blocks
+from luce.kernels.rankings import moves as ranking_moves
 
 
 class Advance(Protocol):
@@ -131,5 +133,16 @@ CONTESTS: dict[str, Kernel] = {
     "waiting-times": Kernel(sweep.advance, "log_waiting_time", first_extra=sweep.first_extra),
     "hamiltonian": Kernel(
         moves.advance, "accepted", moves.first_tuning, first_extra=moves.first_extra
+    ),
+}
+
+# Kernels of rankings with ties: of unknown order, and by Davidson and Luce.
+RANKINGS: dict[str, Kernel] = {
+    "waiting-times": Kernel(blocks.advance, "log_waiting_time", first_extra=blocks.first_extra),
+    "hamiltonian": Kernel(
+        ranking_moves.advance,
+        "accepted",
+        ranking_moves.first_tuning,
+        first_extra=ranking_moves.first_extra,
     ),
 }

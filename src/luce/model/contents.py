@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -14,6 +14,9 @@ from luce.counts.counts import ConditionalCounts
 from luce.counts.events import Events
 from luce.counts.family import SetFamily
 from luce.counts.labels import describe, label_array
+from luce.counts.placings import Placings
+from luce.counts.tied_blocks import TiedBlocks
+from luce.counts.tied_choices import TiedChoices
 from luce.errors import DataError
 from luce.model.model import Model
 from luce.model.parameters import effects_in
@@ -21,6 +24,8 @@ from luce.model.priors import DirichletProcess, Gamma
 
 if TYPE_CHECKING:
     from xarray import DataTree
+
+_AnyPlacings = TypeVar("_AnyPlacings", bound=Placings)
 
 _GROUPS = ("posterior", "sample_stats", "observed_data", "constant_data")
 
@@ -339,7 +344,54 @@ def _contests(run: DataTree, n: int) -> Contests:
     return merged
 
 
-_EVENTS: dict[str, Callable[[DataTree, int], Events]] = {"contests": _contests}
+def _tied_blocks(run: DataTree, n: int) -> TiedBlocks:
+    return _merged_placings(TiedBlocks(n, *_placings(run, n)))
+
+
+def _tied_choices(run: DataTree, n: int) -> TiedChoices:
+    arrays = _placings(run, n)
+    largest = run["observed_data"].attrs.get("largest_tie")
+    if not isinstance(largest, int) or largest < max(np.diff(arrays[1])[::2], default=1):
+        raise DataError(
+            f"observed_data's attribute largest_tie is {describe(largest)}; a whole number, no "
+            "smaller than the largest tie there, is needed."
+        )
+    return _merged_placings(TiedChoices(n, *arrays, largest))
+
+
+def _placings(run: DataTree, n: int) -> tuple[IntArray, IntArray, FloatArray]:
+    """Read members, starts and numbers of placings, and check them."""
+    members = _observed(run, "placing_members", "placing_member", "i")
+    start = _observed(run, "placing_start", "placing_edge", "i")
+    times = _observed(run, "placing_times", "placing", "f")
+    _check_starts(start, len(members), 2 * len(times), "placing_start")
+    if not ((members >= 0) & (members < n)).all():
+        raise DataError(f"observed_data/placing_members must lie in 0..{n - 1}.")
+    owner = np.repeat(np.arange(len(times)), np.diff(start[::2]))
+    if len(np.unique(owner * n + members)) < len(members):
+        raise DataError("observed_data/placing_members names a category twice in one placing.")
+    if not (np.isfinite(times) & (times > 0)).all():
+        raise DataError("observed_data/placing_times must be positive and finite.")
+    return members, start, times
+
+
+def _merged_placings(own: _AnyPlacings) -> _AnyPlacings:
+    """Merge placings, which must change nothing."""
+    merged = own.merged()
+    if any(
+        not np.array_equal(a, own.arrays()[name][1]) for name, (_, a) in merged.arrays().items()
+    ):
+        raise DataError(
+            "observed_data holds placings that are not merged, as luce never writes them."
+        )
+    return merged
+
+
+_EVENTS: dict[str, Callable[[DataTree, int], Events]] = {
+    Contests.kind: _contests,
+    TiedBlocks.kind: _tied_blocks,
+    TiedChoices.kind: _tied_choices,
+}
 
 
 def _log_constant(run: DataTree) -> float:

@@ -183,7 +183,7 @@ class Structure:
     def __repr__(self) -> str:
         whole = plural(self.n_categories, "category", "categories")
         if self.together is not None:
-            return f"{whole}: contests with {self.together}, which are simulated together."
+            return f"{whole}: {self.together}, which are simulated together."
         if self.is_exact:
             return f"{whole}: the sets nest, so every draw is exact and independent."
         some = "sets overlap or have weights" if self.has_weights else "sets overlap"
@@ -245,7 +245,9 @@ class Structure:
 def structure_of_events(events: Events) -> Structure:
     """Describe data with a model of its own, all of which is simulated together."""
     none = single_sets(events.n, [], [], [])
-    return replace(structure_of(none), n_atoms=events.n, together=events.model)
+    return replace(
+        structure_of(none), n_atoms=events.n, together=f"{events.noun} with {events.model}"
+    )
 
 
 def structure_of(family: SetFamily) -> Structure:

@@ -3,6 +3,7 @@
 a before b before c            p_a / (p_a + p_b + p_c) * p_b / (p_b + p_c)
 d, only known to be below      p_d joins every denominator and wins nothing
 d, absent                      p_d appears nowhere
+b and c tied                   as `luce.reading.ties` says
 """
 
 from __future__ import annotations
@@ -18,13 +19,16 @@ import numpy as np
 
 from luce._types import Label, Labels
 from luce.counts.labels import Categories, is_hashable, shown
+from luce.counts.placings import joined
+from luce.counts.tied_blocks import tied_blocks
+from luce.counts.tied_choices import tied_choices
 from luce.errors import DataError
 from luce.reading.questions import Questions
 from luce.reading.tally import Lists, Tally
 from luce.reading.ties import ask_for_meaning, check_ties
 from luce.reading.values import as_number, is_missing, is_printed_list, stripped
 
-TIE_MEANINGS = ("half", "last", "drop")  # of equal ranks
+TIE_MEANINGS = ("unknown", "davidson-luce", "half", "last", "drop")  # of equal ranks
 _MOST_ORDERS = 120  # of tied items in one ranking: five of them
 _MOST_RANK = 1e15
 
@@ -96,9 +100,15 @@ class RankOptions:
     best: str | None = None
     did_not_finish: Iterable[str] | None = None
     ties: str | None = None
+    bottom: str | None = None
 
     def __post_init__(self) -> None:
         check_ties(self.ties, TIE_MEANINGS)
+        if self.bottom not in (None, "last"):
+            raise DataError(
+                f"bottom = {self.bottom!r}; 'last' is needed, which says of a tie in last place "
+                "only that it is below the rest, or nothing: it is then read as the other ties are."
+            )
         for name, value in (("unranked", self.unranked), ("blank", self.blank)):
             if value not in (None, "absent", "below"):
                 raise DataError(
@@ -268,30 +278,57 @@ def check_order(order: Order, options: RankOptions, known: set[Label] | None, n:
                 raise WrongOrderError(f"{label!r} is not one of the categories.")
     if options.ties is None:
         return
+    order = without_bottom(order, options, n)
     sizes = [len(c) for c in order.classes]
+    if options.ties == "unknown" and order.is_tied and order.count % 1:
+        raise WrongOrderError(
+            f"it has a tie and counts {order.count:g} times; ties='unknown' needs whole numbers."
+        )
     if options.ties == "half" and prod(map(factorial, sizes)) > _MOST_ORDERS:
         raise WrongOrderError(
             f"its ties allow {prod(map(factorial, sizes)):,} orders; ties='half' counts them all, "
-            f"up to {_MOST_ORDERS}."
+            f"up to {_MOST_ORDERS}; ties='unknown' and ties='davidson-luce' read ties of any size."
         )
     if options.ties == "last":
         if any(size > 1 for size in sizes[:-1]):
-            raise WrongOrderError("a tie is not in last place, which ties='last' needs.")
-        others = "below" in (options.unranked, options.blank) and sum(sizes) < n
-        if sizes and sizes[-1] > 1 and (order.below or others):
+            raise WrongOrderError(
+                "a tie is not in last place, which ties='last' needs. To read others too, say what "
+                "they mean by ties, and bottom='last'."
+            )
+        if sizes and sizes[-1] > 1 and _is_above_some(order, options, n):
             raise WrongOrderError(
                 "a tie is above somebody who is only known to be below, so it is not the last."
             )
 
 
-def without_ties(orders: list[Order], options: RankOptions) -> list[Order]:
+def without_bottom(order: Order, options: RankOptions, n: int) -> Order:
+    """Say of a tie in last place only that it is below the rest, where `bottom` is "last".
+
+    A tie above somebody who is only known to be below is not in last place, and stays.
+    """
+    if options.bottom is None or not order.classes or len(order.classes[-1]) == 1:
+        return order
+    if _is_above_some(order, options, n):
+        return order
+    return order._replace(classes=order.classes[:-1], below=order.classes[-1])
+
+
+def _is_above_some(order: Order, options: RankOptions, n: int) -> bool:
+    """Tell whether somebody is only known to be below all classes of an order."""
+    zeros = options.unranked == "below" and order.zeros
+    others = (options.blank or options.unranked) == "below" and order.n_ranked < n
+    return bool(order.below or zeros or others)
+
+
+def without_ties(orders: list[Order], options: RankOptions, n: int) -> list[Order]:
     """Leave rankings with ties out, and say how many, where `ties` is "drop"."""
     if options.ties != "drop":
         return orders
     _ask_for_best(orders, options)
-    tied = sum(order.count for order in orders if order.is_tied)
+    is_tied = [without_bottom(order, options, n).is_tied for order in orders]
+    tied = sum(order.count for order, out in zip(orders, is_tied, strict=True) if out)
     ask_for_meaning(tied, options.ties, TIE_MEANINGS, "ranking with a tie", "rankings with ties")
-    kept = [order for order in orders if not order.is_tied]
+    kept = [order for order, out in zip(orders, is_tied, strict=True) if not out]
     if not kept:
         raise DataError("every ranking has a tie, and ties='drop' leaves these out; none is left.")
     return kept
@@ -332,8 +369,9 @@ def _may_be_scores(order: Order, items: int) -> bool:
 
 def count_orders(orders: list[Order], options: RankOptions, named: Labels | None) -> Tally:
     """Count rankings: each place is an outcome among those that come later."""
-    tied = sum(order.count for order in orders if order.is_tied)
     tally = Tally.over(labels_of(orders), named)
+    settled = [without_bottom(order, options, tally.n) for order in orders]
+    tied = sum(order.count for order in settled if order.is_tied)
     with Questions() as questions:
         with questions.gathered():
             _ask_for_best(orders, options)
@@ -346,7 +384,16 @@ def count_orders(orders: list[Order], options: RankOptions, named: Labels | None
     index = tally.categories.index
     top = _Weighted()  # all others come below
     plain = _Weighted()
-    for order in orders:
+    placings = _Weighted()
+    for order in settled:
+        if options.ties == "davidson-luce" or (options.ties == "unknown" and order.is_tied):
+            classes = [[index[label] for label in tied] for tied in order.classes]
+            beneath = _beneath(order, options, tally.categories, others_below)
+            if options.ties == "unknown":
+                _add_unknown(classes, beneath, order.count, plain, placings)
+            else:
+                _add_choices(classes, beneath, order.count, placings)
+            continue
         for ranked, below, weight in _strict(order, options):
             places = [index[label] for label in ranked]
             if not places:  # nobody finished, which says nothing
@@ -360,11 +407,62 @@ def count_orders(orders: list[Order], options: RankOptions, named: Labels | None
     tally.add_rankings(Lists.of(top.places), None, np.asarray(top.weights, np.float64))
     weights = np.asarray(plain.weights, np.float64)
     tally.add_rankings(Lists.of(plain.places), Lists.of(plain.below), weights)
+    if placings.weights:
+        build = tied_blocks if options.ties == "unknown" else tied_choices
+        arrays = joined(zip(placings.places, placings.below, strict=True))
+        events = build(tally.n, *arrays, np.asarray(placings.weights, np.float64))
+        if len(events):
+            tally.add_events(events)
     return tally
 
 
+def _beneath(
+    order: Order, options: RankOptions, categories: Categories, others_below: bool
+) -> list[int]:
+    """List the numbers of all who are only known to be below the classes of an order."""
+    zeros = order.zeros if options.unranked == "below" else ()
+    if not others_below:
+        return [categories.index[label] for label in (*order.below, *zeros)]
+    absent = () if options.unranked == "below" else order.zeros
+    return _all_others(categories, chain(*order.classes, absent))
+
+
+def _add_unknown(
+    classes: list[list[int]],
+    beneath: list[int],
+    weight: float,
+    plain: _Weighted,
+    blocks: _Weighted,
+) -> None:
+    """Add runs of single places as strict orders, and ties as blocks before all who follow."""
+    run: list[int] = []
+    rest = beneath
+    for tied in reversed(classes):
+        if len(tied) == 1:
+            run = tied + run
+            continue
+        if run:
+            plain.add(run, rest, weight)
+            rest, run = run + rest, []
+        if rest:
+            blocks.add(tied, rest, weight)
+        rest = tied + rest
+    if run:
+        plain.add(run, rest, weight)
+
+
+def _add_choices(
+    classes: list[list[int]], beneath: list[int], weight: float, choices: _Weighted
+) -> None:
+    """Add each place as a choice from those not yet placed."""
+    rest = beneath
+    for tied in reversed(classes):
+        choices.add(tied, rest, weight)
+        rest = tied + rest
+
+
 class _Weighted:
-    """Strict orders as category numbers, with those below them and their weights."""
+    """Orders as category numbers, with those below them and their weights."""
 
     def __init__(self) -> None:
         self.places: list[list[int]] = []
@@ -372,7 +470,7 @@ class _Weighted:
         self.weights: list[float] = []
 
     def add(self, places: list[int], below: list[int], weight: float) -> None:
-        """Add one strict order."""
+        """Add one strict order, or the members of one tie."""
         self.places.append(places)
         self.below.append(below)
         self.weights.append(weight)

@@ -16,6 +16,7 @@ from luce.reading.inspection import Inspection
 from luce.reading.kind import Columns, Match, Reading, find_role, find_roles, leave_out
 from luce.reading.kinds import RANKINGS, is_place
 from luce.reading.orders import (
+    TIE_MEANINGS,
     Order,
     RankOptions,
     WrongOrderError,
@@ -29,6 +30,7 @@ from luce.reading.orders import (
 )
 from luce.reading.rows import Column, Rows, Runs
 from luce.reading.sources import PlainSource, Source
+from luce.reading.ties import meaning_of
 from luce.reading.values import (
     as_number,
     describe_type,
@@ -59,6 +61,7 @@ def from_rankings(
     best: str | None = None,
     did_not_finish: Iterable[str] | None = None,
     ties: str | None = None,
+    bottom: str | None = None,
     categories: Labels | None = None,
     skip_bad: bool = False,
 ) -> Reading:
@@ -95,9 +98,15 @@ def from_rankings(
         Texts that stand for a rank below all finishers; the usual ones (DNF, Ret, DSQ ...) unless
         given.
     ties
-        Meaning of equal ranks, asked for where there are some: "half", every order of the tied
-        counts equally; "last", a tie in last place is only known to be below the rest; or "drop",
-        rankings with ties are left out, with a warning that says how many.
+        Meaning of equal ranks, asked for where there are some: "unknown", there was an order that
+        was not recorded, and its probability is the sum over all orders; "davidson-luce", several
+        may share a place, and how easily two, three ... do are parameters, `tie2`, `tie3` ...;
+        "half", every order of the tied counts equally, a custom; "last", a tie in last place is
+        only known to be below the rest, and no other tie is read; or "drop", rankings with ties
+        are left out, with a warning that says how many.
+    bottom
+        Meaning of a tie in last place, where it differs from `ties`: "last", it is only known to
+        be below the rest.  Files of PrefLib collect there whoever was not mentioned.
     categories
         All labels in order; those that occur, sorted, unless given.
     skip_bad
@@ -109,15 +118,22 @@ def from_rankings(
     ConditionalCounts(3 categories, 6 outcomes, 2 sets)
     >>> from_rankings([["a"], ["b"]], unranked="below", categories="abc")
     ConditionalCounts(3 categories, 2 outcomes, 0 sets)
+    >>> from_rankings(["a = b > c", "c > a > b"], ties="unknown")
+    ConditionalCounts(3 categories, 6 outcomes, 1 set, 1 tied block: tied blocks of unknown order)
+    >>> from_rankings(["a = b > c", "c > a > b"], ties="davidson-luce").parameters
+    ('tie2',)
     """
     columns = RANKINGS.columns(locals())
-    options = RankOptions(unranked, blank, best, did_not_finish, ties)
+    options = RankOptions(
+        unranked, blank, best, did_not_finish, meaning_of(ties, TIE_MEANINGS), bottom
+    )
     if counts is not None:
         data = _counted(data, counts)
     sheet = _Sheet(leave_out(_source(data), ignore), columns, options)
     rankings = sheet.read(sheet.find_layout() if layout is None else _checked(layout))
     named = None if categories is None else list(Categories(categories))
-    orders = without_ties(rankings.usable(options, named, skip_bad), options)
+    orders = rankings.usable(options, named, skip_bad)
+    orders = without_ties(orders, options, len(labels_of(orders) if named is None else named))
     tally = count_orders(orders, options, named)
     return RANKINGS.reading(tally.counts(), sum(order.count for order in orders))
 

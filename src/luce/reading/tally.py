@@ -11,8 +11,9 @@ import numpy as np
 
 from luce._types import BoolArray, FloatArray, IntArray, Label, Labels
 from luce.counts.canonical import concatenate
-from luce.counts.contests import Contests, contests_of
+from luce.counts.contests import contests_of
 from luce.counts.counts import ConditionalCounts
+from luce.counts.events import Events, added
 from luce.counts.family import SetFamily
 from luce.counts.labels import Categories, some
 from luce.counts.observations import Entry, Log
@@ -122,7 +123,7 @@ class Tally:
         self._only_pairs = False
         self._observations: list[Callable[[], Entry]] = []
         self._effects: Mapping[Label, str] = {}
-        self._contests: Contests | None = None
+        self._events: Events | None = None
 
     @staticmethod
     def over(
@@ -250,10 +251,14 @@ class Tally:
         both = first.beside(second)
         starts = np.empty(2 * len(first) + 1, np.int64)
         starts[::2], starts[1::2] = both.starts, both.starts[:-1] + first.lengths
-        self._contests = contests_of(
-            self.n, both.members, starts, both.weights, at_home, results, ties, home
+        self.add_events(
+            contests_of(self.n, both.members, starts, both.weights, at_home, results, ties, home)
         )
-        self._n_outcomes += self._contests.n_outcomes
+
+    def add_events(self, events: Events) -> None:
+        """Add outcomes with a model of their own."""
+        self._events = added(self._events, events)
+        self._n_outcomes += events.n_outcomes
 
     def remember(
         self,
@@ -289,7 +294,7 @@ class Tally:
         family = concatenate(self.n, self._families)
         # Sets of two are merged already; below four categories they are stored by complements.
         merged = self._only_pairs and len(self._families) == 1 and self.n >= 4
-        remembers = bool(self._observations) or self._contests is not None
+        remembers = bool(self._observations) or self._events is not None
         return ConditionalCounts.from_nests(
             list(self.categories),
             self._counts,
@@ -299,7 +304,7 @@ class Tally:
             source=partial(_log, self._observations) if remembers else None,
             effects=self._effects,
             copy=False,
-            events=self._contests,
+            events=self._events,
         )
 
 

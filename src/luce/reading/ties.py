@@ -9,12 +9,13 @@ from luce.errors import DataError, DroppedTiesWarning, HalfWinsWarning, warn_use
 _REFUSED_FOR_SIDES = {
     "unknown": "a tie of two read as an unknown order, one or the other, has probability 1 and "
     "tells nothing, which is ties='drop'",
+    "davidson-luce": "the model of Davidson and Luce is for rankings, and for two sides it is "
+    "ties='davidson'",
 }
 _REFUSED_FOR_RANKINGS = {
-    "davidson": "Davidson's model of ties is for two sides",
+    "davidson": "Davidson's model of ties is for two sides, and for rankings it is "
+    "ties='davidson-luce'",
     "rao-kupper": "the model of Rao and Kupper is for two sides",
-    "unknown": "a tie read as an unknown order is a sum over the orders, which is not a product "
-    "of powers of set probabilities",
 }
 _SPELLINGS = {
     "raokupper": "rao-kupper",
@@ -23,18 +24,30 @@ _SPELLINGS = {
     "unknown order": "unknown",
     "unknown-order": "unknown",
     "unknown_order": "unknown",
+    "davidsonluce": "davidson-luce",
+    "davidson_luce": "davidson-luce",
+    "davidson–luce": "davidson-luce",
 }
 _ORDERS = "ties='half' counts every order of the tied equally, a custom and not a likelihood"
 _ALLOWED = {
     "davidson": "ties='davidson', the usual choice, draws a parameter for how often equals tie; "
     "the less alike two are, the rarer they tie",
     "rao-kupper": "ties='rao-kupper' draws a parameter for how much better the winner must be",
+    "unknown": "ties='unknown' says that there was an order and that it was not recorded",
+    "davidson-luce": "ties='davidson-luce' says that a place can be shared, and draws parameters "
+    "for how often two, three and so on share one",
     "entity": "ties='entity' makes the tie one more competitor in every set where it could occur, "
     "so that the strong tie less often",
     "half": "ties='half' counts half a win for each, which is a custom and not a likelihood",
     "last": "ties='last' says of a tie in last place only that it is below the rest",
     "drop": "ties='drop' leaves them out",
 }
+
+
+def meaning_of(ties: str | None, allowed: tuple[str, ...]) -> str | None:
+    """Return the usual spelling of a meaning that is allowed; others as they are."""
+    given = _SPELLINGS.get(str(ties).lower(), ties)
+    return given if given in allowed else ties
 
 
 def _offers(allowed: tuple[str, ...]) -> str:

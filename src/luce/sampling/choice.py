@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
+from luce.counts.placings import Placings
 from luce.errors import MethodError
 from luce.model.model import Model
 from luce.model.shapes import ModuleShapes
@@ -16,6 +17,7 @@ from luce.sampling import envelope
 from luce.sampling.concentration import choose_with_concentration
 from luce.sampling.contests import choose_for_contests
 from luce.sampling.fits import Fits
+from luce.sampling.rankings import choose_for_rankings
 from luce.sampling.settings import Settings
 
 if TYPE_CHECKING:
@@ -79,7 +81,8 @@ def choose(model: Model, settings: Settings) -> Choice:
     """Choose how to draw a model, or refuse a method that does not fit it."""
     name = settings.method
     if model.counts.events is not None:
-        name, reason = choose_for_contests(model, name)
+        ranked = isinstance(model.counts.events, Placings)
+        name, reason = (choose_for_rankings if ranked else choose_for_contests)(model, name)
         return Choice((name,), (reason,), reduced=False)
     if model.hyperprior is not None:
         name, reason = choose_with_concentration(model, name)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -313,7 +313,17 @@ def first_place(posterior: ContestPosterior) -> FloatArray:
     return np.concatenate([start, first])
 
 
-def climb(posterior: ContestPosterior, z: FloatArray) -> tuple[FloatArray, FloatArray]:
+class Smooth(Protocol):
+    """A function with its slope and minus its second derivatives."""
+
+    def value(self, z: FloatArray) -> float:
+        """Compute the function."""
+
+    def slope_and_precision(self, z: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Compute its slope and minus its second derivatives."""
+
+
+def climb(posterior: Smooth, z: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Climb to a maximum by Newton's method; return it, and the precision there.
 
     A precision that is not definite, as with teams, is raised until it is; a step is halved until f
@@ -323,8 +333,7 @@ def climb(posterior: ContestPosterior, z: FloatArray) -> tuple[FloatArray, Float
 
     value = posterior.value(z)
     for _ in range(_MOST_STEPS):
-        at = posterior.at(z)
-        slope, precision = posterior.slope(at), posterior.precision(at)
+        slope, precision = posterior.slope_and_precision(z)
         if not (np.isfinite(slope).all() and np.isfinite(precision).all()):
             break
         raised, factor = 0.0, None

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from luce._types import FloatArray
+from luce.counts.placings import Placings
 from luce.errors import ConvergenceWarning, MethodError, warn_user
 from luce.model.model import Model
 from luce.model.shapes import ModuleShapes, raw_problem
@@ -22,6 +23,7 @@ from luce.sampling.concentration import prepare_with_concentration
 from luce.sampling.contests import prepare_contests, ready_for_contests
 from luce.sampling.fits import Fits, Start
 from luce.sampling.laplace import MOST_DENSE
+from luce.sampling.rankings import prepare_rankings, ready_for_rankings
 from luce.sampling.shifts import find_shifts
 
 if TYPE_CHECKING:
@@ -73,6 +75,8 @@ class Part:
         Distribution of starting points near the mode; draws of the prior where this is None.
     extras
         Draws first states of the kernel's extra parameters; the kernel's own where this is None.
+    more_work
+        Elementary steps of a sweep beside those over the problem's sets and categories.
     """
 
     kernel: Kernel
@@ -81,6 +85,7 @@ class Part:
     fit: Any = None
     start: Start | None = None
     extras: Callable[[np.random.Generator], FloatArray] | None = None
+    more_work: int = 0
 
     @cached_property
     def arrays(self) -> AnyProblem:
@@ -146,16 +151,14 @@ class Method:
     @property
     def work(self) -> int:
         """Elementary steps of one sweep over all parts."""
-        return sum(len(p.problem.members) + len(p.problem.shape) for p in self.parts)
+        own = sum(len(p.problem.members) + len(p.problem.shape) for p in self.parts)
+        return own + sum(p.more_work for p in self.parts)
 
 
 def prepare(model: Model, choice: Choice) -> Method:
     """Prepare the kernels of a choice, or refuse a method that does not fit."""
     if model.counts.events is not None:
-        (name,) = choice.methods
-        kernel, problem, fit = prepare_contests(model, name)
-        extras = ready_for_contests(model).draw_parameters
-        return Method((Part(kernel, problem, model.concentration, fit, extras=extras),), None)
+        return Method((_part_with_events(model, *choice.methods),), None)
     if model.hyperprior is not None:
         (name,) = choice.methods
         kernel, problem, fit = prepare_with_concentration(model, name)
@@ -166,6 +169,19 @@ def prepare(model: Model, choice: Choice) -> Method:
         return Method((_part(name, problem, model.concentration, _RAW),), None)
     parts = [prepare_core(model.shapes, q, name) for q, name in enumerate(choice.methods)]
     return Method(tuple(parts), model.shapes.split_plan())
+
+
+def _part_with_events(model: Model, name: str) -> Part:
+    """Prepare a method for data with a model of its own."""
+    if isinstance(model.counts.events, Placings):
+        ranked = ready_for_rankings(model)
+        kernel, problem, fit = prepare_rankings(model, name)
+        extras = ranked.draw_parameters if model.drawn_parameters else None
+        work = ranked.work
+    else:
+        kernel, problem, fit = prepare_contests(model, name)
+        extras, work = ready_for_contests(model).draw_parameters, 0
+    return Part(kernel, problem, model.concentration, fit, extras=extras, more_work=work)
 
 
 def prepare_core(shapes: ModuleShapes, q: int, name: str) -> Part:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from luce._types import Attributes, FloatArray, IntArray
+from luce.counts.placings import Placings
 from luce.errors import MethodError
 from luce.model import contents
 from luce.model.contents import Group
@@ -27,6 +28,7 @@ from luce.sampling.chains import Chain, Output, Snapshot
 from luce.sampling.choice import Choice, choose
 from luce.sampling.contests import ready_for_contests
 from luce.sampling.methods import Method, prepare, prepare_core
+from luce.sampling.rankings import ready_for_rankings
 from luce.sampling.settings import Settings
 from luce.sampling.sweeps import SweepChain, Sweeping, new_sweep_chain
 
@@ -416,6 +418,8 @@ def _wants_logs(model: Model, settings: Settings) -> bool:
     if settings.log_probabilities is not None:
         return bool(settings.log_probabilities)
     if model.counts.events is not None:
+        if isinstance(model.counts.events, Placings):
+            return ready_for_rankings(model).wide
         return bool(ready_for_contests(model).plain.wide)
     shapes = model.shapes
     if min(shapes.shape.min(), shapes.total.min()) < _LOGS_BELOW:

@@ -133,7 +133,8 @@ class SweepChain(FixedLengthChain):
     def _sweep(self, part: Part, q: int, size: int, adapt: bool, stat: FloatArray) -> FloatArray:
         """Advance part q; return its states, one a row, valid until part q is advanced again."""
         if q not in self._buffers or len(self._buffers[q]) < size:
-            self._buffers[q] = np.empty((size, len(self.states[q])))
+            entries = len(part.problem.shape) + len(part.kernel.extra)
+            self._buffers[q] = np.empty((size, entries))
         out, state, tuning = self._buffers[q][:size], self.states[q], self.tunings[q]
         advance, bits, space = part.kernel.advance, self.generators[q], self.spaces[q]
         advance(bits, part.arrays, part.fit, state, tuning, adapt, out, stat, space)

@@ -47,6 +47,8 @@ from luce.kernels.jit import borrowed, compile_by_type, compiled, internal, on_s
 from luce.kernels.layouts import AnyProblem
 from luce.kernels.problem import Problem
 from luce.kernels.random import gamma, normal, uniform
+from luce.kernels.rankings.block_slopes import OpenBlocks, slope_of_blocks
+from luce.kernels.rankings.choices import TieChoices, TieWeights, slope_of_choices
 from luce.kernels.set_sums import LEAST
 
 
@@ -66,6 +68,34 @@ class MoveFit(NamedTuple):
     sweep: ContestFit
     problem: AnyProblem
     metric: Metric
+
+
+class MoveSpace(NamedTuple):
+    """Scratch of a move: coordinates, velocity, slope and sums over sets."""
+
+    theta: FloatArray
+    v: FloatArray
+    gradient: FloatArray
+    path: FloatArray
+    x: FloatArray
+    pull: FloatArray
+    sums: FloatArray
+    times: FloatArray
+
+
+@internal
+def move_space(size: int, n: int, n_sets: int) -> MoveSpace:
+    """Make scratch for moves of `size` coordinates, the first n of which are strengths."""
+    return MoveSpace(
+        np.empty(size),
+        np.empty(size),
+        np.empty(size),
+        np.empty(size),
+        np.empty(n),
+        np.empty(n),
+        np.empty(n_sets),
+        np.empty(n_sets),
+    )
 
 
 def first_tuning(problem: Problem, fit: MoveFit) -> float:
@@ -97,12 +127,10 @@ def advance(
     """
     problem, fit, own, state = borrowed(problem), borrowed(fit), on_stack(bits), borrowed(state)
     contests, multipliers, metric = fit.sweep.contests, fit.sweep.multipliers, fit.metric
-    plain, length = fit.problem, metric.length
-    shape, total_shape = plain.shape, plain.total_shape
-    n, size, n_sets = len(plain.shape), len(state), len(plain.waits)
+    plain = fit.problem
+    n, size = len(plain.shape), len(state)
     row, row_stat = np.empty((1, size)), np.empty(1)
-    theta, v, gradient, path = np.empty(size), np.empty(size), np.empty(size), np.empty(size)
-    x, pull, sums, times = np.empty(n), np.empty(n), np.empty(n_sets), np.empty(n_sets)
+    scratch = move_space(size, n, len(plain.waits))
     for d in range(len(out)):
         turn = tuning[3] % (2 if adapt else SWEEP_EVERY)
         tuning[3] += 1.0
@@ -114,58 +142,10 @@ def advance(
                 own[k] = bits[k]
             stat[d] = 1.0
         else:
-            log_h = tuning[0] if adapt else tuning[2]
-            whole = length * (1.0 + metric.jitter * (2.0 * uniform(own) - 1.0))
-            steps = math.ceil(whole / math.exp(log_h))
-            h = whole / steps
-            log_total = math.log(gamma(own, total_shape))
-            for i in range(n):
-                theta[i] = math.log(state[i]) + log_total
-                x[i] = math.exp(theta[i])
-            for i in range(n, size):
-                theta[i] = state[i]
-            set_pull(plain, metric.exponent, space, x, sums, times, pull)
-            value = value_at(shape, metric.powers, theta[:n], sums)
-            value += contest_slope(contests, multipliers, theta, x, gradient)
-            for i in range(n):
-                value -= x[i]
-                gradient[i] += shape[i] - x[i] - pull[i]
-            for i in range(size):
-                v[i] = normal(own)
-                value -= 0.5 * v[i] * v[i]
-            kick(metric.root_transposed, metric.scale, gradient, FIRST_KICK * h, v)
-            value_new = 0.0
-            for step in range(2 * steps):
-                drift(metric.root, metric.scale, v, 0.5 * h, path, theta)
-                for i in range(n):
-                    x[i] = math.exp(min(theta[i], 700.0))
-                set_pull(plain, metric.exponent, space, x, sums, times, pull)
-                value_new = contest_slope(contests, multipliers, theta, x, gradient)
-                for i in range(n):
-                    gradient[i] += shape[i] - x[i] - pull[i]
-                last = FIRST_KICK if step == 2 * steps - 1 else 2.0 * FIRST_KICK
-                weight = h * (last if step % 2 else 1 - 2 * FIRST_KICK)
-                kick(metric.root_transposed, metric.scale, gradient, weight, v)
-            value_new += value_at(shape, metric.powers, theta[:n], sums)
-            total, far = 0.0, 0.0
-            for i in range(n):
-                total += x[i]
-            for i in range(n, size):
-                far = max(far, abs(theta[i]))
-            change = value_new - total - value
-            for i in range(size):
-                change -= 0.5 * v[i] * v[i]
-            reached = math.isfinite(change) and far < LARGEST
-            probability = math.exp(min(change, 0.0)) if reached else 0.0
-            accepted = uniform(own) < probability
-            if accepted:
-                for i in range(n):
-                    state[i] = max(x[i] / total, LEAST)
-                for i in range(n, size):
-                    state[i] = theta[i]
+            accepted = move(
+                own, plain, metric, contests, multipliers, space, state, tuning, adapt, scratch
+            )
             stat[d] = 1.0 if accepted else 0.0
-            if adapt:
-                adapt_step(tuning, probability, length)
         for i in range(n):
             out[d, i] = state[i]
         for i in range(n, size):
@@ -176,19 +156,109 @@ def advance(
         bits[k] = own[k]
 
 
+@internal
+def move(
+    own: WordArray,
+    plain: AnyProblem,
+    metric: Metric,
+    events: Any,
+    multipliers: Any,
+    space: SplitSpace | None,
+    state: FloatArray,
+    tuning: FloatArray,
+    adapt: bool,
+    scratch: MoveSpace,
+) -> bool:
+    """Make one Hamiltonian move of p and the logarithms of parameters; return if it was accepted.
+
+    Parameters
+    ----------
+    own
+        Generator.
+    plain, metric
+        Powers of strengths and of sums over sets, and the width of the posterior.
+    events, multipliers
+        Events of a kind that `contest_slope` knows, and their parameters.
+    space
+        Not None where outcomes are grouped.
+    state
+        p, then logarithms of the parameters that are drawn; replaced.
+    tuning, adapt
+        As in `kernels.hamiltonian`.
+    scratch
+        Of `move_space`.
+    """
+    shape, length = plain.shape, metric.length
+    n, size = len(shape), len(state)
+    theta, v, gradient, path = scratch.theta, scratch.v, scratch.gradient, scratch.path
+    x, pull, sums, times = scratch.x, scratch.pull, scratch.sums, scratch.times
+    log_h = tuning[0] if adapt else tuning[2]
+    whole = length * (1.0 + metric.jitter * (2.0 * uniform(own) - 1.0))
+    steps = math.ceil(whole / math.exp(log_h))
+    h = whole / steps
+    log_total = math.log(gamma(own, plain.total_shape))
+    for i in range(n):
+        theta[i] = math.log(state[i]) + log_total
+        x[i] = math.exp(theta[i])
+    for i in range(n, size):
+        theta[i] = state[i]
+    set_pull(plain, metric.exponent, space, x, sums, times, pull)
+    value = value_at(shape, metric.powers, theta[:n], sums)
+    value += contest_slope(events, multipliers, theta, x, gradient)
+    for i in range(n):
+        value -= x[i]
+        gradient[i] += shape[i] - x[i] - pull[i]
+    for i in range(size):
+        v[i] = normal(own)
+        value -= 0.5 * v[i] * v[i]
+    kick(metric.root_transposed, metric.scale, gradient, FIRST_KICK * h, v)
+    value_new = 0.0
+    for step in range(2 * steps):
+        drift(metric.root, metric.scale, v, 0.5 * h, path, theta)
+        for i in range(n):
+            x[i] = math.exp(min(theta[i], 700.0))
+        set_pull(plain, metric.exponent, space, x, sums, times, pull)
+        value_new = contest_slope(events, multipliers, theta, x, gradient)
+        for i in range(n):
+            gradient[i] += shape[i] - x[i] - pull[i]
+        last = FIRST_KICK if step == 2 * steps - 1 else 2.0 * FIRST_KICK
+        weight = h * (last if step % 2 else 1 - 2 * FIRST_KICK)
+        kick(metric.root_transposed, metric.scale, gradient, weight, v)
+    value_new += value_at(shape, metric.powers, theta[:n], sums)
+    total, far = 0.0, 0.0
+    for i in range(n):
+        total += x[i]
+    for i in range(n, size):
+        far = max(far, abs(theta[i]))
+    change = value_new - total - value
+    for i in range(size):
+        change -= 0.5 * v[i] * v[i]
+    reached = math.isfinite(change) and far < LARGEST
+    probability = math.exp(min(change, 0.0)) if reached else 0.0
+    accepted = uniform(own) < probability
+    if accepted:
+        for i in range(n):
+            state[i] = max(x[i] / total, LEAST)
+        for i in range(n, size):
+            state[i] = theta[i]
+    if adapt:
+        adapt_step(tuning, probability, length)
+    return accepted
+
+
 def contest_slope(
-    contests: AnyContests,
-    multipliers: Multipliers,
+    contests: AnyContests | TieChoices | OpenBlocks,
+    multipliers: Multipliers | TieWeights,
     theta: FloatArray,
     x: FloatArray,
     out: FloatArray,
 ) -> float:
-    """Compute the contests' part of f, and write its slope.
+    """Compute the part of f of contests, or of rankings with ties, and write its slope.
 
     Parameters
     ----------
     contests, multipliers
-        Sides, numbers of outcomes and parameters with their priors.
+        Sides or sets, numbers of outcomes, and parameters with their priors.
     theta
         log λ, then the logarithms of the parameters.
     x
@@ -272,7 +342,12 @@ def _with_rao_kupper(contests: Any, multipliers: Any, theta: Any, x: Any, out: A
     return value + _home_slope(contests, multipliers, theta, share, out)
 
 
-_SLOPES: dict[type, Callable[..., float]] = {Davidson: _with_davidson, RaoKupper: _with_rao_kupper}
+_SLOPES: dict[type, Callable[..., float]] = {
+    Davidson: _with_davidson,
+    RaoKupper: _with_rao_kupper,
+    TieChoices: slope_of_choices,
+    OpenBlocks: slope_of_blocks,
+}
 compile_by_type(contest_slope, _SLOPES, _without_ties)
 
 
