@@ -193,11 +193,13 @@ def test_parameters_are_said_for_two_equals(ties: str, chance: Any) -> None:
     said = parameter_sentences(DrawsView.of(found), 0.8)
     low, high = np.quantile(chance(t), [0.1, 0.9])
     assert said["tie"] == (
-        f"two equals on neutral ground tie with probability {chance(t).mean():.3f} "
+        "two equals on neutral ground tie with probability "
+        f"{chance(t).mean():.3f} "
         f"(80 % interval {low:.3f} to {high:.3f})"
     )
-    assert said["home"].startswith(f"{h.mean():.3g} times as strong at home (")
-    assert f"with probability {(h / (1 + h)).mean():.3f} (80 %" in said["home"]
+    factor = f"playing at home multiplies a side's strength by {h.mean():.3g} (80 % interval "
+    assert said["home"].startswith(factor)
+    assert said["home"].endswith(f"a factor above 1, is {(h > 1).mean():.3f}")
     notes = luce.summary(found, 0.8, counts=counts).parameters.notes  # type: ignore[union-attr]
     assert notes == tuple(f"{name}: {said[name]}." for name in ("home", "tie"))
     known = Posterior(counts, home=1.2).sample(20, chains=1, seed=1, warmup=5, progress=False)

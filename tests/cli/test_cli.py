@@ -373,9 +373,12 @@ def test_parameters_stand_below_the_competitors_with_a_sentence(
     assert sorted(rows_of(out, "category")) == ["a", "b", "c"]
     assert rows_of(out, "parameter")[:2] == ["home", "tie"]
     assert "Prior: Dirichlet(1), home ~ Gamma(shape=2.0, rate=2.0), tie ~ Gamma(shape=1.0," in out
-    factor = r"\nhome: [\d.]+ times as strong at home \([\d.]+ to [\d.]+\): of two equals the one "
-    assert re.search(factor + r"at home wins, ties left out, with probability 0\.\d+ \(90 %", out)
-    assert re.search(r"\ntie: two equals on neutral ground tie with probability 0\.\d+ \(90 %", out)
+    factor = (
+        r"\nhome: playing at home multiplies a side's strength by [\d.]+ \(90 % interval [\d.]+"
+    )
+    assert re.search(factor + r" to [\d.]+\); the probability that there is an advantage", out)
+    tied = r"\ntie: two equals on neutral ground tie with probability 0\.\d+ \(90 %"
+    assert re.search(tied, out)
     counts = luce.read(file, ties="davidson", home="first")
     again = Posterior(counts).sample(40, chains=2, seed=1, until="converged", progress=False)
     for name in ("probabilities", "home", "tie"):
@@ -398,7 +401,7 @@ def test_priors_and_known_values_of_parameters(
     code, _, err = run(capsys, "fit", file, *read, "--home-prior", "2,2")
     assert (code, "the data has no parameter 'home'" in err) == (1, True)
     code, _, err = run(capsys, "fit", file, *read, "--tie-prior", "0.5")
-    assert (code, "it must be larger than 1" in err) == (1, True)
+    assert (code, "it must be above 1" in err) == (1, True)
     for wrong, said in (
         ("x", "SHAPE,RATE of a gamma"),
         ("1,2,3", "SHAPE,RATE"),
