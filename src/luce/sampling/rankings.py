@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from luce._types import FloatArray
-from luce.counts.family import fields
+from luce.counts.family import set_arrays
 from luce.counts.labels import some
 from luce.counts.placings import Placings
 from luce.counts.tied_blocks import TiedBlocks
@@ -62,9 +62,10 @@ class ReadyRankings:
         self.model, self.events = model, events
         net = counts.category_counts.sum() + counts.sets.exponent.sum()
         total = float(model.concentration.sum() + max(net, 0.0))
-        shape, sets = model.concentration + counts.category_counts, fields(counts.sets)[1:]
-        with_wins = make_problem(*sets, shape + events.wins(), total)
-        without = make_problem(*sets, shape, total)
+        shape, sets = model.concentration + counts.category_counts, set_arrays(counts.sets)
+        weights = counts.sets.weights
+        with_wins = make_problem(*sets, shape + events.wins(), total, weights=weights)
+        without = make_problem(*sets, shape, total, weights=weights)
         self.plain = with_wins if isinstance(events, TiedChoices) else without
         # The density is wide where a strength may be tiny, whatever the sweep adds to its shape.
         self.problem = with_wins._replace(wide=self.plain.wide)

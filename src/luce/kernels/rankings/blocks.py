@@ -22,14 +22,13 @@ import numpy as np
 import numpy.typing as npt
 
 from luce._types import FloatArray, WordArray
-from luce.kernels.contests.sides import product
 from luce.kernels.grouped_outcomes import SplitSpace, split_groups
 from luce.kernels.half_sweep import draw_rates
 from luce.kernels.jit import borrowed, compiled, internal, on_stack
 from luce.kernels.layouts import AnyProblem
 from luce.kernels.problem import Wide
 from luce.kernels.random import gamma_spread, scaled_gamma, uniform
-from luce.kernels.set_sums import as_log, normalise, one, plus, zero
+from luce.kernels.set_sums import as_log, normalise, one, plus, times, zero
 
 # log(λ τ) below which a time given that it is less than τ is uniform, to rounding.
 _UNIFORM = -40.0
@@ -84,10 +83,10 @@ def advance(
     wide, n, total_shape = problem.wide, len(problem.shape), problem.total_shape
     total_spread = gamma_spread(total_shape)
     p, latest = state[:n], state[n:]
-    times, rates, grouped = np.empty(len(problem.waits)), np.empty(n), np.empty(n)
+    set_times, rates, grouped = np.empty(len(problem.waits)), np.empty(n), np.empty(n)
     shape, spread = problem.shape.copy(), problem.spread.copy()
     for d in range(len(out)):
-        waited = draw_rates(problem, own, p, times, rates)
+        waited = draw_rates(problem, own, p, set_times, rates)
         more = draw_blocks(own, fit, wide, p, latest, rates)
         if space is not None:
             for i in range(n):
@@ -103,7 +102,7 @@ def advance(
             whole = plus(whole, p[i], wide)
         normalise(p, wide)
         for k in range(len(latest)):
-            latest[k] = product(latest[k], whole, wide)
+            latest[k] = times(latest[k], whole, wide)
         for i in range(n):
             out[d, i] = p[i]
         stat[d] = as_log(plus(waited, more, wide), wide)
