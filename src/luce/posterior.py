@@ -13,8 +13,8 @@ from numpy.typing import ArrayLike
 from luce._lazy import without_collections
 from luce._types import FloatArray, Label, Labels, SeedLike
 from luce.counts.counts import ConditionalCounts
-from luce.estimates.contest_modes import ContestDensity, maximise_contests
-from luce.estimates.curvature import ContestFit, LaplaceFit
+from luce.estimates.event_modes import EventDensity, maximise_events
+from luce.estimates.curvature import EventFit, LaplaceFit
 from luce.estimates.estimate import Estimate, by_category
 from luce.estimates.modes import Mode, check_scale, find_mode
 from luce.model import density, exact
@@ -327,7 +327,7 @@ class Posterior:
         if self.counts.events is None:
             return find_mode(self.counts, self.concentration, scale)
         check_scale(scale)
-        found = maximise_contests(ContestDensity.of_model(self._model, scale))
+        found = maximise_events(EventDensity.of_model(self._model, scale))
         return Mode(found.p, scale, self.counts.categories, found.maxima, found.parameters)
 
     def covariance(
@@ -365,8 +365,8 @@ class Posterior:
     def _laplace_fit(self) -> LaplaceFit:
         self._model.require_number("the Laplace fit")
         if self.counts.events is not None:
-            density = ContestDensity.of_model(self._model, "log-odds")
-            return ContestFit.of_maximum(density, maximise_contests(density, single=False))
+            density = EventDensity.of_model(self._model, "log-odds")
+            return EventFit.of_maximum(density, maximise_events(density, single=False))
         return LaplaceFit(self.counts, self.concentration, self.mode("log-odds").values)
 
     def standard_errors(

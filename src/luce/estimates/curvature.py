@@ -22,7 +22,7 @@ from luce._types import BoolArray, FloatArray, IntArray, Label, Labels
 from luce.counts.counts import ConditionalCounts
 from luce.counts.labels import Categories
 from luce.errors import MethodError
-from luce.estimates.contest_modes import ContestDensity, ContestMaximum
+from luce.estimates.event_modes import EventDensity, EventMaximum
 from luce.estimates.estimate import by_category
 from luce.estimates.modes import check_scale
 from luce.model.shapes import raw_problem
@@ -147,7 +147,7 @@ class LaplaceFit:
 
 
 @dataclass(frozen=True, eq=False)
-class ContestFit(LaplaceFit):
+class EventFit(LaplaceFit):
     """The normal approximation around a maximum of contests, their parameters included.
 
     Attributes
@@ -158,11 +158,11 @@ class ContestFit(LaplaceFit):
         Names of the parameters that are known, and have no standard errors.
     """
 
-    found: ContestMaximum = field(kw_only=True)
+    found: EventMaximum = field(kw_only=True)
     held: frozenset[str] = field(default=frozenset(), kw_only=True)
 
     @classmethod
-    def of_maximum(cls, density: ContestDensity, found: ContestMaximum) -> ContestFit:
+    def of_maximum(cls, density: EventDensity, found: EventMaximum) -> EventFit:
         """Make the fit around a maximum."""
         held = frozenset(density.known)
         return cls(density.counts, density.prior, found.p, found=found, held=held)

@@ -12,8 +12,8 @@ import numpy as np
 from luce._types import Label, Labels
 from luce.counts.counts import ConditionalCounts
 from luce.errors import DataError
-from luce.estimates.contest_modes import ContestDensity, maximise_contests
-from luce.estimates.curvature import ContestFit, LaplaceFit
+from luce.estimates.event_modes import EventDensity, maximise_events
+from luce.estimates.curvature import EventFit, LaplaceFit
 from luce.estimates.modes import Mode, maximise
 from luce.model.priors import read_parameter_priors
 
@@ -67,8 +67,8 @@ class MaximumLikelihood(Mode):
     @cached_property
     def _fit(self) -> LaplaceFit:
         if self.counts.events is not None:
-            density = ContestDensity.of_likelihood(self.counts, self.known)
-            return ContestFit.of_maximum(density, maximise_contests(density, single=False))
+            density = EventDensity.of_likelihood(self.counts, self.known)
+            return EventFit.of_maximum(density, maximise_events(density, single=False))
         return LaplaceFit(self.counts, np.zeros(len(self.values)), self.values)
 
 
@@ -118,7 +118,7 @@ def maximum_likelihood(
     known = {name: prior for name, prior in given.items() if prior is not None}
     read_parameter_priors(counts.parameters, known)  # refuses parameters that there are not
     if counts.events is not None:
-        found = maximise_contests(ContestDensity.of_likelihood(counts, known))
+        found = maximise_events(EventDensity.of_likelihood(counts, known))
         return MaximumLikelihood(
             found.p,
             "likelihood",

@@ -6,7 +6,7 @@
 Both factor along the tree of modules.  A split without overlapping sets is largest at its powers
 over their sum; in a core, Newton's method finds the maximum (`sampling.maximum`).  Grouped outcomes
 may leave several maxima, so cores with grouped outcomes are climbed from several starts.
-Contests with ties or a home advantage have a density of their own (`contest_modes`).
+Contests with ties or a home advantage have a density of their own (`event_modes`).
 """
 
 from __future__ import annotations

@@ -31,7 +31,7 @@ from luce.answers.view import DrawsView
 from luce.counts.counts import ConditionalCounts
 from luce.counts.labels import Categories, printable, read_number, some
 from luce.errors import DataError, EvidenceWarning, MethodError, warn_user
-from luce.estimates.contest_evidence import log_evidence_if_equal
+from luce.estimates.event_evidence import log_evidence_if_equal
 from luce.estimates.densities import log_scaled_dirichlet, next_gammas
 from luce.estimates.estimate import Estimate
 from luce.estimates.weights import basis, is_trusted, log_mean

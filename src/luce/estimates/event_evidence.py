@@ -21,11 +21,11 @@ from luce.counts.contests import Contests
 from luce.counts.likelihood import log_powers
 from luce.errors import MethodError, NotExactError
 from luce.estimates.bridge import bridge_to_student
-from luce.estimates.contest_modes import (
-    ContestDensity,
-    ContestMaximum,
+from luce.estimates.event_modes import (
+    EventDensity,
+    EventMaximum,
     contests_in,
-    maximise_contests,
+    maximise_events,
 )
 from luce.estimates.estimate import Estimate
 from luce.model.model import Model
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 _STEP, _SPAN, _FALL = 0.4, 12.0, 40.0
 
 
-def contest_evidence(model: Model, settings: Settings, method: str) -> Estimate:
+def event_evidence(model: Model, settings: Settings, method: str) -> Estimate:
     """Estimate the log evidence of contests by bridge sampling."""
     contests = contests_in(model.counts)
     if method == "exact":
@@ -130,7 +130,7 @@ def _normal_fit(model: Model) -> tuple[FloatArray, FloatArray]:
     from scipy.linalg import helmert
 
     contests, n = contests_in(model.counts), model.counts.n_categories
-    found = maximise_contests(ContestDensity.of_model(model, "log-odds"), single=False)
+    found = maximise_events(EventDensity.of_model(model, "log-odds"), single=False)
     contrasts = helmert(n)
     names = model.drawn_parameters
     rates = _log_rates(model, found)
@@ -183,8 +183,8 @@ def _grid(model: Model) -> tuple[list[FloatArray], list[float]]:
     names, n = model.drawn_parameters, model.counts.n_categories
     if not names:
         return [], []
-    density = ContestDensity.of_model(model, "log-odds")
-    found = maximise_contests(density, equal=np.arange(n))
+    density = EventDensity.of_model(model, "log-odds")
+    found = maximise_events(density, equal=np.arange(n))
     rates = _log_rates(model, found)
     precision = found.precision[n:, n:] * np.outer(rates, rates)
     widths = np.sqrt(np.diag(np.linalg.inv(precision)))
@@ -211,7 +211,7 @@ def _log_prior_of_logs(model: Model, logs: FloatArray) -> FloatArray:
     return value + _log_constant_of_parameters(model)
 
 
-def _log_rates(model: Model, found: ContestMaximum) -> FloatArray:
+def _log_rates(model: Model, found: EventMaximum) -> FloatArray:
     """Return d log x / d log(x - least) of the drawn parameters: (θ - 1) / θ, else 1."""
     contests = contests_in(model.counts)
     own = [1.0 - contests.least(k) / found.parameters[k] for k in model.drawn_parameters]

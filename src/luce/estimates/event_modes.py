@@ -8,7 +8,7 @@ prior's shape less 1; in log-odds and logarithms, a_i and a power are the concen
 shape; for the likelihood, all of them are 0.
 
 Single members on each side leave F concave in (log p, log h, log ν or log θ), so that one climb
-finds the maximum, or `contest_existence` tells why there is none.  Teams and grouped outcomes may
+finds the maximum, or `event_existence` tells why there is none.  Teams and grouped outcomes may
 leave several maxima: these are climbed from several starts.
 
 Some maxima lie on the boundary, where F only grows towards it: a category without a power is at 0,
@@ -30,7 +30,7 @@ from luce.counts.contests import TIE, Contests
 from luce.counts.counts import ConditionalCounts
 from luce.counts.labels import some
 from luce.errors import MethodError, NoMaximumError
-from luce.estimates.contest_existence import Recession, no_maximum
+from luce.estimates.event_existence import Recession, no_maximum
 from luce.estimates.no_maximum import REMEDIES, require_compared, unbounded
 from luce.model.model import Model, check_known
 from luce.model.priors import Gamma
@@ -74,7 +74,7 @@ _CANCELLED = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
-class ContestDensity:
+class EventDensity:
     """The function F to be maximised.
 
     Attributes
@@ -98,7 +98,7 @@ class ContestDensity:
     scale: str
 
     @classmethod
-    def of_model(cls, model: Model, scale: str) -> ContestDensity:
+    def of_model(cls, model: Model, scale: str) -> EventDensity:
         """Return the posterior density, on the simplex or in log-odds."""
         less = 1.0 if scale == "simplex" else 0.0
         own = {
@@ -112,7 +112,7 @@ class ContestDensity:
     @classmethod
     def of_likelihood(
         cls, counts: ConditionalCounts, known: Mapping[str, float] | None = None
-    ) -> ContestDensity:
+    ) -> EventDensity:
         """Return the likelihood, some parameters perhaps known."""
         known = dict(known or {})
         check_known(contests_in(counts), known)
@@ -143,7 +143,7 @@ def contests_in(counts: ConditionalCounts) -> Contests:
     return events
 
 
-class ContestMaximum(NamedTuple):
+class EventMaximum(NamedTuple):
     """A maximum of F.
 
     Attributes
@@ -166,9 +166,9 @@ class ContestMaximum(NamedTuple):
     names: tuple[str, ...]
 
 
-def maximise_contests(
-    density: ContestDensity, equal: IntArray | None = None, single: bool = True
-) -> ContestMaximum:
+def maximise_events(
+    density: EventDensity, equal: IntArray | None = None, single: bool = True
+) -> EventMaximum:
     """Maximise F over the probabilities and the parameters that are not known.
 
     Parameters
@@ -252,7 +252,7 @@ class _Normalised(ContestPosterior):
 class _Inside:
     """F without what is known to be on the boundary, and its unknowns."""
 
-    def __init__(self, density: ContestDensity, equal: IntArray | None) -> None:
+    def __init__(self, density: EventDensity, equal: IntArray | None) -> None:
         self.density, self.n = density, density.counts.n_categories
         contests = density.contests
         problem = self._problem(contests)
@@ -362,14 +362,14 @@ class _Inside:
             self.contests, density.counts.sets, single, density.total, own, self.owner, self.n
         )
 
-    def finished(self, end: _End, maxima: int) -> ContestMaximum:
+    def finished(self, end: _End, maxima: int) -> EventMaximum:
         """Return the maximum with everything on the boundary."""
         found = {**self.density.known, **self.edge}
         for name, log_x in zip(self.f.names, end.z[self.n :].tolist(), strict=True):
             found[name] = float(np.exp(log_x))
         parameters = {name: found[name] for name in self.density.counts.parameters}
         p = _shares(end.z[: self.n])
-        return ContestMaximum(p, parameters, maxima, end.precision, self.f.names)
+        return EventMaximum(p, parameters, maxima, end.precision, self.f.names)
 
 
 def _shares(theta: FloatArray) -> FloatArray:
