@@ -13,9 +13,10 @@ from numpy.typing import ArrayLike
 from luce._lazy import without_collections
 from luce._types import FloatArray, Label, Labels, SeedLike
 from luce.counts.counts import ConditionalCounts
-from luce.estimates.event_modes import EventDensity, maximise_events
 from luce.estimates.curvature import EventFit, LaplaceFit
 from luce.estimates.estimate import Estimate, by_category
+from luce.estimates.event_density import EventDensity
+from luce.estimates.event_modes import maximise_events
 from luce.estimates.modes import Mode, check_scale, find_mode
 from luce.model import density, exact
 from luce.model.model import Model

@@ -18,7 +18,8 @@ import luce
 from luce import ConditionalCounts, Gamma, Posterior
 from luce.counts.contests import contests_of_pairs
 from luce.errors import DataError, MethodError, NoMaximumError
-from luce.estimates.event_modes import EventDensity, maximise_events
+from luce.estimates.event_density import EventDensity
+from luce.estimates.event_modes import maximise_events
 
 # (model of ties, home advantage)
 KINDS = list(product(MODELS, (False, True)))

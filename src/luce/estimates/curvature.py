@@ -7,7 +7,8 @@ the variance w'H^(-1)w; the scale of λ, which p does not determine, cancels.
     log p_i - mean of log p   w = e_i - 1/n
     p_i, to first order       w = p_i (e_i - p)
 
-Contests have parameters too, and their precision is that of (log λ, logarithms of the parameters).
+Contests and rankings with ties have parameters too, and their precision is that of (log λ,
+logarithms of the parameters).
 """
 
 from __future__ import annotations
@@ -22,8 +23,8 @@ from luce._types import BoolArray, FloatArray, IntArray, Label, Labels
 from luce.counts.counts import ConditionalCounts
 from luce.counts.labels import Categories
 from luce.errors import MethodError
-from luce.estimates.event_modes import EventDensity, EventMaximum
 from luce.estimates.estimate import by_category
+from luce.estimates.event_density import EventDensity, EventMaximum
 from luce.estimates.modes import check_scale
 from luce.model.shapes import raw_problem
 from luce.sampling.laplace import MOST_DENSE
@@ -148,7 +149,7 @@ class LaplaceFit:
 
 @dataclass(frozen=True, eq=False)
 class EventFit(LaplaceFit):
-    """The normal approximation around a maximum of contests, their parameters included.
+    """The normal approximation around a maximum of contests or rankings, with their parameters.
 
     Attributes
     ----------

@@ -1,10 +1,10 @@
-"""The evidence of contests with ties and a home advantage, by bridge sampling.
+"""The evidence of contests and of rankings with ties, by bridge sampling.
 
     Z = ∫ L(p, x) Dirichlet(p; a) Π Gamma(x; shape, rate) dp dx
       = constant · √n ∫ exp h(y, log x) dy dlog x
-    h = log L + Σ_i a_i log p_i + Σ (shape log x - rate x)        x: home, and ν or θ - 1 of ties
+    h = log L + Σ_i a_i log p_i + Σ_x (shape log x - rate x)
 
-with n - 1 orthonormal contrasts y of log p.  Draws of the posterior are compared with draws of a
+with n - 1 orthonormal contrasts y of log p, and x the parameters less their least values.  Draws of the posterior are compared with draws of a
 Student t that has the mode and curvature of h, as for the cores of other data (`evidence`).
 """
 
@@ -21,13 +21,9 @@ from luce.counts.contests import Contests
 from luce.counts.likelihood import log_powers
 from luce.errors import MethodError, NotExactError
 from luce.estimates.bridge import bridge_to_student
-from luce.estimates.event_modes import (
-    EventDensity,
-    EventMaximum,
-    contests_in,
-    maximise_events,
-)
 from luce.estimates.estimate import Estimate
+from luce.estimates.event_density import EventDensity, EventMaximum, events_in
+from luce.estimates.event_modes import maximise_events
 from luce.model.model import Model
 from luce.model.priors import Gamma
 from luce.sampling.plan import PosteriorPlan
@@ -42,17 +38,17 @@ _STEP, _SPAN, _FALL = 0.4, 12.0, 40.0
 
 
 def event_evidence(model: Model, settings: Settings, method: str) -> Estimate:
-    """Estimate the log evidence of contests by bridge sampling."""
-    contests = contests_in(model.counts)
+    """Estimate the log evidence of contests or rankings by bridge sampling."""
+    events = events_in(model.counts)
     if method == "exact":
         raise NotExactError(
-            f"the evidence of contests with {contests.model} has no closed form. Use "
+            f"the evidence of {events.noun} with {events.model} has no closed form. Use "
             'method="auto", which estimates it from draws.'
         )
     if method == "chib":
         raise MethodError(
-            f"Chib's method is not offered for contests with {contests.model}: a sweep draws their "
-            'parameters one after another. Use method="bridge".'
+            f"Chib's method is not offered for {events.noun} with {events.model}: a sweep draws "
+            'their parameters one after another. Use method="bridge".'
         )
     for_draws, for_bridge = settings.seed_sequence().spawn(2)
     plan = PosteriorPlan.of(model, replace(settings.reseeded(for_draws), log_probabilities=True))
@@ -90,12 +86,12 @@ def _log_heights(model: Model, logs: FloatArray, log_excess: FloatArray) -> Floa
     log_excess
         Logarithms of the drawn parameters, less their least values, shape (rows, parameters).
     """
-    contests, counts = contests_in(model.counts), model.counts
+    events, counts = events_in(model.counts), model.counts
     excess = dict(zip(model.drawn_parameters, np.exp(log_excess).T, strict=True))
-    values = {name: x + contests.least(name) for name, x in excess.items()}
-    # The likelihood of contests does not change with the scale of p, so underflow is put off.
+    values = {name: x + events.least(name) for name, x in excess.items()}
+    # The likelihood of events does not change with the scale of p, so underflow is put off.
     p = np.exp(logs)
-    h = contests.log_likelihood(
+    h = events.log_likelihood(
         np.exp(logs - logs.max(axis=1, keepdims=True)), {**values, **model.known_parameters}
     )
     h = h + log_powers(p, counts.category_counts, counts.sets) + logs @ model.concentration
@@ -106,9 +102,9 @@ def _bridge(model: Model, run: DataTree, rng: np.random.Generator) -> Estimate:
     """Bridge between draws of the posterior and a Student t around its mode."""
     from scipy.linalg import helmert
 
-    contests, n = contests_in(model.counts), model.counts.n_categories
+    events, n = events_in(model.counts), model.counts.n_categories
     drawn = run["posterior"]
-    least = np.array([contests.least(name) for name in model.drawn_parameters])
+    least = np.array([events.least(name) for name in model.drawn_parameters])
     logs = drawn["log_probabilities"].to_numpy()
     own = [drawn[name].to_numpy() for name in model.drawn_parameters]
     excess = np.stack([*own, logs[..., 0]], axis=-1)[..., :-1] - least
@@ -126,10 +122,10 @@ def _bridge(model: Model, run: DataTree, rng: np.random.Generator) -> Estimate:
 
 
 def _normal_fit(model: Model) -> tuple[FloatArray, FloatArray]:
-    """Return mode and covariance of (contrasts of log p, log h, log ν or log(θ - 1))."""
+    """Return mode and covariance of contrasts of log p and of logarithms of the parameters."""
     from scipy.linalg import helmert
 
-    contests, n = contests_in(model.counts), model.counts.n_categories
+    events, n = events_in(model.counts), model.counts.n_categories
     found = maximise_events(EventDensity.of_model(model, "log-odds"), single=False)
     contrasts = helmert(n)
     names = model.drawn_parameters
@@ -137,7 +133,7 @@ def _normal_fit(model: Model) -> tuple[FloatArray, FloatArray]:
     spread = np.zeros((n - 1 + len(names), n + len(names)))
     spread[: n - 1, :n], spread[n - 1 :, n:] = contrasts, np.diag(rates)
     precision = spread @ found.precision @ spread.T
-    excess = [found.parameters[name] - contests.least(name) for name in names]
+    excess = [found.parameters[name] - events.least(name) for name in names]
     peak = np.concatenate([contrasts @ np.log(found.p), np.log(excess).reshape(-1)])
     return np.asarray(peak, np.float64), np.asarray(np.linalg.inv(precision), np.float64)
 
@@ -149,9 +145,14 @@ def log_evidence_if_equal(model: Model) -> float:
     exponentially with the number of points.
     """
     counts, names = model.counts, model.drawn_parameters
-    n = counts.n_categories
+    events, n = events_in(counts), counts.n_categories
+    if not isinstance(events, Contests):
+        raise MethodError(
+            f"the evidence of equal strengths is offered for contests; these are {events.noun} "
+            f"with {events.model}. Use draws."
+        )
     alone = float(log_powers(np.full(n, 1.0 / n), counts.category_counts, counts.sets))
-    merged = _merged_if_equal(contests_in(counts))
+    merged = _merged_if_equal(events)
     points, steps = _grid(model)
     number = int(np.prod([len(line) for line in points], dtype=np.int64))
     grid = np.array(np.meshgrid(*points, indexing="ij")).reshape(len(names), number).T
@@ -192,7 +193,7 @@ def _grid(model: Model) -> tuple[list[FloatArray], list[float]]:
     for k, name in enumerate(names):
         prior = model.parameter_priors[name]
         assert isinstance(prior, Gamma)
-        peak = np.log(found.parameters[name] - contests_in(model.counts).least(name))
+        peak = np.log(found.parameters[name] - events_in(model.counts).least(name))
         # Towards 0 a density of log x falls like x^shape, slower than a normal density.
         low, high = peak - max(_SPAN * widths[k], _FALL / prior.shape), peak + _SPAN * widths[k]
         step = _STEP / np.sqrt(precision[k, k])
@@ -213,6 +214,6 @@ def _log_prior_of_logs(model: Model, logs: FloatArray) -> FloatArray:
 
 def _log_rates(model: Model, found: EventMaximum) -> FloatArray:
     """Return d log x / d log(x - least) of the drawn parameters: (θ - 1) / θ, else 1."""
-    contests = contests_in(model.counts)
-    own = [1.0 - contests.least(k) / found.parameters[k] for k in model.drawn_parameters]
+    events = events_in(model.counts)
+    own = [1.0 - events.least(k) / found.parameters[k] for k in model.drawn_parameters]
     return np.array(own).reshape(-1)

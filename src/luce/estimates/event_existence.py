@@ -1,30 +1,22 @@
-"""When contests have one maximum: directions in which the density does not fall, however far.
+"""When data with events has one maximum: directions in which the density does not fall.
 
-With single members on each side, the log probability of each result is concave in
-z = (log p, log h, τ), τ = log ν or log θ.  Along a direction d it falls without end unless d keeps
-the numerator's term at least as large as every term of the denominators.  With α = d_i + d_h for
-the side at home and β = d_j for the other:
-
-    no ties       a win of the first   α >= β
-    Davidson      a win of the first   α >= β + 2 d_τ,  α >= β         a tie   2 d_τ >= |α - β|
-    Rao-Kupper    a win of the first   α >= β + d_τ                    a tie     d_τ >= |α - β|
-
-A power of p(S) asks that Σ_i c_i d_i + Σ_S e_S max_S d - A max d be 0, which is never positive;
-and a prior keeps a parameter from falling, rising or both.  These are linear inequalities: there is
-one maximum exactly if they have no solution but d = 0, up to a number added to all d_i.  A linear
-programme finds a solution that is larger in some inequality (the density grows for ever), or shows
-that all hold with equality only, and linear algebra then finds directions of no change at all.
+Where the log density is concave, there is one maximum exactly if it falls in every direction d,
+however far, but for a number added to all logarithms of p.  Events that were seen ask for linear
+inequalities of d (`contest_existence`, `ranking_existence`).  A power of p(S) asks that
+Σ_i c_i d_i + Σ_S e_S max_S d - A max d be 0, which is never positive; and a prior keeps a parameter
+from falling, rising or both.  A linear programme finds a solution that is larger in some inequality
+(the density grows for ever), or shows that all hold with equality only, and linear algebra then
+finds directions of no change at all.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from luce._types import FloatArray, IntArray, Label
-from luce.counts.contests import FIRST, SECOND, TIE, Contests
 from luce.counts.counts import ConditionalCounts
 from luce.counts.family import SetFamily
 from luce.counts.labels import some
@@ -41,30 +33,77 @@ if TYPE_CHECKING:
 _PART, _FLAT = 1e-6, 1e-10
 
 
-class Recession(NamedTuple):
-    """Contests and sets whose directions are searched.
+# Coefficients of a linear form by unknown; -1, -2 and so on are helpers of the inequalities.
+Row = list[tuple[int, float]]
+
+
+class Inequalities(NamedTuple):
+    """Linear inequalities g·d >= 0 that hold where the probability of what was seen does not fall.
 
     Attributes
     ----------
-    contests
-        Meetings of single members, those of categories at 0 left out.
+    rows
+        The inequalities.  Where one of them is larger than 0, the probability grows.
+    level
+        Linear forms that are 0 exactly where all of `rows` are 0; None for `rows` themselves.
+    of_helpers
+        Further inequalities, which say nothing about growth.
+    helpers
+        Number of unknowns that only serve to write the inequalities.
+    """
+
+    rows: list[Row]
+    level: list[Row] | None = None
+    of_helpers: list[Row] | None = None
+    helpers: int = 0
+
+
+class Words(NamedTuple):
+    """Words for directions in which the density does not fall.
+
+    Attributes
+    ----------
+    beat, lost
+        What those who are weaker never did to the stronger, and the stronger to them.
+    one_sided
+        Says why parameters that move alone, given by name, do so.
+    as_where
+        The end of a sentence on parameters that cannot be told from strength.
+    """
+
+    beat: str
+    lost: str
+    one_sided: Callable[[Mapping[str, float]], str]
+    as_where: str
+
+
+class Recession(NamedTuple):
+    """Events and sets whose directions are searched.
+
+    Attributes
+    ----------
+    inequalities
+        What the events ask of a direction.
     sets, single, total
-        The sets with e_S, the powers c_i of single categories and A, without contests.
+        The sets with e_S, the powers c_i of single categories and A, without events.
     own
         Power and rate of the parameters that are not known.
     owner
         The unknown of each category and then of each parameter, -1 for a category at 0.
     n
         Number of categories.
+    words
+        Words for what is found.
     """
 
-    contests: Contests
+    inequalities: Inequalities
     sets: SetFamily
     single: FloatArray
     total: float
     own: Mapping[str, Known]
     owner: IntArray
     n: int
+    words: Words
 
 
 class Direction(NamedTuple):
@@ -82,14 +121,14 @@ def find_direction(recession: Recession) -> Direction | None:
     these are easiest to put into words.
     """
     r = recession
-    rows, sums = _inequalities(r)
-    columns = np.arange(rows.shape[1])
+    system = _system(r)
     # A number added to all categories changes nothing, so the first one stays.
     first = r.owner[: r.n][r.owner[: r.n] >= 0][:1]
-    still = [r.owner[r.n :], np.setdiff1d(columns, r.owner[r.n :]), first]
+    own = r.owner[r.n :]
+    still = [own, np.setdiff1d(np.arange(system.rows.shape[1]), own), first]
     for search in (_growing_direction, _flat_direction):
         for fixed in still:
-            d = search(rows, sums, np.union1d(fixed, first))
+            d = search(system, np.union1d(fixed, first))
             if d is not None:
                 d = np.where(r.owner >= 0, d[r.owner], np.nan)
                 parameters = dict(zip(r.own, d[r.n :].tolist(), strict=True))
@@ -97,16 +136,34 @@ def find_direction(recession: Recession) -> Direction | None:
     return None
 
 
-def _growing_direction(
-    rows: csr_array, sums: FloatArray | None, fixed: IntArray
-) -> FloatArray | None:
+class _System(NamedTuple):
+    """All inequalities as matrices, whose columns are the unknowns, the maxima of d, the helpers.
+
+    Attributes
+    ----------
+    rows
+        Rows g with g·d >= 0, one of which is larger than 0 where the density grows.
+    more
+        Further such rows, of helpers and of the sum over sets.
+    level
+        Rows that are 0 where the density does not change, without the columns of helpers.
+    """
+
+    rows: csr_array
+    more: csr_array
+    level: csr_array
+
+
+def _growing_direction(system: _System, fixed: IntArray) -> FloatArray | None:
     """Find a direction that satisfies all inequalities, one of them more than with equality."""
     from scipy.optimize import linprog
     from scipy.sparse import csr_array, vstack
 
+    rows = system.rows
     bounds = np.tile([-1.0, 1.0], (rows.shape[1], 1))
+    bounds[system.level.shape[1] :] *= 2.0  # helpers are differences of two unknowns, or of none
     bounds[fixed] = 0.0
-    whole: Any = rows if sums is None else csr_array(vstack([rows, csr_array(sums[None])]))
+    whole: Any = csr_array(vstack([rows, system.more])) if system.more.shape[0] else rows
     found: Any = linprog(
         -np.asarray(rows.sum(axis=0)).ravel(),
         A_ub=-whole,
@@ -122,10 +179,9 @@ def _growing_direction(
     return d if (rows @ d).max(initial=0.0) > _PART else None
 
 
-def _flat_direction(
-    rows: csr_array, _sums: FloatArray | None, fixed: IntArray
-) -> FloatArray | None:
+def _flat_direction(system: _System, fixed: IntArray) -> FloatArray | None:
     """Find a direction that leaves all inequalities at 0."""
+    rows = system.level
     free = np.setdiff1d(np.arange(rows.shape[1]), fixed)
     inside = rows[:, free]
     values, vectors = np.linalg.eigh(np.asarray((inside.T @ inside).todense()))
@@ -136,17 +192,14 @@ def _flat_direction(
     return np.asarray(d / np.abs(d).max())
 
 
-def _inequalities(r: Recession) -> tuple[csr_array, FloatArray | None]:
-    """Return rows g with g·d >= 0, and the coefficients of the sum over sets that must be 0."""
-    from scipy.sparse import coo_array
-
+def _system(r: Recession) -> _System:
+    """Lay out all inequalities."""
     unknowns = int(r.owner.max(initial=-1)) + 1
-    numbers = _of_contests(r) + _of_parameters(r)
-    entries: list[tuple[int, int, float]] = []
-    for k, row in enumerate(numbers):
-        entries += [(k, column, value) for column, value in row]
-    height, width = len(numbers), unknowns
-    sums: FloatArray | None = None
+    events, own = r.inequalities, _of_parameters(r)
+    level = events.rows if events.level is None else events.level
+    of_sets: list[Row] = []
+    more = list(events.of_helpers or [])
+    width = unknowns
     if r.total > 0 or r.sets.n_sets:
         active = np.flatnonzero(r.owner[: r.n] >= 0)
         sets = [np.intersect1d(r.sets.set_members(t), active) for t in range(r.sets.n_sets)]
@@ -157,52 +210,34 @@ def _inequalities(r: Recession) -> tuple[csr_array, FloatArray | None]:
         single = np.bincount(r.owner[active], r.single[active], unknowns)
         sums = np.concatenate([single, powers]).astype(np.float64)
         sums /= np.abs(sums).max()
+        more.append(list(enumerate(sums.tolist())))
         for members in sets:
             for column in np.unique(r.owner[members]).tolist():
-                entries += [(height, width, 1.0), (height, column, -1.0)]
-                height += 1
+                of_sets.append([(width, 1.0), (column, -1.0)])
             width += 1
-    place = np.array([(i, j) for i, j, _ in entries], np.int64).reshape(-1, 2)
-    values = np.array([value for *_, value in entries])
-    size = max(height, 1), width
-    rows: csr_array = coo_array((values, (place[:, 0], place[:, 1])), size).tocsr()
-    return rows, sums
+    whole = width + events.helpers
+    return _System(
+        _matrix([*events.rows, *own, *of_sets], whole, least=1),
+        _matrix(more, whole),
+        _matrix([*level, *own, *of_sets], width, least=1),
+    )
 
 
-_Row = list[tuple[int, float]]
+def _matrix(rows: list[Row], width: int, least: int = 0) -> csr_array:
+    """Make a sparse matrix of some rows, at least so many; negative columns count from its end."""
+    from scipy.sparse import coo_array
+
+    place = [(k, column % width) for k, row in enumerate(rows) for column, _ in row]
+    values = np.array([value for row in rows for _, value in row], np.float64)
+    at = np.array(place, np.int64).reshape(-1, 2)
+    return coo_array((values, (at[:, 0], at[:, 1])), (max(len(rows), least), width)).tocsr()
 
 
-def _of_contests(r: Recession) -> list[_Row]:
-    """Return the inequalities of all results that were seen."""
-    c = r.contests
-    place = dict(zip(r.own, r.owner[r.n :].tolist(), strict=True))
-    home, tie = place.get("home") if c.home else None, place.get("tie") if c.ties else None
-    sides = r.owner[c.members[c.start[:-1]]].reshape(-1, 2).tolist()
-    rows: list[_Row] = []
-    for (i, j), at_home, results in zip(sides, c.at_home.tolist(), c.results.tolist(), strict=True):
-        ahead: _Row = [(i, 1.0), (j, -1.0)]  # α - β
-        if at_home and home is not None:
-            ahead.append((home, 1.0))
-        behind = [(column, -value) for column, value in ahead]
-        of_tie = 2.0 if c.ties == "davidson" else 1.0  # that many d_τ
-        for seen, row in ((results[FIRST], ahead), (results[SECOND], behind)):
-            if seen > 0:
-                if c.ties != "rao-kupper" or tie is None:
-                    rows.append(row)
-                if tie is not None:
-                    rows.append([*row, (tie, -of_tie)])
-        if results[TIE] > 0:
-            more = [] if tie is None else [(tie, of_tie)]
-            rows += [ahead + more, behind + more]
-    return rows
-
-
-def _of_parameters(r: Recession) -> list[_Row]:
-    """Return the inequalities by which priors, and θ >= 1, keep the parameters."""
-    rows: list[_Row] = []
-    for column, (name, own) in zip(r.owner[r.n :].tolist(), r.own.items(), strict=True):
-        least = name == "tie" and r.contests.ties == "rao-kupper"
-        if own.power > 0 or least:
+def _of_parameters(r: Recession) -> list[Row]:
+    """Return the inequalities by which priors keep the parameters."""
+    rows: list[Row] = []
+    for column, own in zip(r.owner[r.n :].tolist(), r.own.values(), strict=True):
+        if own.power > 0:
             rows.append([(column, 1.0)])
         if own.rate > 0:
             rows.append([(column, -1.0)])
@@ -221,11 +256,11 @@ def no_maximum(
     moving = {name: d for name, d in found.parameters.items() if abs(d) > _PART}
     if not found.grows:
         return NoMaximumError(
-            f"there is no single {what}: {_confounded(groups, list(moving))}. {remedy}", groups
+            f"there is no single {what}: {_confounded(groups, list(moving), recession.words)}. {remedy}",
+            groups,
         )
-    ties = recession.contests.ties is not None
     if len(groups) > 1 and not moving:
-        how = _never_won(groups, "won or tied" if ties else "won")
+        how = _never_won(groups, recession.words)
         return NoMaximumError(
             f"there is no {what} inside the simplex: {how}, so the smaller the probability of "
             f"those who lost, the better. {remedy}",
@@ -235,7 +270,7 @@ def no_maximum(
         f"the {'larger' if d > 0 else 'smaller'} {name}" for name, d in moving.items()
     )
     if len(groups) == 1:
-        why = _one_sided(moving, recession.contests)
+        why = recession.words.one_sided(moving)
         return NoMaximumError(f"there is no {what}: {towards}, the better, {why}. {remedy}", groups)
     return NoMaximumError(
         f"there is no {what}: the further {listed(groups)} are apart, the first the strongest, "
@@ -259,32 +294,19 @@ def _groups(d: FloatArray, counts: ConditionalCounts) -> list[list[Label]]:
     return groups
 
 
-def _never_won(groups: list[list[Label]], did: str) -> str:
+def _never_won(groups: list[list[Label]], words: Words) -> str:
     best, rest = groups[0], [label for group in groups[1:] for label in group]
     if len(groups) == 2 and len(best) >= len(rest):
-        return f"{some(rest)} never {did} against any of the other {len(best):,}"
+        return f"{some(rest)} never {words.beat} any of the other {len(best):,}"
     if len(groups) == 2:
-        lost = "lost or tied" if "tied" in did else "lost"
-        return f"{some(best)} never {lost} against any of the other {len(rest):,}"
+        return f"{some(best)} never {words.lost} any of the other {len(rest):,}"
     return (
-        f"of the {len(groups)} groups {listed(groups)} none of a later one ever {did} against any "
+        f"of the {len(groups)} groups {listed(groups)} none of a later one ever {words.beat} any "
         "of an earlier one"
     )
 
 
-def _one_sided(moving: Mapping[str, float], contests: Contests) -> str:
-    """Say what was never seen where parameters alone move."""
-    why = []
-    if "home" in moving:
-        never = "lost or tied" if contests.ties else "lost"
-        did = never if moving["home"] > 0 else never.replace("lost", "won")
-        why.append(f"no side at home ever {did}")
-    if "tie" in moving:
-        why.append("nobody ever won" if moving["tie"] > 0 else "nobody ever tied")
-    return "since " + " and ".join(why)
-
-
-def _confounded(groups: list[list[Label]], moving: list[str]) -> str:
+def _confounded(groups: list[list[Label]], moving: list[str], words: Words) -> str:
     names = " and ".join(moving)
     if not moving:
         return (
@@ -294,5 +316,5 @@ def _confounded(groups: list[list[Label]], moving: list[str]) -> str:
         return f"nothing says how large {names} is"
     return (
         f"{names} cannot be told from strength: the further {listed(groups)} are apart, the more "
-        f"another {names} makes up for it, as where the same sides are always at home"
+        f"another {names} makes up for it{words.as_where}"
     )

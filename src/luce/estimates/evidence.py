@@ -36,9 +36,9 @@ import numpy as np
 from luce._types import FloatArray
 from luce.errors import EvidenceWarning, MethodError, NotExactError, warn_user
 from luce.estimates.bridge import bridge_ratio, bridge_to_student, effective_draws, fewest_draws
-from luce.estimates.event_evidence import event_evidence
 from luce.estimates.densities import log_heights, log_scaled_dirichlet, next_gammas
 from luce.estimates.estimate import Estimate
+from luce.estimates.event_evidence import event_evidence
 from luce.estimates.weights import LARGEST_K, basis, log_mean
 from luce.model.exact import log_evidence_around
 from luce.model.model import Model

@@ -13,7 +13,8 @@ import numpy as np
 from luce._types import FloatArray, IntArray
 from luce.counts.counts import ConditionalCounts
 from luce.errors import NoMaximumError
-from luce.estimates.event_modes import EventDensity, EventMaximum, maximise_events
+from luce.estimates.event_density import EventDensity, EventMaximum
+from luce.estimates.event_modes import maximise_events
 from luce.estimates.likelihood import MaximumLikelihood, maximum_likelihood
 from luce.model.shapes import raw_problem
 from luce.sampling.laplace import climb_from
