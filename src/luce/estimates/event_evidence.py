@@ -4,8 +4,9 @@
       = constant · √n ∫ exp h(y, log x) dy dlog x
     h = log L + Σ_i a_i log p_i + Σ_x (shape log x - rate x)
 
-with n - 1 orthonormal contrasts y of log p, and x the parameters less their least values.  Draws of the posterior are compared with draws of a
-Student t that has the mode and curvature of h, as for the cores of other data (`evidence`).
+with n - 1 orthonormal contrasts y of log p, and x the parameters less their least values.  Draws of
+the posterior are compared with draws of a Student t that has the mode and curvature of h, as for
+the cores of other data (`evidence`).
 """
 
 from __future__ import annotations

@@ -255,10 +255,8 @@ def no_maximum(
     groups = _groups(found.categories, counts)
     moving = {name: d for name, d in found.parameters.items() if abs(d) > _PART}
     if not found.grows:
-        return NoMaximumError(
-            f"there is no single {what}: {_confounded(groups, list(moving), recession.words)}. {remedy}",
-            groups,
-        )
+        why = _confounded(groups, list(moving), recession.words)
+        return NoMaximumError(f"there is no single {what}: {why}. {remedy}", groups)
     if len(groups) > 1 and not moving:
         how = _never_won(groups, recession.words)
         return NoMaximumError(

@@ -48,8 +48,8 @@ def maximise_events(
     """
     if density.counts.n_categories > MOST_DENSE:
         raise MethodError(
-            f"maxima of {density.events.noun} with {density.events.model} are found for up to {MOST_DENSE:,} "
-            f"categories, whose curvature is a table of their square; there are "
+            f"maxima of {density.events.noun} with {density.events.model} are found for up to "
+            f"{MOST_DENSE:,} categories, whose curvature is a table of their square; there are "
             f"{density.counts.n_categories:,}. Use draws."
         )
     inside = _inside(density, equal)
