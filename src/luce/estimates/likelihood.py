@@ -146,8 +146,6 @@ def _known(
         if (one.get(name) if isinstance(one, Mapping) else one) is None:
             continue
         if isinstance(value, Gamma):
-            raise DataError(
-                f"{name} = {value!r} was given; likelihoods take no priors, but values."
-            )
+            raise DataError(f"{name} = {value!r} was given; a likelihood takes values, no priors.")
         known[name] = value
     return known
