@@ -292,7 +292,7 @@ class Posterior:
         scale
             "simplex" maximises the density of p; with concentration 1 this is the
             maximum-likelihood estimate.  "log-odds" maximises the density of log p_i - log p_j,
-            whose maximum is never on the boundary.  The parameters of contests are taken
+            whose maximum is never on the boundary.  Parameters beside p are taken
             themselves with "simplex" (the excess θ - 1 of Rao and Kupper's), and their logarithms
             with "log-odds".
 
@@ -301,7 +301,7 @@ class Posterior:
         Mode
             `probabilities` by category, `sel(category=...)`, `at_zero`, `log_odds`;
             ``np.asarray`` gives the probabilities as an array.  `parameters` maps `home` and `tie`
-            of contests to their values.
+            of contests, or `tie2` and so on of rankings, to their values.
 
         Raises
         ------
@@ -385,12 +385,12 @@ class Posterior:
         return self._laplace_fit().standard_errors(scale, reference, among)
 
     def parameter_standard_errors(self, scale: str = "natural") -> dict[str, float]:
-        """Compute the Laplace fit's standard deviations of `home` and `tie`, by name.
+        """Compute the Laplace fit's standard deviations of the parameters, by name.
 
         Parameters
         ----------
         scale
-            "natural" for h, ν and θ themselves, to first order; "log" for their logarithms, in
+            "natural" for h, ν, θ and δ themselves, to first order; "log" for their logarithms, in
             which the fit is made.
 
         Returns

@@ -26,6 +26,7 @@ from luce import ConditionalCounts, Gamma, Posterior
 from luce.counts.contests import contests_of_pairs
 from luce.errors import DataError, MethodError, NoMaximumError, NotExactError
 from luce.estimates import Estimate, Mode
+from luce.estimates.event_evidence import log_evidence_if_equal
 
 Rankings = dict[tuple[tuple[int, ...], ...], int]
 MODELS = ["unknown", "davidson-luce"]
@@ -58,7 +59,7 @@ def random_rankings(rng: np.random.Generator, n: int, number: int, ties: float =
 
 def of_four() -> Rankings:
     """Rankings of four, with a tie of three."""
-    rankings = random_rankings(np.random.default_rng(11), 4, 25)
+    rankings = random_rankings(np.random.default_rng(11), 4, 14)
     return {**rankings, ((0, 1, 3), (2,)): 2, ((1, 2, 3), (0,)): 1}
 
 
@@ -422,3 +423,24 @@ def test_the_evidence_is_the_integral(ties: str) -> None:
         posterior.log_evidence(method="exact")
     with pytest.raises(MethodError, match="Chib's method is not offered for rankings with"):
         posterior.log_evidence(method="chib")
+
+
+@pytest.mark.parametrize("ties", MODELS)
+def test_the_evidence_of_equal_strengths(ties: str) -> None:
+    """With a concentration without end, the posterior is that of equal strengths."""
+    own = OWN if ties == "davidson-luce" else {}
+    posterior = Posterior(counts_of(OF_THREE, ties, "abc"), 1.0, tie=own or None)
+    found = log_evidence_if_equal(posterior._model)
+    x = np.exp(np.linspace(-14, 4, 500))
+    names = list(own)
+    grid = dict(zip(names, np.meshgrid(*[x] * len(names), indexing="ij"), strict=True))
+    shape = grid[names[0]].shape if names else ()
+    heights = np.exp(log_likelihood(OF_THREE, ties, np.full((*shape, 3), 1 / 3), grid))
+    for name in names:
+        density = gamma.pdf(grid[name], own[name].shape, scale=1 / own[name].rate)
+        heights = heights * density * grid[name] * np.log(x[1] / x[0])
+    assert found == pytest.approx(float(np.log(heights.sum())), abs=1e-5)
+    if names:
+        four = counts_of({**of_four(), ((0, 1, 2, 3),): 1}, ties)
+        with pytest.raises(MethodError, match="Give values of some parameters"):
+            luce.hypothesis(Posterior(four), all_equal=True, progress=False)

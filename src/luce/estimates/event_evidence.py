@@ -11,6 +11,7 @@ the cores of other data (`evidence`).
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -19,7 +20,10 @@ import numpy as np
 from luce._types import FloatArray
 from luce.cluster.execution import carry_out
 from luce.counts.contests import Contests
+from luce.counts.events import Events
+from luce.counts.labels import some
 from luce.counts.likelihood import log_powers
+from luce.counts.placings import Placings, joined
 from luce.errors import MethodError, NotExactError
 from luce.estimates.bridge import bridge_to_student
 from luce.estimates.estimate import Estimate
@@ -32,6 +36,9 @@ from luce.sampling.settings import Settings
 
 if TYPE_CHECKING:
     from xarray import DataTree
+
+# Most points of a grid over parameters.
+_MOST_POINTS = 3_000_000
 
 # A sum over parameters alone: standard deviations between its points, and on each side of the mode;
 # and the fall of the log density towards 0 beyond which the rest is left out.
@@ -146,16 +153,17 @@ def log_evidence_if_equal(model: Model) -> float:
     exponentially with the number of points.
     """
     counts, names = model.counts, model.drawn_parameters
-    events, n = events_in(counts), counts.n_categories
-    if not isinstance(events, Contests):
-        raise MethodError(
-            f"the evidence of equal strengths is offered for contests; these are {events.noun} "
-            f"with {events.model}. Use draws."
-        )
+    n = counts.n_categories
     alone = float(log_powers(np.full(n, 1.0 / n), counts.category_counts, counts.sets))
-    merged = _merged_if_equal(events)
+    merged = _merged_if_equal(events_in(counts))
     points, steps = _grid(model)
-    number = int(np.prod([len(line) for line in points], dtype=np.int64))
+    number = math.prod(len(line) for line in points)
+    if number > _MOST_POINTS:
+        raise MethodError(
+            f"the evidence of equal strengths is a sum over a grid of the {len(names)} parameters "
+            f"{some(names)}, here of {number:,} points; at most {_MOST_POINTS:,} are summed. Give "
+            "values of some parameters to the posterior, as in tie={'tie3': 0.1}."
+        )
     grid = np.array(np.meshgrid(*points, indexing="ij")).reshape(len(names), number).T
     values = {name: np.exp(x) + merged.least(name) for name, x in zip(names, grid.T, strict=True)}
     p = np.broadcast_to(1.0 / n, (len(grid), merged.n))
@@ -164,8 +172,25 @@ def log_evidence_if_equal(model: Model) -> float:
     return float(np.logaddexp.reduce(heights) + float(np.log(steps).sum()) + alone)
 
 
-def _merged_if_equal(contests: Contests) -> Contests:
-    """Merge all meetings of single members at home, and all others, which equals do not tell."""
+def _merged_if_equal(events: Events) -> Events:
+    """Merge events that differ in nothing but who of equals took part."""
+    if isinstance(events, Contests):
+        return _merged_contests(events)
+    if isinstance(events, Placings):
+        return _merged_placings(events)
+    return events
+
+
+def _merged_placings(placings: Placings) -> Placings:
+    """Merge all placings of the same numbers of placed and rest."""
+    spans = np.diff(placings.start)[::2], np.diff(placings.start)[1::2]
+    sizes = zip(*(span.tolist() for span in spans), strict=True)
+    members, start = joined((range(d), range(d, d + rest)) for d, rest in sizes)
+    return replace(placings, members=members, start=start).merged()
+
+
+def _merged_contests(contests: Contests) -> Contests:
+    """Merge all meetings of single members at home, and all others."""
     if not contests.are_pairs:
         return contests
     at_home = contests.at_home
