@@ -27,6 +27,7 @@ from luce.counts.contests import contests_of_pairs
 from luce.errors import DataError, MethodError, NoMaximumError, NotExactError
 from luce.estimates import Estimate, Mode
 from luce.estimates.event_evidence import log_evidence_if_equal
+from luce.model.model import Model
 
 Rankings = dict[tuple[tuple[int, ...], ...], int]
 MODELS = ["unknown", "davidson-luce"]
@@ -150,6 +151,23 @@ def test_a_mode_is_where_an_optimiser_finds_it(ties: str, scale: str) -> None:
     assert differences(posterior.mode(scale), p, own) < 1e-7
     other = "simplex" if scale == "log-odds" else "log-odds"
     assert differences(posterior.mode(other), p, own) > 1e-3
+
+
+@pytest.mark.parametrize("ties", MODELS)
+def test_other_outcomes_beside_rankings(ties: str) -> None:
+    """Three outcomes were a or b, one a among all: the first alone are not concave."""
+    rankings, names = of_four(), names_of(of_four(), ties)
+
+    def height(p: Floats, x: dict[str, float]) -> float:
+        more = 3 * np.log(p[0] + p[1]) + np.log(p[0])
+        return float(log_likelihood(rankings, ties, p, x) + more)
+
+    p, own, most = largest(height, 4, names)
+    counts = counts_of(rankings, ties).observe_group(["a", "b"], 3).observe({"a": 1})
+    found = luce.maximum_likelihood(counts)
+    assert differences(found, p, own) < 1e-7
+    assert found.log_likelihood == pytest.approx(most, abs=1e-9)
+    assert differences(luce.maximum_likelihood(counts_of(rankings, ties)), p, own) > 1e-3
 
 
 @pytest.mark.parametrize("ties", MODELS)
@@ -427,10 +445,10 @@ def test_the_evidence_is_the_integral(ties: str) -> None:
 
 @pytest.mark.parametrize("ties", MODELS)
 def test_the_evidence_of_equal_strengths(ties: str) -> None:
-    """With a concentration without end, the posterior is that of equal strengths."""
+    """The parameters are summed over on a grid of the test's own."""
     own = OWN if ties == "davidson-luce" else {}
-    posterior = Posterior(counts_of(OF_THREE, ties, "abc"), 1.0, tie=own or None)
-    found = log_evidence_if_equal(posterior._model)
+    counts = counts_of(OF_THREE, ties, "abc")
+    found = log_evidence_if_equal(Model(counts, 1.0, parameters={"tie": own} if own else {}))
     x = np.exp(np.linspace(-14, 4, 500))
     names = list(own)
     grid = dict(zip(names, np.meshgrid(*[x] * len(names), indexing="ij"), strict=True))
