@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from goldens.names import ConditionalCounts
+from goldens.names import ConditionalCounts, from_pairs, from_rankings, from_teams
 
 PLAYERS = ["Ann", "Bo", "Cy", "Di", "Ed", "Flo"]
 
@@ -102,6 +102,45 @@ def random_family(seed: int) -> ConditionalCounts:
             counts = counts.observe_group(members, 1 + members[-1] % 4)
     return counts
 
+
+def season(ties: str, home: str | None = "first") -> ConditionalCounts:
+    """Matches of four, each with another record, with ties and a home advantage."""
+    rows = [("a", "b", "HHAD"), ("b", "a", "HD"), ("c", "a", "AAD"), ("a", "d", "HHH")]
+    rows += [("d", "c", "DA"), ("b", "d", "HAD"), ("c", "b", "HA")]
+    games = [(one, other, result) for one, other, results in rows for result in results]
+    columns = zip(("home", "away", "result"), map(list, zip(*games, strict=True)), strict=True)
+    return from_pairs(dict(columns), ties=ties, home=home)
+
+
+def part_time() -> ConditionalCounts:
+    """Teams of which some players took part for a while only."""
+    teams = [({"a": 1, "b": 0.5}, ["c", "d"]), (["c"], {"a": 0.25, "d": 1}), (["b", "d"], ["a"])]
+    return from_teams([*teams, (["a", "c"], {"b": 1, "d": 0.5}, 2)])
+
+
+def one_weighted_set() -> ConditionalCounts:
+    """One set with weights, which has draws of its own."""
+    within = {"a": 3.0, "b": 2.0, "c": 1.0}
+    return ConditionalCounts("abcd").observe({"a": 2, "b": 3, "c": 1}, within=within)
+
+
+def tied_rankings(ties: str) -> ConditionalCounts:
+    """Rankings with ties above and at the end."""
+    given = [["a", {"b", "c"}, "d"], [{"a", "d"}, "c", "b"], ["b", "a", {"c", "d"}], ["d", "b"]]
+    return from_rankings(given, ties=ties, unranked="absent")
+
+
+# Data with weights, or with a model of its own; the methods that draw it.
+EVENTS = {
+    "Davidson, home": (lambda: season("davidson"), ("waiting-times", "hamiltonian")),
+    "Rao and Kupper, home": (lambda: season("rao-kupper"), ("waiting-times", "hamiltonian")),
+    "Davidson": (lambda: season("davidson", None), ("waiting-times", "hamiltonian")),
+    "half, home": (lambda: season("half"), ("waiting-times", "hamiltonian")),
+    "part-time": (part_time, ("waiting-times", "hamiltonian", "metropolis")),
+    "one weighted set": (one_weighted_set, ("auto", "waiting-times")),
+    "unknown order": (lambda: tied_rankings("unknown"), ("waiting-times", "hamiltonian")),
+    "Davidson and Luce": (lambda: tied_rankings("davidson-luce"), ("auto",)),
+}
 
 DATA = {
     "league": league,

@@ -16,7 +16,7 @@ from goldens.names import Posterior, load, resume, save
 
 FEW: dict[str, Any] = {"chains": 2, "warmup": 20, "seed": 11, "progress": False}
 N_DRAWS = 4
-VARIABLES = ("probabilities", "log_probabilities", "concentration")
+VARIABLES = ("probabilities", "log_probabilities", "concentration", "home", "tie", "tie2")
 RUNNING = ("mean", "sd", "quantiles")
 
 # What each method is asked to draw.
@@ -186,6 +186,10 @@ def _cases() -> dict[str, Case]:
         for method in ("auto", "waiting-times", "hidden-counts"):
             given = {"method": method}
             found[f"data, {name}, {method}"] = Case(Kind.DRAWS, partial(of_data, counts, given))
+    for name, (counts, methods) in data.EVENTS.items():
+        for method in methods:
+            given = {"method": method}
+            found[f"events, {name}, {method}"] = Case(Kind.DRAWS, partial(of_data, counts, given))
     for name in ("run.nc", "run.zarr"):
         found[f"saved, {name}"] = Case(Kind.DRAWS, partial(saved, name))
     found["resumed"] = Case(Kind.DRAWS, resumed)

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
+from luce.counts.contests import TIE_MODELS, contests_of_pairs
 from luce.counts.counts import ConditionalCounts
 from luce.embed.gibbs_step import GibbsStep
 from luce.errors import MethodError
@@ -130,6 +131,15 @@ def _nested() -> ConditionalCounts:
     return counts.observe({"b": 2, "c": 3}, without="a").observe({"c": 1, "d": 2}, within="cd")
 
 
+def _season(ties: str) -> ConditionalCounts:
+    """Matches with ties and a home advantage."""
+    results = np.array([[3.0, 1.0, 1.0], [1.0, 2.0, 2.0], [2.0, 2.0, 1.0], [1.0, 3.0, 1.0]])
+    first, second = np.array([0, 1, 2, 0]), np.array([1, 0, 1, 2])
+    at_home = np.ones(4, np.int64)
+    contests = contests_of_pairs(3, first, second, at_home, results, ties, True)
+    return ConditionalCounts("abc").with_events(contests)
+
+
 def _large() -> ConditionalCounts:
     """Duels of so many that code for large data is used."""
     rng = np.random.default_rng(1)
@@ -169,6 +179,12 @@ def _fit(counts: ConditionalCounts) -> None:
     posterior = Posterior(counts, 1.5)
     posterior.mode()
     posterior.standard_errors()
+
+
+def _seasons() -> None:
+    for ties in TIE_MODELS:
+        for method in ("waiting-times", "hamiltonian"):
+            _draw(_season(ties), method=method)
 
 
 def _evidence() -> None:
@@ -232,6 +248,7 @@ KINDS: dict[str, Callable[[], None]] = {
     "all but one": lambda: _every_way(_all_but_one()),
     "sets of several sizes": lambda: _every_way(_general()),
     "grouped outcomes": lambda: _every_way(_groups()),
+    "ties and home advantage": _seasons,
     "nested sets": lambda: _every_way(_nested()),
     "large data": _large_data,
     "a Dirichlet process": _dirichlet_process,
