@@ -256,7 +256,8 @@ def count_meetings(meetings: Meetings, options: SideOptions) -> tuple[Conditiona
     """Count meetings; returns the counts and the number of meetings."""
     tally, number = _tallied(meetings, options)
     counts = tally.counts()
-    if options.has_home_factor and (why := untold_parameters(counts).get("home")):
+    # One meeting, as cross-validation reads them one by one, needs no word.
+    if options.has_home_factor and number > 1 and (why := untold_parameters(counts).get("home")):
         warn_user(
             ConfoundedHomeWarning(
                 f"home: {why}. Matches of the same sides on the other's ground, or on neutral "
