@@ -152,7 +152,7 @@ def _of_contests(x: DrawsView) -> DataArray:
     level = np.zeros(x.values.shape[:2])
     tie, home = x.parameter("tie"), x.parameter("home")
     nu = np.ones(1) if tie is None else tie
-    gains = {} if home is None else {"home": np.log(home)}
+    gains: dict[Label, FloatArray] = {} if home is None else {"home": np.log(home)}
     if model.home == "entity":
         ratios = _ratios_to_median(x)
         gains = {label: np.logaddexp(0, own) for label, own in ratios.items()}
