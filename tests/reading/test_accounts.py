@@ -43,6 +43,7 @@ TOLD = {
     "price": ([3.5, 2.0, 7.25], "depend on no covariates"),
     "rating": ([1400, 1500, 1450], "depend on no covariates"),
     "weight": ([2, 1, 5], "say count='weight', --column count=weight"),
+    "weight1": (["1|0.5", "1", "1"], "name it with weights1= or weights2="),
     "kickoff": (["2020-01-01", "2020-01-02", "2020-02-03"], "do not change over time"),
     "season": (["spring", "summer", "spring"], "do not change over time"),
     "annotator": (["x", "y", "x"], "whoever judged or chose"),

@@ -25,6 +25,7 @@ _NAMES = {
     "total": "total totals sum overall",
     "covariate": "price cost fare age income distance",
 }
+_PLAYERS = "if it lists weights of players in teams, name it with weights1= or weights2="
 _NOT_NUMBERS = ("paid", "bid", "grid", "valid")  # words that end in "id"
 
 
@@ -53,7 +54,9 @@ def _advice(name: str, column: Column) -> str:
         return "probabilities do not change over time: all times are pooled"
     if _is_called(name, "tie"):
         return "if it tells of ties, name it with tied= or outcome="
-    if not holds_numbers(column) or _numbers_rows(name):
+    if not holds_numbers(column):
+        return _PLAYERS if _is_called(name, "weight") else ""
+    if _numbers_rows(name):
         return ""
     if _is_called(name, "weight"):
         return f"if it is how often a row happened, say count={name!r}, --column count={name}"
@@ -68,7 +71,9 @@ def strangers(names: Iterable[str]) -> list[str]:
 
 
 def _is_called(name: str, what: str) -> bool:
-    return bool({*words_of(name), plain(name)} & set(_NAMES[what].split()))
+    return bool(
+        {*words_of(name), plain(name), plain(name).rstrip("12")} & set(_NAMES[what].split())
+    )
 
 
 def _numbers_rows(name: str) -> bool:
