@@ -70,6 +70,8 @@ def test_what_data_leaves_to_a_prior_is_told(tmp_path: Path) -> None:
         said = text_of(luce.report(run, tmp_path / f"{home}.html", pictures=False))
         assert "Left to the prior of tie none of 4 meetings was tied: only its prior says" in said
         assert ("Left to the prior of home data cannot tell" in said) == (home is None)
+        table = str(luce.summary(run, counts=counts))
+        assert ("home: data cannot tell the advantage" in table) == (home is None)
 
 
 @pytest.mark.parametrize("ties", ["unknown", "davidson-luce"])

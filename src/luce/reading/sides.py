@@ -262,7 +262,7 @@ def count_meetings(meetings: Meetings, options: SideOptions) -> tuple[Conditiona
             ConfoundedHomeWarning(
                 f"home: {why}. Matches of the same sides on the other's ground, or on neutral "
                 "ground, would tell; a known advantage can be given as a number, "
-                "Posterior(counts, home=1.3)."
+                "Posterior(counts, home=1.3) (on the command line: --home-prior 1.3)."
             )
         )
     return counts, number
