@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from luce.counts.labels import some
 from luce.errors import IgnoredColumnsWarning, warn_user
 from luce.reading.column_contents import holds_numbers, holds_times
 from luce.reading.rows import Column
@@ -54,8 +55,13 @@ def _advice(name: str, column: Column) -> str:
         return "probabilities do not change over time: all times are pooled"
     if _is_called(name, "tie"):
         return "if it tells of ties, name it with tied= or outcome="
+    if "neutral" in words_of(name):
+        return (
+            "if it tells of neutral grounds, home= takes a column that names who was at home and "
+            "is empty there"
+        )
     if not holds_numbers(column):
-        return _PLAYERS if _is_called(name, "weight") else ""
+        return _PLAYERS if _is_of_a_side(name, "weight") else ""
     if _numbers_rows(name):
         return ""
     if _is_called(name, "weight"):
@@ -65,15 +71,29 @@ def _advice(name: str, column: Column) -> str:
     return "numbers; probabilities depend on no covariates"
 
 
+def scores_in_words(names: Iterable[str]) -> str:
+    """Say that columns of goals or points tell no results, where there are some."""
+    scores = [name for name in names if _is_of_a_side(name, "margin")]
+    if not scores:
+        return ""
+    return (
+        f" Who won is read, and not by how much: beside {some(scores)} a column is wanted that "
+        "names the winner or a tie, as H, D and A do."
+    )
+
+
 def strangers(names: Iterable[str]) -> list[str]:
     """List columns of a wide table that are hardly one of its categories, by their names."""
     return [name for name in names if any(_is_called(name, what) for what in _NAMES)]
 
 
 def _is_called(name: str, what: str) -> bool:
-    return bool(
-        {*words_of(name), plain(name), plain(name).rstrip("12")} & set(_NAMES[what].split())
-    )
+    return bool({*words_of(name), plain(name)} & set(_NAMES[what].split()))
+
+
+def _is_of_a_side(name: str, what: str) -> bool:
+    """Tell whether a column is called like this, or with the number of a side: goals1."""
+    return _is_called(name, what) or _is_called(plain(name).rstrip("12"), what)
 
 
 def _numbers_rows(name: str) -> bool:
