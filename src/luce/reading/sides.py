@@ -240,6 +240,12 @@ def _read_home(inspection: Inspection, home: str | None, first: Column, second: 
     """Read who has the advantage: nobody, one side in all rows, or the side a column names."""
     if "home" not in inspection:
         return np.full(len(inspection), {None: 0, "first": FIRST, "second": SECOND}[home])
+    results = {inspection.roles.get(role) for role in ("winner", "loser", "outcome")}
+    if home in results:
+        raise DataError(
+            f"home = {home!r} is the column of results: whoever is at home would always win, or "
+            "always lose. Give a column that names who was at home, whatever the result."
+        )
     named = inspection.labels("home")
     side = _sides_named(named, first, second)
     inspection.refuse(
