@@ -13,9 +13,10 @@ from numpy.typing import ArrayLike
 from luce._lazy import without_collections
 from luce._types import FloatArray, Label, Labels, SeedLike
 from luce.counts.counts import ConditionalCounts
-from luce.estimates.contest_modes import ContestDensity, maximise_contests
-from luce.estimates.curvature import ContestFit, LaplaceFit
+from luce.estimates.curvature import EventFit, LaplaceFit
 from luce.estimates.estimate import Estimate, by_category
+from luce.estimates.event_density import EventDensity
+from luce.estimates.event_modes import maximise_events
 from luce.estimates.modes import Mode, check_scale, find_mode
 from luce.model import density, exact
 from luce.model.model import Model
@@ -291,7 +292,7 @@ class Posterior:
         scale
             "simplex" maximises the density of p; with concentration 1 this is the
             maximum-likelihood estimate.  "log-odds" maximises the density of log p_i - log p_j,
-            whose maximum is never on the boundary.  The parameters of contests are taken
+            whose maximum is never on the boundary.  Parameters beside p are taken
             themselves with "simplex" (the excess θ - 1 of Rao and Kupper's), and their logarithms
             with "log-odds".
 
@@ -300,7 +301,7 @@ class Posterior:
         Mode
             `probabilities` by category, `sel(category=...)`, `at_zero`, `log_odds`;
             ``np.asarray`` gives the probabilities as an array.  `parameters` maps `home` and `tie`
-            of contests to their values.
+            of contests, or `tie2` and so on of rankings, to their values.
 
         Raises
         ------
@@ -327,7 +328,7 @@ class Posterior:
         if self.counts.events is None:
             return find_mode(self.counts, self.concentration, scale)
         check_scale(scale)
-        found = maximise_contests(ContestDensity.of_model(self._model, scale))
+        found = maximise_events(EventDensity.of_model(self._model, scale))
         return Mode(found.p, scale, self.counts.categories, found.maxima, found.parameters)
 
     def covariance(
@@ -365,8 +366,8 @@ class Posterior:
     def _laplace_fit(self) -> LaplaceFit:
         self._model.require_number("the Laplace fit")
         if self.counts.events is not None:
-            density = ContestDensity.of_model(self._model, "log-odds")
-            return ContestFit.of_maximum(density, maximise_contests(density, single=False))
+            density = EventDensity.of_model(self._model, "log-odds")
+            return EventFit.of_maximum(density, maximise_events(density, single=False))
         return LaplaceFit(self.counts, self.concentration, self.mode("log-odds").values)
 
     def standard_errors(
@@ -384,12 +385,12 @@ class Posterior:
         return self._laplace_fit().standard_errors(scale, reference, among)
 
     def parameter_standard_errors(self, scale: str = "natural") -> dict[str, float]:
-        """Compute the Laplace fit's standard deviations of `home` and `tie`, by name.
+        """Compute the Laplace fit's standard deviations of the parameters, by name.
 
         Parameters
         ----------
         scale
-            "natural" for h, ν and θ themselves, to first order; "log" for their logarithms, in
+            "natural" for h, ν, θ and δ themselves, to first order; "log" for their logarithms, in
             which the fit is made.
 
         Returns

@@ -109,10 +109,10 @@ def test_leaving_one_out_is_predicting_it_from_the_others() -> None:
 def test_draws_without_the_parameters_are_refused() -> None:
     season = league(3, "davidson", True, 5)
     counts = season.counts(3)
-    with pytest.raises(DataError, match="has the parameter 'home', and the draws have none"):
+    with pytest.raises(DataError, match="the model of the draws no ties and no home advantage"):
         luce.log_predictive([[[0.2, 0.3, 0.5]]], counts)
     plain = Posterior(ConditionalCounts(3).observe({0: 2})).sample(10, seed=1, progress=False)
-    with pytest.raises(DataError, match="piece 0 has the parameter 'home'"):
+    with pytest.raises(DataError, match="piece 0 has Davidson's ties and a home advantage, the"):
         luce.answers.log_likelihood(plain, [counts])
 
 

@@ -15,7 +15,7 @@ import luce
 from luce import Gamma, Posterior
 from luce.errors import MethodError, NotExactError
 from luce.estimates import Estimate
-from luce.estimates.contest_evidence import log_evidence_if_equal
+from luce.estimates.event_evidence import log_evidence_if_equal
 
 KINDS = list(product(MODELS, (False, True)))
 PRIOR = np.array([0.7, 1.3, 2.0])

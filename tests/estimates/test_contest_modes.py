@@ -18,7 +18,8 @@ import luce
 from luce import ConditionalCounts, Gamma, Posterior
 from luce.counts.contests import contests_of_pairs
 from luce.errors import DataError, MethodError, NoMaximumError
-from luce.estimates.contest_modes import ContestDensity, maximise_contests
+from luce.estimates.event_density import EventDensity
+from luce.estimates.event_modes import maximise_events
 
 # (model of ties, home advantage)
 KINDS = list(product(MODELS, (False, True)))
@@ -449,5 +450,5 @@ def test_a_mode_prints_its_parameters() -> None:
     season = Season(2, (Meeting((0,), (1,), False, (2, 2, 4)),), "davidson", False)
     found = luce.maximum_likelihood(season.counts("ab"))
     assert repr(found) == "Mode(likelihood: a: 0.5, b: 0.5; tie 2)"
-    density = ContestDensity.of_likelihood(season.counts("ab"))
-    assert maximise_contests(density).maxima == 1
+    density = EventDensity.of_likelihood(season.counts("ab"))
+    assert maximise_events(density).maxima == 1

@@ -145,7 +145,7 @@ def test_the_leanest_form_is_chosen() -> None:
     pair, one, group = Nest((0, 1), (2,), (-1.0,)), Nest((2,), (1,), (-1.0,), True), pairs(rng)[0]
     group = group._replace(exponents=(2.0,))
     expected: list[tuple[list[Nest], type]] = [
-        ([], Problem),
+        ([], Pairs),
         (pairs(rng), Pairs),
         (all_but_one(rng), AllButOne),
         (nests(rng), Nests),

@@ -126,7 +126,15 @@ def league(n: int, ties: str | None, home: bool, seed: int, games: int = 4) -> S
 
 def by_grid(season: Season, prior: np.ndarray, own: dict[str, Gamma], points: int = 22) -> float:
     """Compute the log evidence of three items by sums over a grid in log-odds and logarithms."""
-    names = list(own)
+    return grid_integral(lambda p, x: season.log_posterior(p, x, prior, own), list(own), points)
+
+
+def grid_integral(
+    log_density: Callable[[np.ndarray, dict[str, np.ndarray]], np.ndarray],
+    names: list[str],
+    points: int = 22,
+) -> float:
+    """Integrate a density of three probabilities and some positive numbers."""
 
     def heights(axes: list[np.ndarray]) -> np.ndarray:
         grid = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1)
@@ -134,7 +142,7 @@ def by_grid(season: Season, prior: np.ndarray, own: dict[str, Gamma], points: in
         p = np.exp(odds - np.logaddexp.reduce(odds, axis=-1)[..., None])
         excess = {name: np.exp(grid[..., 2 + k]) for k, name in enumerate(names)}
         jacobian = np.log(p).sum(axis=-1) + grid[..., 2:].sum(axis=-1)
-        return season.log_posterior(p, excess, prior, own) + jacobian
+        return np.asarray(log_density(p, excess) + jacobian)
 
     axes = [np.linspace(-14, 14, 22)] * 2 + [np.linspace(-16, 5, 22)] * len(names)
     for _ in range(3):

@@ -80,7 +80,7 @@ def fits(name: str, method: str, reduce: bool) -> bool:
     one = reference_set()[name]
     if "gamma" in one["prior"]:
         return method in ("auto", "hamiltonian", "waiting-times")
-    if method == "exact":
+    if method in ("exact", "single-weighted-set"):  # none of the reference posteriors has weights
         return name in TREES and reduce
     if method == "rejection":
         return name in REJECTION[reduce]

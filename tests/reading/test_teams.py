@@ -62,7 +62,7 @@ def test_weights_beside_ties_and_a_home_entity() -> None:
             "weights2": ["1", "0.25|1"],
         }
     )
-    counts = from_teams(frame, ties="entity", home="first")
+    counts = from_teams(frame, ties="entity", home="first", home_effect="entity")
     p = dict(zip(counts.categories, [0.1, 0.15, 0.2, 0.25, 0.3], strict=True))
     a, b, c, tie, home = (p[label] for label in ("a", "b", "c", "tie", "home"))
     first = (a + b / 2 + home) / (a + b / 2 + home + c + tie)
@@ -84,3 +84,37 @@ def test_bad_weights_are_refused(weights: str, words: str) -> None:
     frame = pd.DataFrame({"winners": ["a|b"], "losers": ["c|d"], "weights1": [weights]})
     with pytest.raises(BadRowsError, match=words):
         from_teams(frame)
+
+
+@pytest.mark.filterwarnings("ignore:home. data cannot tell")
+def test_weights_beside_ties_and_a_home_factor() -> None:
+    """Sides may be mappings in columns of plain lists; strengths then have the weights."""
+    games = {
+        "side1": [{"a": 1, "b": 0.5}, ["c"]],
+        "side2": [["c"], {"a": 0.25, "b": 1}],
+        "outcome": ["side1", "tie"],
+    }
+    counts = from_teams(games, ties="davidson", home="first")
+    a, b, c, home, tie = 0.2, 0.3, 0.5, 1.4, 0.7
+    one, other = home * (a + b / 2), c
+    two, against = home * c, a / 4 + b
+    first = one / (one + other + tie * np.sqrt(one * other))
+    second = tie * np.sqrt(two * against) / (two + against + tie * np.sqrt(two * against))
+    found = counts.log_likelihood([a, b, c], home=home, tie=tie)
+    assert found == pytest.approx(np.log(first * second))
+    assert "a, 0.5 b at home against c: 1 win" in counts.summary()
+    columns = {
+        "side1": ["a|b", "c"],
+        "side2": ["c", "a|b"],
+        "outcome": ["side1", "tie"],
+        "weights1": ["1|0.5", "1"],
+        "weights2": ["1", "0.25|1"],
+    }
+    assert from_teams(pd.DataFrame(columns), ties="davidson", home="first") == counts
+    assert from_teams(columns, ties="davidson", home="first") == counts
+
+
+def test_weights_given_twice_are_refused() -> None:
+    games = {"winners": [{"a": 1, "b": 0.5}], "losers": [["c"]], "weights1": ["1|1"]}
+    with pytest.raises(DataError, match="in one of the two"):
+        from_teams(games)

@@ -242,11 +242,16 @@ class Contests:
 
     def sides_in_words(self, labels: Sequence[Label], t: int) -> str:
         """Name the sides of a meeting, and who is at home."""
-        a, b = (
-            some([labels[i] for i in self.members[self.start[s] : self.start[s + 1]]], quote=False)
-            for s in (2 * t, 2 * t + 1)
-        )
+        a, b = (some(self._named(labels, s), quote=False) for s in (2 * t, 2 * t + 1))
         return f"{a}{' at home' if self.at_home[t] else ''} against {b}"
+
+    def _named(self, labels: Sequence[Label], s: int) -> list[Label]:
+        """Name the members of side s, each with its weight where that is not 1."""
+        names = [labels[i] for i in self.members[self.start[s] : self.start[s + 1]].tolist()]
+        if self.weights is None:
+            return names
+        own = self.weights[self.start[s] : self.start[s + 1]].tolist()
+        return [x if a == 1 else f"{a:.4g} {x}" for a, x in zip(own, names, strict=True)]
 
     def _described(self, labels: Sequence[Label], t: int) -> str:
         won, lost, tied = self.results[t].tolist()

@@ -7,7 +7,8 @@ the variance w'H^(-1)w; the scale of λ, which p does not determine, cancels.
     log p_i - mean of log p   w = e_i - 1/n
     p_i, to first order       w = p_i (e_i - p)
 
-Contests have parameters too, and their precision is that of (log λ, logarithms of the parameters).
+Contests and rankings with ties have parameters too, and their precision is that of (log λ,
+logarithms of the parameters).
 """
 
 from __future__ import annotations
@@ -22,8 +23,8 @@ from luce._types import BoolArray, FloatArray, IntArray, Label, Labels
 from luce.counts.counts import ConditionalCounts
 from luce.counts.labels import Categories
 from luce.errors import MethodError
-from luce.estimates.contest_modes import ContestDensity, ContestMaximum
 from luce.estimates.estimate import by_category
+from luce.estimates.event_density import EventDensity, EventMaximum
 from luce.estimates.modes import check_scale
 from luce.model.shapes import raw_problem
 from luce.sampling.laplace import MOST_DENSE
@@ -147,8 +148,8 @@ class LaplaceFit:
 
 
 @dataclass(frozen=True, eq=False)
-class ContestFit(LaplaceFit):
-    """The normal approximation around a maximum of contests, their parameters included.
+class EventFit(LaplaceFit):
+    """The normal approximation around a maximum of contests or rankings, with their parameters.
 
     Attributes
     ----------
@@ -158,11 +159,11 @@ class ContestFit(LaplaceFit):
         Names of the parameters that are known, and have no standard errors.
     """
 
-    found: ContestMaximum = field(kw_only=True)
+    found: EventMaximum = field(kw_only=True)
     held: frozenset[str] = field(default=frozenset(), kw_only=True)
 
     @classmethod
-    def of_maximum(cls, density: ContestDensity, found: ContestMaximum) -> ContestFit:
+    def of_maximum(cls, density: EventDensity, found: EventMaximum) -> EventFit:
         """Make the fit around a maximum."""
         held = frozenset(density.known)
         return cls(density.counts, density.prior, found.p, found=found, held=held)

@@ -36,9 +36,9 @@ import numpy as np
 from luce._types import FloatArray
 from luce.errors import EvidenceWarning, MethodError, NotExactError, warn_user
 from luce.estimates.bridge import bridge_ratio, bridge_to_student, effective_draws, fewest_draws
-from luce.estimates.contest_evidence import contest_evidence
 from luce.estimates.densities import log_heights, log_scaled_dirichlet, next_gammas
 from luce.estimates.estimate import Estimate
+from luce.estimates.event_evidence import event_evidence
 from luce.estimates.weights import LARGEST_K, basis, log_mean
 from luce.model.exact import log_evidence_around
 from luce.model.model import Model
@@ -88,7 +88,7 @@ def log_evidence(model: Model, settings: Settings, method: str) -> Estimate:
     if method not in METHODS:
         raise MethodError(f"method = {method!r}; choose one of {', '.join(METHODS)}.")
     if model.counts.events is not None:
-        found = contest_evidence(model, settings, method)
+        found = event_evidence(model, settings, method)
         warn_of_doubt(found.details)
         return found
     shapes, cores = model.shapes, model.structure.cores

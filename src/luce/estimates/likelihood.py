@@ -12,10 +12,11 @@ import numpy as np
 from luce._types import Label, Labels
 from luce.counts.counts import ConditionalCounts
 from luce.errors import DataError
-from luce.estimates.contest_modes import ContestDensity, maximise_contests
-from luce.estimates.curvature import ContestFit, LaplaceFit
+from luce.estimates.curvature import EventFit, LaplaceFit
+from luce.estimates.event_density import EventDensity
+from luce.estimates.event_modes import maximise_events
 from luce.estimates.modes import Mode, maximise
-from luce.model.priors import read_parameter_priors
+from luce.model.priors import Gamma, read_parameter_priors
 
 if TYPE_CHECKING:
     from xarray import DataArray
@@ -30,7 +31,7 @@ class MaximumLikelihood(Mode):
     counts
         The data.
     known
-        Values of the parameters of contests that were held, by name.
+        Values of the parameters of contests or rankings that were held, by name.
     """
 
     counts: ConditionalCounts = field(kw_only=True)
@@ -67,13 +68,16 @@ class MaximumLikelihood(Mode):
     @cached_property
     def _fit(self) -> LaplaceFit:
         if self.counts.events is not None:
-            density = ContestDensity.of_likelihood(self.counts, self.known)
-            return ContestFit.of_maximum(density, maximise_contests(density, single=False))
+            density = EventDensity.of_likelihood(self.counts, self.known)
+            return EventFit.of_maximum(density, maximise_events(density, single=False))
         return LaplaceFit(self.counts, np.zeros(len(self.values)), self.values)
 
 
 def maximum_likelihood(
-    counts: ConditionalCounts, *, home: float | None = None, tie: float | None = None
+    counts: ConditionalCounts,
+    *,
+    home: float | None = None,
+    tie: float | Mapping[str, float] | None = None,
 ) -> MaximumLikelihood:
     """Find the probabilities under which the data is most probable.
 
@@ -82,12 +86,14 @@ def maximum_likelihood(
     counts
         The data.
     home, tie
-        Values at which parameters of contests are held; they are estimated unless given.
+        Values at which parameters of contests or rankings with ties are held; they are estimated
+        unless given.  A mapping, as in ``tie={"tie2": 0.5}``, holds some of several.
 
     Returns
     -------
     MaximumLikelihood
-        `probabilities` by category, and `parameters`: `home` and `tie` of contests.
+        `probabilities` by category, and `parameters`: `home` and `tie` of contests, `tie2`,
+        `tie3` and so on of rankings.
 
     Raises
     ------
@@ -114,11 +120,9 @@ def maximum_likelihood(
     """
     if not isinstance(counts, ConditionalCounts):
         raise DataError(f"counts must be ConditionalCounts; {type(counts).__name__} was given.")
-    given = {"home": home, "tie": tie}
-    known = {name: prior for name, prior in given.items() if prior is not None}
-    read_parameter_priors(counts.parameters, known)  # refuses parameters that there are not
+    known = _known(counts, {"home": home, "tie": tie})
     if counts.events is not None:
-        found = maximise_contests(ContestDensity.of_likelihood(counts, known))
+        found = maximise_events(EventDensity.of_likelihood(counts, known))
         return MaximumLikelihood(
             found.p,
             "likelihood",
@@ -130,3 +134,18 @@ def maximum_likelihood(
         )
     values, maxima = maximise(counts, np.zeros(counts.n_categories), "likelihood")
     return MaximumLikelihood(values, "likelihood", counts.categories, maxima, counts=counts)
+
+
+def _known(
+    counts: ConditionalCounts, given: Mapping[str, float | Mapping[str, float] | None]
+) -> dict[str, float]:
+    """Read the values at which parameters are held; refuse parameters that there are not."""
+    known = {}
+    for name, value in read_parameter_priors(counts.parameters, given).items():
+        one = given[name.rstrip("0123456789")]
+        if (one.get(name) if isinstance(one, Mapping) else one) is None:
+            continue
+        if isinstance(value, Gamma):
+            raise DataError(f"{name} = {value!r} was given; a likelihood takes values, no priors.")
+        known[name] = value
+    return known

@@ -6,7 +6,8 @@
 Both factor along the tree of modules.  A split without overlapping sets is largest at its powers
 over their sum; in a core, Newton's method finds the maximum (`sampling.maximum`).  Grouped outcomes
 may leave several maxima, so cores with grouped outcomes are climbed from several starts.
-Contests with ties or a home advantage have a density of their own (`contest_modes`).
+Contests with ties or a home advantage, and rankings with ties, have densities of their own
+(`event_modes`).
 """
 
 from __future__ import annotations
@@ -53,8 +54,8 @@ class Mode:
     maxima
         The number of local maxima found, of which this one is the largest.
     parameters
-        The parameters beside the probabilities at the maximum, `home` and `tie` of contests, known
-        ones included; empty for models of probabilities alone.
+        The parameters beside the probabilities at the maximum, `home` and `tie` of contests, `tie2`
+        and so on of rankings, known ones included; empty for models of probabilities alone.
     """
 
     values: FloatArray

@@ -31,9 +31,9 @@ from luce.answers.view import DrawsView
 from luce.counts.counts import ConditionalCounts
 from luce.counts.labels import Categories, printable, read_number, some
 from luce.errors import DataError, EvidenceWarning, MethodError, warn_user
-from luce.estimates.contest_evidence import log_evidence_if_equal
 from luce.estimates.densities import log_scaled_dirichlet, next_gammas
 from luce.estimates.estimate import Estimate
+from luce.estimates.event_evidence import log_evidence_if_equal
 from luce.estimates.weights import basis, is_trusted, log_mean
 from luce.hypotheses.bayes_factors import BayesFactor, bayes_factor, savage_dickey
 from luce.hypotheses.gamma_orders import beta_tails, chance_of_best, chance_of_order

@@ -13,7 +13,8 @@ import numpy as np
 from luce._types import FloatArray, IntArray
 from luce.counts.counts import ConditionalCounts
 from luce.errors import NoMaximumError
-from luce.estimates.contest_modes import ContestDensity, ContestMaximum, maximise_contests
+from luce.estimates.event_density import EventDensity, EventMaximum
+from luce.estimates.event_modes import maximise_events
 from luce.estimates.likelihood import MaximumLikelihood, maximum_likelihood
 from luce.model.shapes import raw_problem
 from luce.sampling.laplace import climb_from
@@ -68,7 +69,7 @@ def ratio_of_parameter(counts: ConditionalCounts, name: str, value: float, above
     if above and best.parameters[name] >= value:
         return LikelihoodRatio(0.0, 1, 1.0), ""
     try:
-        held = maximise_contests(ContestDensity.of_likelihood(counts, {name: value}))
+        held = maximise_events(EventDensity.of_likelihood(counts, {name: value}))
     except NoMaximumError as none:
         return None, f"with {name} = {value:g} {none}"
     found = _ratio(best, _log_likelihood(counts, held), 1)
@@ -105,8 +106,8 @@ def _ratio(best: MaximumLikelihood, restricted: float, freedom: int) -> Likeliho
 def _largest_if_equal(counts: ConditionalCounts, numbers: IntArray) -> float:
     """Maximise the log likelihood with these categories equal: they share one unknown."""
     if counts.events is not None:
-        density = ContestDensity.of_likelihood(counts)
-        return _log_likelihood(counts, maximise_contests(density, equal=numbers, single=False))
+        density = EventDensity.of_likelihood(counts)
+        return _log_likelihood(counts, maximise_events(density, equal=numbers, single=False))
     n = counts.n_categories
     owner = np.arange(n)
     owner[numbers] = numbers.min()
@@ -121,7 +122,7 @@ def _largest_if_equal(counts: ConditionalCounts, numbers: IntArray) -> float:
     return max(float(counts.log_likelihood(p / p.sum())) for p in shares)
 
 
-def _log_likelihood(counts: ConditionalCounts, found: ContestMaximum) -> float:
+def _log_likelihood(counts: ConditionalCounts, found: EventMaximum) -> float:
     return float(counts.log_likelihood(found.p, **found.parameters))
 
 

@@ -93,6 +93,14 @@ class PlainSource(Source):
         self.names = list(columns)
         self._columns = columns
 
+    def values(self, name: str) -> Sequence[Any]:
+        """Return every value of a column, as it was given."""
+        return self._columns[name]
+
+    def replaced(self, columns: Mapping[str, Sequence[Any]]) -> PlainSource:
+        """Return the same rows with some columns replaced or added."""
+        return PlainSource({**self._columns, **columns})
+
     def distinct(self, keys: Sequence[str], numbers: Sequence[str] = ()) -> Rows:
         """Return the distinct rows of some columns."""
         names = [*keys, *numbers]

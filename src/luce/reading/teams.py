@@ -77,8 +77,9 @@ def from_teams(
     data
         A list of (winners, losers) or (winners, losers, count), each side a list of labels or a
         mapping from labels to weights; or a frame, where a side is a list or a text with
-        separators.  A frame with a column for each player, 1 for the winning side, 0 for the losing
-        one and nothing for who did not play, is read too.
+        separators, and in columns of plain lists also a mapping.  A frame with a column for each
+        player, 1 for the winning side, 0 for the losing one and nothing for who did not play, is
+        read too.
     winners, losers, side1, side2, wins1, wins2, tied, outcome, count
         Columns, as in `from_pairs`.
     weights1, weights2
@@ -108,6 +109,9 @@ def from_teams(
     options = SideOptions(ties, home, home_effect, tie_label, home_label, categories)
     source = leave_out(_source(data), ignore)
     found = TEAMS.match(source.names, columns)
+    if found is not None and isinstance(source, PlainSource):
+        source = _with_weights_apart(source, found)
+        found = TEAMS.match(source.names, columns)
     if found is None and not any(columns.values()) and len(source.names) >= 2:
         inspection, meetings = _read_players(source, options)
     else:
@@ -197,6 +201,23 @@ def _source(data: Any) -> Source:
         if any(weights):
             columns[name] = weights
     return PlainSource(columns)
+
+
+def _with_weights_apart(source: PlainSource, found: Match) -> PlainSource:
+    """Move the weights of sides that are mappings into columns of their own."""
+    for k, role in enumerate(TEAMS.layouts[found.layout].needed[:2]):
+        side, name = found.roles[role], f"weights{k + 1}"
+        given = source.values(side)
+        if not any(isinstance(cell, Mapping) for cell in given):
+            continue
+        if name in found.roles:
+            raise DataError(
+                f"{side} maps players to weights, and {found.roles[name]} has weights too: give "
+                "them in one of the two."
+            )
+        apart = [_side(cell) if isinstance(cell, Mapping) else cell for cell in given]
+        source = source.replaced({side: apart, name: [_weights(cell) for cell in given]})
+    return source
 
 
 def _weights(given: Any) -> tuple[Any, ...] | None:
