@@ -205,3 +205,40 @@ def test_parameters_are_said_for_two_equals(ties: str, chance: Any) -> None:
     known = Posterior(counts, home=1.2).sample(20, chains=1, seed=1, warmup=5, progress=False)
     assert list(parameter_sentences(DrawsView.of(known), 0.8)) == ["tie"]
     assert parameter_sentences(DrawsView.of(dirichlet([2.0, 1.0], 50)), 0.8) == {}
+
+
+@pytest.mark.parametrize("ties", ["davidson", "rao-kupper"])
+def test_an_advantage_may_be_a_category_of_contests(ties: str) -> None:
+    counts = luce.from_pairs(GAMES, ties=ties, home="first", home_effect="entity")
+    run = Posterior(counts).sample(60, chains=2, seed=SEED + 3, warmup=20, progress=False)
+    p, tie = run["posterior"]["probabilities"], run["posterior"]["tie"]
+    m, h = p.sel(category=CLUBS).median("category"), p.sel(category="home")
+
+    def by_hand(a: Any, b: Any) -> tuple[Any, Any]:
+        """P(first wins) and P(second wins) of strengths a and b."""
+        if ties == "rao-kupper":
+            return a / (a + tie * b), b / (b + tie * a)
+        return a / (a + b + tie * (a * b) ** 0.5), b / (a + b + tie * (a * b) ** 0.5)
+
+    won, lost = by_hand(m + h, m)
+    found = luce.answers.effect_probabilities(run)
+    assert found["effect"].to_numpy().tolist() == ["home", "tie"]
+    np.testing.assert_allclose(found.sel(effect="home"), won / (won + lost), rtol=1e-12)
+    table = luce.summary(run)
+    assert table.effects is not None
+    assert table.effects.categories == ["home"]
+    assert f"ties left out, with probability {(won / (won + lost)).mean():.3f}" in str(table)
+    # Fixtures have it, too, and the same meeting without it does not.
+    won, lost = by_hand(p.sel(category="a") + h, p.sel(category="b"))
+    at_home = luce.predict(run, "a", "b", home="first")
+    np.testing.assert_allclose(at_home, [won.mean(), 1 - (won + lost).mean(), lost.mean()])
+    assert abs(luce.predict(run, "a", "b")[0] - at_home[0]) > 0.01
+    with pytest.raises(DataError, match="'home' in first is no competitor: it stands for the home"):
+        luce.predict(run, "home", "b")
+    # Scores take who was at home from data that keeps it; base rates need such data as well.
+    kept = luce.from_pairs(GAMES, ties=ties, home="first")
+    scores = luce.answers.scores(run, kept)
+    assert scores["forecast"].to_numpy().tolist() == ["model"]
+    assert luce.answers.scores(run, kept, kept)["log_score"][0] == scores["log_score"][0]
+    with pytest.raises(DataError, match="home_effect='multiplicative', which keeps who that was"):
+        luce.answers.scores(run, counts)

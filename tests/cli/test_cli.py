@@ -394,7 +394,7 @@ def test_priors_and_known_values_of_parameters(
     priors = ["--home", "second", "--home-prior", "1.5", "--tie-prior", "3,2.5"]
     code, out, _ = run(capsys, "fit", file, *read, *priors, "--out", saved)
     assert code in (0, 3)
-    assert "Prior: Dirichlet(1), home 1.5, tie - 1 ~ Gamma(shape=3.0, rate=2.5)." in out
+    assert "Prior: Dirichlet(1), home = 1.5, tie - 1 ~ Gamma(shape=3.0, rate=2.5)." in out
     assert rows_of(out, "parameter")[:1] == ["tie"]
     model = luce.posterior_of(luce.load(saved)).model
     assert model.parameter_priors == {"home": 1.5, "tie": luce.Gamma(3.0, 2.5)}

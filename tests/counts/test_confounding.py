@@ -127,3 +127,17 @@ def test_readers_warn_and_say_what_is_left_to_priors() -> None:
     assert untold_parameters(tied)["tie"].startswith("all of 4 meetings were tied")
     assert untold_parameters(luce.from_pairs([("a", "b")])) == {}
     assert not home_is_confounded(luce.from_pairs([("a", "b")]))
+
+
+def test_one_meeting_is_told_in_the_singular_and_not_warned_of(
+    recwarn: pytest.WarningsRecorder,
+) -> None:
+    for result, words in (
+        ("H", "the only meeting was not tied"),
+        ("D", "the only meeting was tied"),
+    ):
+        one = {"home": ["a"], "away": ["b"], "result": [result]}
+        said = untold_parameters(luce.from_pairs(one, ties="davidson", home="first"))
+        assert said["tie"].startswith(f"{words}: only its prior says how ")
+        assert said["home"].startswith("data cannot tell")
+    assert not recwarn  # pieces for cross-validation are read like this, one by one

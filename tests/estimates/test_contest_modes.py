@@ -281,6 +281,17 @@ def test_one_sided_parameters_are_named() -> None:
     assert "the larger tie, the better, since nobody ever won" in str(
         refused(ties, "davidson", False, "ab")
     )
+    for model in ("davidson", "rao-kupper"):
+        all_tied = [replace(m, results=(0, 0, 3)) for m in home]
+        assert "the larger tie, the better, since nobody ever won." in str(
+            refused(all_tied, model, True, "ab")
+        )
+        never_lost = [replace(m, results=(2, 0, 3)) for m in home]
+        words = str(refused(never_lost, model, True, "ab"))
+        assert (
+            "the larger home and the larger tie, the better, since no side at home ever lost."
+            in words
+        )
     nowhere = [Meeting((0,), (1,), False, (2, 1, 0))]
     assert "nothing says how large home is, since no side was at home" in str(
         refused(nowhere, None, True, "ab")

@@ -1,5 +1,7 @@
 """The range of the prior's parameters."""
 
+import math
+
 import pytest
 
 import luce
@@ -21,3 +23,12 @@ def test_the_ends_of_the_range_are_allowed(number: float) -> None:
     mean = luce.Posterior(DATA, number).mean()
     assert float(mean.sum()) == pytest.approx(1.0)
     assert float(mean.sel(category="a")) == pytest.approx((2 + number) / (3 + 3 * number))
+
+
+@pytest.mark.parametrize("given", [True, "2", (1, 1), math.inf, math.nan, -1, 0])
+def test_a_parameter_is_known_by_a_positive_number(given: object) -> None:
+    counts = luce.from_pairs([("a", "b"), ("b", "a")], ties="davidson")
+    with pytest.raises(
+        DataError, match=r"^tie = .*; a Gamma prior, or a positive number where it is"
+    ):
+        luce.Posterior(counts, tie=given)  # type: ignore[arg-type]

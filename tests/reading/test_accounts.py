@@ -2,6 +2,7 @@
 
 import warnings
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -43,6 +44,8 @@ TOLD = {
     "price": ([3.5, 2.0, 7.25], "depend on no covariates"),
     "rating": ([1400, 1500, 1450], "depend on no covariates"),
     "weight": ([2, 1, 5], "say count='weight', --column count=weight"),
+    "neutral_venue": (["no", "yes", "no"], "home= takes a column that names who was at home"),
+    "weight1": (["1|0.5", "1", "1"], "name it with weights1= or weights2="),
     "kickoff": (["2020-01-01", "2020-01-02", "2020-02-03"], "do not change over time"),
     "season": (["spring", "summer", "spring"], "do not change over time"),
     "annotator": (["x", "y", "x"], "whoever judged or chose"),
@@ -219,3 +222,16 @@ def test_numbers_that_are_no_ranks_are_asked_about() -> None:
     with pytest.raises(DataError, match="'laps' may hold something else than ranks"):
         luce.from_rankings(driven)
     assert luce.from_rankings(driven, ignore=["laps"]).n_outcomes == 6
+
+
+@pytest.mark.parametrize("names", [("home_goals", "away_goals"), ("goals1", "goals2"), ("score",)])
+def test_goals_are_no_results(tmp_path: Path, names: tuple[str, ...]) -> None:
+    data = {"home": ["a", "b"], "away": ["b", "a"], **{name: [2, 1] for name in names}}
+    wanted = "beside .* a column is wanted that names the winner or a tie, as H, D and A do"
+    with pytest.raises(DataError, match=wanted):
+        luce.from_pairs(data, home="first")
+    rows = zip(*data.values(), strict=True)
+    file = tmp_path / "season.csv"
+    file.write_text("\n".join(",".join(map(str, row)) for row in [tuple(data), *rows]))
+    with pytest.raises(DataError, match=wanted):
+        luce.read(file, home="first")

@@ -241,3 +241,9 @@ def test_five_seasons_of_football() -> None:
     assert (found.n_categories, found.n_outcomes, found.parameters) == (29, 1900, ("home", "tie"))
     frame = found.to_frame()
     assert frame[["wins", "losses", "ties"]].sum().tolist() == [882, 513, 505]
+
+
+@pytest.mark.parametrize("home", ["winner", "loser"])
+def test_results_do_not_tell_who_was_at_home(home: str) -> None:
+    with pytest.raises(DataError, match=f"home = '{home}' is the column of results"):
+        luce.from_pairs({"winner": ["a", "b"], "loser": ["b", "a"]}, home=home)

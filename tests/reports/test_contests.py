@@ -60,8 +60,38 @@ def test_known_parameters_are_told(tmp_path: Path) -> None:
     assert "“home” was taken as known, 1.5." in said
 
 
+def test_what_data_leaves_to_a_prior_is_told(tmp_path: Path) -> None:
+    """The same are always at home, and nobody ever tied."""
+    games = {"home": ["a", "a", "b", "b"], "away": ["c", "d", "c", "d"], "result": list("HAHA")}
+    with pytest.warns(luce.errors.ConfoundedHomeWarning):
+        counts = luce.from_pairs(games, ties="davidson", home="first")
+    for home in (None, 1.3):
+        run = luce.Posterior(counts, home=home).sample(60, chains=2, seed=2, progress=False)
+        said = text_of(luce.report(run, tmp_path / f"{home}.html", pictures=False))
+        assert "Left to the prior of tie none of 4 meetings was tied: only its prior says" in said
+        assert ("Left to the prior of home data cannot tell" in said) == (home is None)
+        table = str(luce.summary(run, counts=counts))
+        assert ("home: data cannot tell the advantage" in table) == (home is None)
+
+
+@pytest.mark.parametrize("ties", ["unknown", "davidson-luce"])
+def test_a_page_of_rankings_with_ties_tells_their_model(tmp_path: Path, ties: str) -> None:
+    rankings = [["a", {"b", "c"}, "d"], [{"a", "d"}, "b", "c"], ["d", "c", "b", "a"]]
+    run = luce.Posterior(luce.from_rankings(rankings, ties=ties)).sample(
+        60, chains=2, seed=2, progress=False
+    )
+    said = text_of(luce.report(run, tmp_path / "a.html"))
+    assert ("the sum over all these orders" in said) == (ties == "unknown")
+    assert ("δ_d g(T) / Σ_U δ_|U| g(U)" in said) == (ties == "davidson-luce")
+    assert "neutral ground" not in said
+    tied = ", if they do not tie" if ties == "davidson-luce" else ""
+    assert f"How often the row is chosen over the column{tied}." in said
+
+
 def test_a_page_without_home(tmp_path: Path) -> None:
-    said = text_of(luce.report(drawn("davidson", False), tmp_path / "a.html", pictures=False))
+    said = text_of(luce.report(drawn("davidson", False), tmp_path / "a.html"))
+    assert "the column, if they do not tie." in said
+    assert "neutral ground" not in said
     assert "21 wins and 10 ties" in said
     assert "“home”" not in said
 

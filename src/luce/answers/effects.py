@@ -8,7 +8,8 @@ are told for two competitors of median strength m, in each draw:
 
 In contests both are parameters beside the probabilities, ν or θ of ties and the factor h of the
 side at home, and are told for two equals: they tie with probability ν / (2 + ν) by Davidson's
-model, and (θ - 1) / (θ + 1) by that of Rao and Kupper.
+model, and (θ - 1) / (θ + 1) by that of Rao and Kupper.  An advantage that is a category of contests
+is told for two of median strength, as above, ties left out.
 """
 
 from __future__ import annotations
@@ -64,36 +65,61 @@ def effect_probabilities(draws: DrawsLike) -> DataArray:
     0.4
     """
     x = DrawsView.of(draws)
-    if x.events is not None:
-        return _of_contests(x)
-    numbers = {label: i for i, label in enumerate(x.categories) if label in x.effects}
-    if not numbers:
+    return _of_categories(x) if x.events is None else _of_contests(x)
+
+
+def _of_categories(x: DrawsView) -> DataArray:
+    """Compute what effects that are categories mean between two of median strength."""
+    ratios = _ratios_to_median(x)
+    if not ratios:
         raise DataError(
             "these draws are not of contests, and no category of them is marked as an effect; "
             "counts.with_effects marks them."
         )
+    with np.errstate(over="ignore", invalid="ignore"):
+        return _labelled(
+            x,
+            {  # the sides that are not counted, of the two and the effect
+                label: 1 - (1 if x.effects[label] == "home" else 2) / (2 + np.exp(own))
+                for label, own in ratios.items()
+            },
+        )
+
+
+def _ratios_to_median(x: DrawsView) -> dict[Label, FloatArray]:
+    """Compute the log of each effect's probability over the competitors' median, draw by draw."""
+    numbers = {label: i for i, label in enumerate(x.categories) if label in x.effects}
     competitors = np.array([i for i in range(x.n_categories) if i not in numbers.values()])
     if not len(competitors):
         raise DataError("the draws hold effects only, and no competitors to tell them for.")
-    values = np.empty((*x.values.shape[:2], len(numbers)))
+    ratios = {label: np.empty(x.values.shape[:2]) for label in numbers}
+    if not ratios:
+        return ratios
     for chain, rows in x.blocks(x.n_categories):
         logs = x.logs(chain, rows)
         median = _log_median(logs[:, competitors])
-        for k, (label, i) in enumerate(numbers.items()):
-            sides = 1 if x.effects[label] == "home" else 2  # that are not counted
+        for label, i in numbers.items():
             with np.errstate(over="ignore", invalid="ignore"):
-                values[chain, rows, k] = 1 - sides / (2 + np.exp(logs[:, i] - median))
-    labels = label_array(numbers)
-    return x.labelled(values, ("chain", "draw", "effect"), "effect_probabilities", effect=labels)
+                ratios[label][chain, rows] = logs[:, i] - median
+    return ratios
+
+
+def _labelled(x: DrawsView, values: dict[Label, FloatArray]) -> DataArray:
+    """Name draws of effects by their labels."""
+    stacked, labels = np.stack(list(values.values()), axis=-1), label_array(values)
+    return x.labelled(stacked, ("chain", "draw", "effect"), "effect_probabilities", effect=labels)
 
 
 def sentences(draws: DrawsView, ci_prob: float) -> dict[Label, str]:
-    """Say each effect in a sentence, by its label."""
+    """Say each effect that is a category in a sentence, by its label."""
     found = effect_probabilities(draws)
-    both = len({draws.effects[label] for label in found["effect"].to_numpy().tolist()}) > 1
+    labels = [*enumerate(found["effect"].to_numpy().tolist())]
+    ties_too = draws.events is not None and draws.events.ties is not None
+    both = ties_too or len({draws.effects[label] for _, label in labels}) > 1
     return {
         label: _sentence(draws.effects[label], found[:, :, k], ci_prob, both)
-        for k, label in enumerate(found["effect"].to_numpy().tolist())
+        for k, label in labels
+        if label in draws.effects
     }
 
 
@@ -126,17 +152,19 @@ def _of_contests(x: DrawsView) -> DataArray:
     level = np.zeros(x.values.shape[:2])
     tie, home = x.parameter("tie"), x.parameter("home")
     nu = np.ones(1) if tie is None else tie
-    values = {}
-    if home is not None:
-        logs = log_outcomes(np.log(home), level, model.ties, nu)
-        values["home"] = np.exp(logs[..., 0] - np.logaddexp(logs[..., 0], logs[..., 1]))
+    gains: dict[Label, FloatArray] = {} if home is None else {"home": np.log(home)}
+    if model.home == "entity":
+        ratios = _ratios_to_median(x)
+        gains = {label: np.logaddexp(0, own) for label, own in ratios.items()}
+    values: dict[Label, FloatArray] = {}
+    for label, gain in gains.items():
+        logs = log_outcomes(gain, level, model.ties, nu)
+        values[label] = np.exp(logs[..., 0] - np.logaddexp(logs[..., 0], logs[..., 1]))
     if tie is not None:
         values["tie"] = np.exp(log_outcomes(level, level, model.ties, nu)[..., 2])
     if not values:
         raise DataError(f"the draws have {model.words}: there is nothing to tell.")
-    stacked = np.stack(list(values.values()), axis=-1)
-    labels = np.array(list(values))
-    return x.labelled(stacked, ("chain", "draw", "effect"), "effect_probabilities", effect=labels)
+    return _labelled(x, values)
 
 
 def _log_median(logs: FloatArray) -> FloatArray:

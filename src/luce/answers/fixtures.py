@@ -28,6 +28,9 @@ RESULTS = ("first", "tie", "second")
 _COLUMNS = [0, 2, 1]
 _HOMES = {None: NOBODY, "first": FIRST_SIDE, "second": SECOND_SIDE}
 
+# What categories that are no competitors stand for.
+_EFFECTS = {"home": "the home advantage", "tie": "ties"}
+
 _Members = list[tuple[int, float]]
 
 
@@ -217,7 +220,7 @@ def _number(x: DrawsView, label: Any, what: str) -> int:
         )
     if label in x.effects:
         raise DataError(
-            f"{label!r} in {what} is no competitor: it stands for a {x.effects[label]}."
+            f"{label!r} in {what} is no competitor: it stands for {_EFFECTS[x.effects[label]]}."
         )
     return x.categories.index[label]
 

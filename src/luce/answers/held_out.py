@@ -166,6 +166,8 @@ def scores(
     model, contests = _held_out_contests(x, held_out, "held_out")
     forecasts = {"model": model.mean_probabilities(Meetings.of_contests(contests))}
     known = _training_contests(draws, training)
+    if training is None and known is not None and model.home == "entity":
+        known = None  # these contests do not keep who was at home
     if known is not None:
         forecasts["base rates"] = _base_rates(known, contests)
     results = contests.results
@@ -206,7 +208,7 @@ def _held_out_contests(
     if model.home is not None and not contests.home:
         raise DataError(
             f"the model of the draws has {model.words}, but {what} does not tell who was at home. "
-            "Read it with home=."
+            "Read it with home=, and with home_effect='multiplicative', which keeps who that was."
         )
     if model.ties is not None and contests.ties is None:
         raise DataError(

@@ -435,7 +435,8 @@ def aligned(x: DrawsView, counts: ConditionalCounts, what: str) -> tuple[FloatAr
         unknown = f"; not so {some(strangers)}" if strangers else ""
         raise DataError(
             f"{what} has {counts.n_categories} categories, the draws have {x.n_categories}; they "
-            f"must be the same, in any order. The draws' are {some(x.categories)}{unknown}."
+            f"must be the same, in any order. The draws' are {some(x.categories)}{unknown}. "
+            "Readers take all of them by categories=."
         )
     where = places(x, counts)
     ordered = np.empty(x.n_categories)

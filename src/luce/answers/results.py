@@ -4,7 +4,7 @@ A meeting is of two sides, each of one or more categories, with strengths A and 
 wins, the second wins, or they tie.  By what the draws tell of their model:
 
     contests          as `luce.counts.contests` has it: Davidson, Rao-Kupper or no ties, and a
-                      factor h for the side at home
+                      factor h for the side at home; or the advantage is a category as below
     effects           ties and the advantage are categories, of probabilities t and h, so that the
                       first side at home has (A + h) / (A + h + B + t)
     neither           A / (A + B), and there are no ties
@@ -94,10 +94,10 @@ class ResultModel:
                     f"results of two sides are predicted from contests; the data of these draws "
                     f"has {x.events.kind}."
                 )
-            home = "multiplicative" if x.events.home else None
-            model = cls(x, x.events.ties, home)
-            for name, wanted in (("tie", model.ties), ("home", model.home)):
-                if wanted is not None and x.parameter(name) is None:
+            by_category = "entity" if "home" in x.effects.values() else None
+            model = cls(x, x.events.ties, "multiplicative" if x.events.home else by_category)
+            for name, wanted in (("tie", model.ties is not None), ("home", x.events.home)):
+                if wanted and x.parameter(name) is None:
                     raise DataError(
                         f"the data has the parameter {name!r}, but these draws do not hold it. "
                         "Give the whole DataTree that Posterior.sample returned."

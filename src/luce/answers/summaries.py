@@ -260,7 +260,9 @@ def _parameters(
     if whole.parameters is None:
         return None
     untold = {} if counts is None else untold_parameters(counts)
-    said = [*parameter_sentences(whole, ci_prob).items(), *untold.items()]
+    drawn = whole.parameters.categories.index
+    left = [(name, why) for name, why in untold.items() if name in drawn]
+    said = [*parameter_sentences(whole, ci_prob).items(), *left]
     notes = [f"{name}: {sentence}." for name, sentence in said]
     return without_ranks(whole.parameters, ci_prob, "parameter", notes)
 

@@ -96,12 +96,14 @@ def untold_parameters(counts: ConditionalCounts) -> dict[str, str]:
     tied, all_of_them = float(contests.results[:, TIE].sum()), contests.n_outcomes
     if contests.ties is not None and all_of_them and tied in (0.0, all_of_them):
         least = f"{contests.least('tie'):g}"
-        meetings = plural(all_of_them, "meeting")
+        one = all_of_them == 1
+        meetings = "meeting" if one else f"of {plural(all_of_them, 'meeting')}"
         found["tie"] = (
-            f"none of {meetings} was tied: only its prior says how far above {least} the "
-            "parameter is"
+            f"{'the only' if one else 'none'} {meetings} was {'not ' if one else ''}tied: only its "
+            f"prior says how far above {least} the parameter is"
             if tied == 0
-            else f"all of {meetings} were tied: only its prior says how large the parameter is"
+            else f"{'the only' if one else 'all'} {meetings} {'was' if one else 'were'} tied: only "
+            "its prior says how large the parameter is"
         )
     return found
 

@@ -78,11 +78,17 @@ def contest_words(contests: Contests) -> Words:
 
 def _one_sided(moving: Mapping[str, float], contests: Contests) -> str:
     """Say what was never seen where parameters alone move."""
+    home = contests.results[contests.at_home].sum(axis=0)
+    neutral = contests.results[~contests.at_home].sum(axis=0)
+    if moving.get("tie", 0) > 0 and (home + neutral)[TIE] == contests.n_outcomes:
+        return "since nobody ever won"
     why = []
     if "home" in moving:
-        never = "lost or tied" if contests.ties else "lost"
-        did = never if moving["home"] > 0 else never.replace("lost", "won")
-        why.append(f"no side at home ever {did}")
-    if "tie" in moving:
-        why.append("nobody ever won" if moving["tie"] > 0 else "nobody ever tied")
+        against, word = (SECOND, "lost") if moving["home"] > 0 else (FIRST, "won")
+        seen = [what for k, what in ((against, word), (TIE, "tied")) if not home[k]]
+        why.append(f"no side at home ever {' or '.join(seen if contests.ties else seen[:1])}")
+    if moving.get("tie", 0) > 0 and neutral.any():
+        why.append("nobody ever won on neutral ground")
+    if moving.get("tie", 0) < 0:
+        why.append("nobody ever tied")
     return "since " + " and ".join(why)

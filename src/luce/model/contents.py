@@ -78,13 +78,13 @@ def attributes(model: Model) -> Attributes:
     a, prior, hyperprior = model.concentration, model.prior, model.hyperprior
     same = bool((a == a[0]).all())
     found: Attributes = {
-        "prior": f"Dirichlet({a[0]:.17g})" if same else "Dirichlet, see constant_data",
+        "prior": f"Dirichlet({_digits(a[0])})" if same else "Dirichlet, see constant_data",
         "data": repr(model.counts),
         "data_digest": model.counts.digest,
     }
     if hyperprior is not None:
         found["prior"] = (
-            f"Dirichlet(a), a ~ Gamma({hyperprior.shape:.17g}, rate {hyperprior.rate:.17g})"
+            f"Dirichlet(a), a ~ Gamma({_digits(hyperprior.shape)}, rate {_digits(hyperprior.rate)})"
         )
         found["concentration_prior"] = [hyperprior.shape, hyperprior.rate]
     if isinstance(prior, DirichletProcess):
@@ -95,9 +95,14 @@ def attributes(model: Model) -> Attributes:
     for name, given in model.parameter_priors.items():
         known = given if isinstance(given, float) else [given.shape, given.rate]
         found[f"{name}_prior"] = known
-        words = f"{given:.17g}" if isinstance(given, float) else f"~ {given!r}"
+        words = f"= {_digits(given)}" if isinstance(given, float) else f"~ {given!r}"
         found["prior"] += f", {_excess(model, name)} {words}"
     return found
+
+
+def _digits(number: float) -> str:
+    """Write a number with as many digits as tell it from all others, and no more."""
+    return repr(float(number)).removesuffix(".0")
 
 
 def _excess(model: Model, name: str) -> str:

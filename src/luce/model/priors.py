@@ -8,8 +8,10 @@ all categories not seen yet.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from numbers import Real
 from typing import TypeAlias
 
 import numpy as np
@@ -306,10 +308,12 @@ _NO_PARAMETER = {
 def _read_parameter_prior(name: str, given: object) -> ParameterPrior:
     if isinstance(given, Gamma):
         return given
-    value = read_number(given, name)
-    if value <= 0:
+    # True is no number here: home=True would say that the advantage is known to be none.
+    number = isinstance(given, Real) and not isinstance(given, bool)
+    value = float(given) if number else math.nan  # type: ignore[arg-type]
+    if not 0 < value < math.inf:
         raise DataError(
-            f"{name} = {value:g}; a Gamma prior, or a positive number where it is known, is needed."
+            f"{name} = {given!r}; a Gamma prior, or a positive number where it is known, is needed."
         )
     return value
 

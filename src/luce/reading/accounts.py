@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from luce.counts.labels import some
 from luce.errors import IgnoredColumnsWarning, warn_user
 from luce.reading.column_contents import holds_numbers, holds_times
 from luce.reading.rows import Column
@@ -25,6 +26,7 @@ _NAMES = {
     "total": "total totals sum overall",
     "covariate": "price cost fare age income distance",
 }
+_PLAYERS = "if it lists weights of players in teams, name it with weights1= or weights2="
 _NOT_NUMBERS = ("paid", "bid", "grid", "valid")  # words that end in "id"
 
 
@@ -53,13 +55,31 @@ def _advice(name: str, column: Column) -> str:
         return "probabilities do not change over time: all times are pooled"
     if _is_called(name, "tie"):
         return "if it tells of ties, name it with tied= or outcome="
-    if not holds_numbers(column) or _numbers_rows(name):
+    if "neutral" in words_of(name):
+        return (
+            "if it tells of neutral grounds, home= takes a column that names who was at home and "
+            "is empty there"
+        )
+    if not holds_numbers(column):
+        return _PLAYERS if _is_of_a_side(name, "weight") else ""
+    if _numbers_rows(name):
         return ""
     if _is_called(name, "weight"):
         return f"if it is how often a row happened, say count={name!r}, --column count={name}"
     if _is_called(name, "margin"):
         return "who won is counted, and not by how much"
     return "numbers; probabilities depend on no covariates"
+
+
+def scores_in_words(names: Iterable[str]) -> str:
+    """Say that columns of goals or points tell no results, where there are some."""
+    scores = [name for name in names if _is_of_a_side(name, "margin")]
+    if not scores:
+        return ""
+    return (
+        f" Who won is read, and not by how much: beside {some(scores)} a column is wanted that "
+        "names the winner or a tie, as H, D and A do."
+    )
 
 
 def strangers(names: Iterable[str]) -> list[str]:
@@ -69,6 +89,11 @@ def strangers(names: Iterable[str]) -> list[str]:
 
 def _is_called(name: str, what: str) -> bool:
     return bool({*words_of(name), plain(name)} & set(_NAMES[what].split()))
+
+
+def _is_of_a_side(name: str, what: str) -> bool:
+    """Tell whether a column is called like this, or with the number of a side: goals1."""
+    return _is_called(name, what) or _is_called(plain(name).rstrip("12"), what)
 
 
 def _numbers_rows(name: str) -> bool:

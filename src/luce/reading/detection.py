@@ -9,6 +9,7 @@ import numpy as np
 
 from luce.counts.labels import some
 from luce.errors import DataError
+from luce.reading.accounts import scores_in_words
 from luce.reading.column_contents import (
     Head,
     are_ranges,
@@ -228,7 +229,10 @@ def _question(
     first = found[0].kind.name if found else "pairs"
     others = ", ".join(kind.name for kind in kinds if kind.name != first)
     say = f" Say which it is: kind={first!r} (--kind {first}), or {others}."
-    return could + "." + because + say + ("" if found or square else _suggestions(source, kinds))
+    if found or square:
+        return could + "." + because + say
+    scores = scores_in_words(source.names) if any(k.name == "pairs" for k in kinds) else ""
+    return could + "." + because + say + _suggestions(source, kinds) + scores
 
 
 def _suggestions(source: Source, kinds: Sequence[Kind]) -> str:

@@ -15,6 +15,7 @@ from luce._types import Label
 from luce.counts.counts import ConditionalCounts
 from luce.counts.labels import plural, some
 from luce.errors import DataError
+from luce.reading.accounts import scores_in_words
 from luce.reading.column_contents import Head, contradiction, is_key, repeats_within, same_values
 from luce.reading.inspection import Inspection
 from luce.reading.questions import Questions
@@ -194,6 +195,7 @@ class Kind:
             f"the columns of these {self.name} cannot be told: they are {some(names, 12)}. Wanted: "
             f"{listed}{besides}. Name them, as in {first}='...' (--column {first}=...)."
             + (f" Did you mean {meant}?" if meant else "")
+            + (scores_in_words(names) if self.name in ("pairs", "teams") else "")
         )
 
     def suggestion(

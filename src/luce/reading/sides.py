@@ -240,6 +240,12 @@ def _read_home(inspection: Inspection, home: str | None, first: Column, second: 
     """Read who has the advantage: nobody, one side in all rows, or the side a column names."""
     if "home" not in inspection:
         return np.full(len(inspection), {None: 0, "first": FIRST, "second": SECOND}[home])
+    results = {inspection.roles.get(role) for role in ("winner", "loser", "outcome")}
+    if home in results:
+        raise DataError(
+            f"home = {home!r} is the column of results: whoever is at home would always win, or "
+            "always lose. Give a column that names who was at home, whatever the result."
+        )
     named = inspection.labels("home")
     side = _sides_named(named, first, second)
     inspection.refuse(
@@ -256,12 +262,13 @@ def count_meetings(meetings: Meetings, options: SideOptions) -> tuple[Conditiona
     """Count meetings; returns the counts and the number of meetings."""
     tally, number = _tallied(meetings, options)
     counts = tally.counts()
-    if options.has_home_factor and (why := untold_parameters(counts).get("home")):
+    # One meeting, as cross-validation reads them one by one, needs no word.
+    if options.has_home_factor and number > 1 and (why := untold_parameters(counts).get("home")):
         warn_user(
             ConfoundedHomeWarning(
                 f"home: {why}. Matches of the same sides on the other's ground, or on neutral "
                 "ground, would tell; a known advantage can be given as a number, "
-                "Posterior(counts, home=1.3)."
+                "Posterior(counts, home=1.3) (on the command line: --home-prior 1.3)."
             )
         )
     return counts, number

@@ -112,8 +112,14 @@ def hashable(value: Any, most: int = _DEEPEST) -> Any:
     try:
         hash(value)
     except TypeError:
+        weights = (
+            " Weights of players stand in columns of their own, weights1 and weights2; or give a "
+            "list of (winners, losers)."
+            if isinstance(value, Mapping)
+            else ""
+        )
         raise DataError(
-            f"{describe_type(value)} is neither a label nor a list of labels."
+            f"{describe_type(value)} is neither a label nor a list of labels.{weights}"
         ) from None
     return value
 

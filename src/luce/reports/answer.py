@@ -288,11 +288,12 @@ def _pairs_told_apart(found: ChoiceFindings) -> str:
 def _odds(found: ChoiceFindings) -> str:
     """Say of what Elo tells odds: those of choices, or of wins where ties and home are apart."""
     events = found.whole.events
-    if events is None:
+    if events is None or events.kind != "contests":
         return "odds"
     if events.ties == "rao-kupper":
         return "a ratio of strengths"
-    return "odds of a win against a loss on neutral ground"
+    home = events.home or "home" in found.whole.effects.values()
+    return f"odds of a win against a loss{' on neutral ground' if home else ''}"
 
 
 def _explain(page: Page, found: ChoiceFindings) -> None:

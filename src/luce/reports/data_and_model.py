@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from luce.counts.comparability import prior_only, unconditional
+from luce.counts.confounding import untold_parameters
 from luce.counts.labels import plural
 from luce.page.document import Cell, Code, Folded, Inline, Number, Page, Strong
 from luce.page.words import percent, shortened
@@ -17,6 +18,7 @@ from luce.reports.contests import (
 )
 from luce.reports.findings import ChoiceFindings
 from luce.reports.formatting import NOTHING, listed, names_of, some_names
+from luce.reports.placings import placings_of, write_likelihood_of_placings
 
 _MOST_SETS = 10  # rows of the table of sets
 _MOST_GROUPS = 10  # rows of the table of comparable groups
@@ -32,6 +34,9 @@ def write_data(page: Page, found: ChoiceFindings) -> None:
     facts: dict[str, Cell] = {"Categories": _categories(found)}
     if contests is not None:
         facts |= contest_facts(contests)
+    placings = placings_of(found)
+    if placings is not None:
+        facts |= {"Steps of rankings": plural(placings.n_outcomes, placings.unit)}
     if _has_outcomes(found):
         facts |= {
             "Outcomes": f"{counts.n_outcomes:,.10g}",
@@ -41,6 +46,7 @@ def write_data(page: Page, found: ChoiceFindings) -> None:
     facts |= {
         "Comparable": _comparable(found),
         "Known only from the prior": _unknown(found),
+        **_parameters_left_to_priors(found),
         "Structure": repr(found.posterior.structure),
     }
     page.facts(facts)
@@ -57,6 +63,9 @@ def write_model(page: Page, found: ChoiceFindings) -> None:
     contests = contests_of(found)
     if contests is not None:
         write_likelihood(page, contests)
+    placings = placings_of(found)
+    if placings is not None:
+        write_likelihood_of_placings(page, placings)
     if _has_outcomes(found):
         _write_likelihood_of_sets(page)
     page.text(Strong("Prior. "), " ".join(filter(None, [_prior(found), parameter_priors(found)])))
@@ -111,6 +120,13 @@ def _unknown(found: ChoiceFindings) -> Cell:
     if not unknown:
         return "none"
     return Folded(f"{len(unknown):,}: {some_names(unknown, _NAMED)}", _FOLDED)
+
+
+def _parameters_left_to_priors(found: ChoiceFindings) -> dict[str, Cell]:
+    """Say of parameters that the data does not tell why that is so."""
+    untold = untold_parameters(found.posterior.counts)
+    drawn = found.posterior.model.drawn_parameters
+    return {f"Left to the prior of {name}": untold[name] for name in drawn if name in untold}
 
 
 def _write_sets(page: Page, found: ChoiceFindings) -> None:

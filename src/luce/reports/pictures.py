@@ -176,9 +176,9 @@ def _wins(found: ChoiceFindings, most: PictureSizes) -> list[Panel]:
     table = win_matrix(x.take(x.numbers(order, "the best"))).to_numpy()
     names = [spoken(name) for name in names_of(order)]
     over = [f"{names[j]} {probability(table[0, j])}" for j in range(1, len(order))]
-    contested = found.whole.events is not None
-    verb = "wins over" if contested else "is chosen over"
-    given = ", if they do not tie and on neutral ground" if contested else ""
+    events = found.whole.events
+    verb = "wins over" if events is not None and events.kind == "contests" else "is chosen over"
+    given = _condition_of_wins(found)
     words = (
         f"Probability that the row {verb} the column{given}, as shades. "
         f"{names[0]} {verb} {', '.join(over)}"
@@ -190,6 +190,18 @@ def _wins(found: ChoiceFindings, most: PictureSizes) -> list[Panel]:
     words += f"; each over the next: {', '.join(steps)}." if steps else "."
     caption = f"How often the row {verb} the column{given}{_only(found, most.wins)}."
     return [panel_of(axes, words, caption)]
+
+
+def _condition_of_wins(found: ChoiceFindings) -> str:
+    """Say under which condition one wins over another with the ratio of their strengths."""
+    events = found.whole.events
+    if events is None:
+        return ""
+    if events.kind != "contests":
+        return ", if they do not tie" if found.posterior.counts.parameters else ""
+    home = events.home or "home" in found.whole.effects.values()
+    told = ["if they do not tie"] * (events.ties is not None) + ["on neutral ground"] * home
+    return f", {' and '.join(told)}" if told else ""
 
 
 def _transitions(found: TransitionFindings, most: PictureSizes) -> Panel:
