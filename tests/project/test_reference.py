@@ -117,6 +117,12 @@ CORNERS = luce.ConditionalCounts("abc").observe({"a": 2, "b": 1}, within="ab")
 CORNERS = CORNERS.observe({"b": 3, "c": 2}, within="bc")
 INSECTS = luce.ConditionalCounts(["ant", "bee", "remainder"]).observe({"ant": 5, "bee": 3})
 INSECTS = INSECTS.observe({"bee": 4}, without=["ant"])
+MATCHES = {
+    "side1": [{"a": 1, "b": 0.5}, ["c"], ["a"]],
+    "side2": [["c"], ["a", "b"], ["b"]],
+    "outcome": ["side1", "tie", "side2"],
+}
+TIED = [["a", {"b", "c"}, "d"], ["b", "a", {"c", "d"}], [{"a", "d"}, "c", "b"]]
 NIGHTS = [list("wldld"), list("ldlw")]
 QUIET: dict[str, Any] = {"progress": False}
 
@@ -151,6 +157,10 @@ RUNS: dict[str, Callable[[], Any]] = {
     "drawn concentration": lambda: of(CORNERS, luce.Gamma(2, 1)),
     "process": lambda: of(INSECTS, luce.DirichletProcess(2.0)),
     "process, drawn concentration": lambda: of(INSECTS, luce.DirichletProcess(luce.Gamma(2, 1))),
+    "contests": lambda: of(luce.from_teams(MATCHES, ties="davidson", home="first"), 1.0),
+    "ties in rankings": lambda: of(luce.from_rankings(TIED, ties="davidson-luce"), 1.0),
+    "unknown orders": lambda: of(luce.from_rankings(TIED, ties="unknown"), 1.0),
+    "weights": lambda: of(luce.from_teams([({"a": 1, "b": 0.5}, ["c"])]), 1.0),
     "some kept": lambda: sampled(keep=[1, 2], thin=2),
     "until": lambda: sampled(method="waiting-times", until=20),
     "spawned seed": lambda: sampled(seed=np.random.SeedSequence(1).spawn(2)[1]),

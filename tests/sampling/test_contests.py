@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import cache
+from typing import Any
 
 import numpy as np
 import pytest
@@ -108,6 +110,22 @@ IN_TEAMS |= {
 ALL = {**CASES, **WIDE, **IN_TEAMS}
 
 
+# Cases that are tried in every run; the others are slow ones, since each kind is compiled anew.
+OFTEN = (
+    "home",
+    "davidson home",
+    "rao-kupper home",
+    "davidson and picks",
+    "davidson home, little prior",
+    "part-time, davidson",
+)
+
+
+def some_often(names: Iterable[str]) -> list[Any]:
+    slow = pytest.mark.slow
+    return [name if name in OFTEN else pytest.param(name, marks=slow) for name in names]
+
+
 def counts_of(case: ContestCase) -> ConditionalCounts:
     sides = [side for m in case.meetings for side in (m.first, m.second)]
     weights = np.array([w for side in sides for w in side.values()])
@@ -156,19 +174,20 @@ def without_constants(found: Moments, other: Moments) -> tuple[Moments, Moments]
 
 
 @pytest.mark.compiled
-@pytest.mark.parametrize("name", ALL)
+@pytest.mark.parametrize("name", some_often(ALL))
 def test_waiting_times(name: str) -> None:
     draws = 1500 if name in WIDE else 500
     assert_agree(*without_constants(moments(ALL[name], "waiting-times", draws), truth(name)))
 
 
 @pytest.mark.compiled
-@pytest.mark.parametrize("name", [*CASES, *IN_TEAMS])
+@pytest.mark.parametrize("name", some_often([*CASES, *IN_TEAMS]))
 def test_hamiltonian(name: str) -> None:
     assert_agree(*without_constants(moments(ALL[name], "hamiltonian"), truth(name)))
 
 
 @pytest.mark.compiled
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["home", "davidson home", "rao-kupper home", "teams, davidson"])
 def test_hamiltonian_in_a_diagonal_metric(name: str) -> None:
     """A metric changes how well a chain mixes, never what it draws."""
@@ -215,7 +234,7 @@ def test_slope_and_precision_are_those_of_differences(name: str) -> None:
     np.testing.assert_allclose(f.precision_diagonal(at), np.diag(precision), rtol=1e-9)
 
 
-@pytest.mark.parametrize("name", [*CASES, *IN_TEAMS])
+@pytest.mark.parametrize("name", some_often([*CASES, *IN_TEAMS]))
 def test_both_climbs_find_the_same_maximum(name: str) -> None:
     f = ready_for_contests(posterior_of(ALL[name]).model).posterior
     place, _ = climb(f, first_place(f))
@@ -224,7 +243,7 @@ def test_both_climbs_find_the_same_maximum(name: str) -> None:
 
 
 @pytest.mark.compiled
-@pytest.mark.parametrize("ties", ["davidson", "rao-kupper"])
+@pytest.mark.parametrize("ties", ["davidson", pytest.param("rao-kupper", marks=pytest.mark.slow)])
 def test_many_categories_are_moved_in_a_diagonal_metric(ties: str) -> None:
     """Both samplers agree on 500 players, whose curvature is no dense matrix."""
     rng = np.random.default_rng(SEED + 11)
