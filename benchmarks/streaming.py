@@ -108,7 +108,7 @@ def dirichlet_run(folder: Path, n: int, draws: int, chains: int) -> dict[str, fl
             for d in range(size):
                 room[d] = rng.dirichlet(shape)
             file = block_file(folder, output, number, start // block)
-            write_whole(file, padded(room[:size], block).data)
+            write_whole(file, padded(output, room[:size], block).data)
 
     threads = min(chains, len(__import__("os").sched_getaffinity(0)))
     began = time.perf_counter()
