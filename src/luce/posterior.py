@@ -122,7 +122,8 @@ class Posterior:
 
         choice = choose(self._model, Settings())
         told = [f"{m}, {r}" for m, r in zip(choice.methods, choice.reasons, strict=True)]
-        return told if choice.reduced else told * len(self.structure.cores)
+        together = self._model.structure.together is not None
+        return told if choice.reduced or together else told * len(self.structure.cores)
 
     def sample(
         self,

@@ -358,3 +358,9 @@ def test_priors_of_parameters_that_data_does_not_have() -> None:
         Posterior(counts_of(ALL["home"]), home=-1.0)
     with pytest.raises(luce.errors.DataError, match="no parameter 'home'"):
         Posterior(ConditionalCounts("ab").observe({"a": 1}), home=1.0)
+
+
+def test_the_structure_tells_method_and_reason() -> None:
+    told = str(posterior_of(ALL["davidson home"]).structure)
+    assert "contests with Davidson's ties and a home advantage" in told
+    assert "method: hamiltonian, contests: a waiting-time sweep would be worth" in told

@@ -164,7 +164,8 @@ class Contests:
         for first in range(0, len(self), size):
             piece = self._piece(first, min(first + size, len(self)))
             logs = piece.log_probabilities(p, parameters)
-            seen = np.where(piece.results > 0, piece.results * _finite_where_unseen(logs, piece), 0)
+            # A result that was never seen may be impossible: 0 times minus infinity is 0 here.
+            seen = piece.results * np.where(piece.results > 0, logs, 0.0)
             values = values + seen.sum(axis=(-2, -1))
         return values
 
@@ -475,8 +476,3 @@ def _aligned(parameters: Mapping[str, ArrayLike], name: str, more: int) -> Float
     """Return the values of a parameter with dimensions added at the end; 1 where it has none."""
     values = np.asarray(parameters.get(name, 1.0), np.float64)
     return values.reshape(values.shape + (1,) * more)
-
-
-def _finite_where_unseen(logs: FloatArray, contests: Contests) -> FloatArray:
-    """Replace minus infinity where a result was never seen, so that 0 times it is 0."""
-    return np.where(contests.results > 0, logs, 0.0)

@@ -41,12 +41,16 @@ _MOST_DENSE = 400
 # category, a meeting, and an element of the metric.
 _GAMMA, _TIME, _SLOPE, _ATOM, _PRODUCT = 20.0, 25.0, 8.0, 4.0, 0.12
 
-# Independent draws that a move replaces, and the factor by which it must look better than sweeps.
-_WORTH, _MARGIN = 0.8, 1.0
+# Independent draws that a move replaces.
+_WORTH = 0.8
 
 # Newton steps, halvings of a step, and the squared length of a step, in standard deviations, below
 # which the mode is found.
 _MOST_STEPS, _MOST_HALVINGS, _CLOSE = 200, 60, 1e-16
+
+# Relative rounding error of f, by which a step may seem to lower it; and the squared length of a
+# step, as above, that may be nothing else where no part of it raises f.
+_ROUNDING, _ROUNDING_OF_STEP = 1e-12, 1e-8
 
 # The same for each coordinate where the mode is needed roughly, for a metric.
 _CLOSE_ENOUGH = 1e-6
@@ -350,11 +354,11 @@ def climb(posterior: Smooth, z: FloatArray) -> tuple[FloatArray, FloatArray]:
             return z, precision
         for _halving in range(_MOST_HALVINGS):
             new = posterior.value(z + step)
-            if new >= value - 1e-12 * abs(value):
+            if new >= value - _ROUNDING * abs(value):
                 break
             step = step / 2
         else:
-            if decrement < 1e-8 and raised == 0.0:
+            if decrement < _ROUNDING_OF_STEP and raised == 0.0:
                 return z, precision
             break
         z, value = z + step, new
@@ -414,7 +418,7 @@ def _choose(ready: ReadyContests) -> tuple[str, str]:
     metric, share = ready.curvature.metric, ready.curvature.share
     slope = _ATOM * n + _SLOPE * (times + sets) + (metric.root is not None) * _PRODUCT * n * n
     move = 2 * max(1.0, metric.length / metric.step) * slope
-    if _WORTH / move > _MARGIN * share / sweep:
+    if _WORTH / move > share / sweep:
         return "hamiltonian", f"contests: a waiting-time sweep would be worth {share:.2g} draws"
     return "waiting-times", f"contests: a waiting-time sweep is worth about {share:.2g} draws"
 
