@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from luce import answers as answers
     from luce import calibration as calibration
     from luce import counts as counts
+    from luce import decide as decide
     from luce import embed as embed
     from luce import errors as errors
     from luce import estimates as estimates
@@ -106,6 +107,7 @@ _ROOMS = [
     "answers",
     "calibration",
     "counts",
+    "decide",
     "embed",
     "errors",
     "estimates",
