@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, Protocol
 
 from luce._types import FloatArray, WordArray
 from luce.kernels import (
+    from_the_past,
     hamiltonian,
     hamiltonian_concentration,
     hidden_counts,
@@ -110,6 +111,7 @@ KERNELS: dict[str, Kernel] = {
     "independence": Kernel(independence.advance, "accepted"),
     "rejection": Kernel(rejection.advance, "proposals", independent=True),
     "metropolis": Kernel(metropolis.advance, "accepted", metropolis.first_tuning),
+    "from-the-past": Kernel(from_the_past.advance, "sweeps", independent=True),
     "single-weighted-set": Kernel(single_weighted_set.advance, "proposals", independent=True),
 }
 

@@ -25,6 +25,7 @@ NAMES = {
     "curvature": "the curvature of the posterior",
     "densities_at": "densities at draws",
     "dirichlet_tree": "exact draws",
+    "from_the_past": "coupling from the past",
     "hamiltonian": "the Hamiltonian sampler",
     "hdp": "the sampler of hierarchical transitions",
     "hidden_counts": "the sampler by hidden counts",

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from luce._types import FloatArray
-from luce.sampling import envelope, laplace
+from luce.sampling import envelope, from_the_past, laplace
 from luce.sampling.log_posterior import LogPosterior
 from luce.sampling.single_items import choose_items
 
@@ -76,6 +76,11 @@ class Fits:
         from luce.sampling.single_weighted_set import fit_tangents, is_single_weighted_set
 
         return fit_tangents(self.problem) if is_single_weighted_set(self.problem) else None
+
+    @cached_property
+    def past(self) -> from_the_past.Start:
+        """Starting points of couplings from the past, or why there are none."""
+        return from_the_past.fit_past(self.problem)
 
     @cached_property
     def curvature(self) -> laplace.CurvatureFit | None:

@@ -221,6 +221,13 @@ def _part(
                 f"and an envelope that keeps {_LEAST_FORCED} of its draws. Leave method='auto'."
             )
         return Part(KERNELS[name], problem, prior, enveloped[0])
+    if name == "from-the-past":
+        past = fits.past
+        if past.past is None or past.problem is None:
+            raise MethodError(
+                f"method='from-the-past' does not fit {what}: {past.reason}. Leave method='auto'."
+            )
+        return Part(KERNELS[name], past.problem, prior, past.past)
     if name in ("hamiltonian", "independence"):
         return _part_with_curvature(name, fits, prior, what)
     if name == "waiting-times" and fits.dominant_items is not None:
