@@ -20,10 +20,9 @@ def couple(
     """Draw p for Π p_i^(c_i - 1) Π_t (Σ_i a_ti p_i)^(-m_t), shape (number, n).
 
     Mistakes: new gammas for sweeps made before, chains that go on beyond the present until they
-    meet, a start of one sweep that is never questioned, chains that count as one far apart.
+    meet, a start of one sweep that is never questioned.
     """
     rng, n = np.random.default_rng(seed), len(shape)
-    tolerance = 0.99 if mistake == "far apart" else 1e-12
     stretches: list[tuple[Floats, Floats]] = []  # latest first
     out, left = np.empty((number, n)), np.arange(number)
     upper, lower = np.full((number, n), 1e300), np.full((number, n), low)
@@ -47,7 +46,7 @@ def couple(
             for e, g in zip(times, gammas, strict=True):
                 upper = g / (1.0 + (e / (upper @ table.T)) @ table)
                 lower = g / (1.0 + (e / (lower @ table.T)) @ table)
-        apart = ~(upper - lower <= tolerance * upper).all(axis=1)
+        apart = ~(upper - lower <= 1e-12 * upper).all(axis=1)
         if mistake == "unchecked":
             apart[:] = False
         met = left[~apart[left]]

@@ -96,7 +96,7 @@ def test_chains_must_have_met(mistake: str | None) -> None:
             assert_agree(found, truth)
 
 
-@pytest.mark.parametrize("mistake", [None, "fresh gammas", "forwards", "far apart"])
+@pytest.mark.parametrize("mistake", [None, "fresh gammas", "forwards"])
 def test_what_was_random_once_stays(mistake: str | None) -> None:
     """Chains from further back end at the same point, unless a usual mistake is made."""
     ends = [couple(*given_to_couple(DUELS), 100, SEED + 1, mistake, low) for low in (1e-20, 1e-60)]

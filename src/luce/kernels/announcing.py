@@ -22,6 +22,7 @@ UNSAID = 0.4
 # What users know the modules of kernels as; others go by their own names.
 NAMES = {
     "changing_counts": "steps of other samplers",
+    "concave_rejection": "the sampler by rejection",
     "curvature": "the curvature of the posterior",
     "densities_at": "densities at draws",
     "dirichlet_tree": "exact draws",

@@ -35,7 +35,7 @@ LARGEST_DISTANCE = 2.0**-60
 MOST_SWEEPS = 1 << 14
 
 # Entries of the table of sets and atoms: larger data would need more sweeps than that.
-_MOST_ENTRIES = 1_000_000
+MOST_ENTRIES = 1_000_000
 
 # Couplings of the pilot, and the share of them that the first stretch of sweeps suffices for.
 _PILOT, _ENOUGH = 16, 0.9
@@ -63,8 +63,8 @@ def fit_past(problem: Problem) -> Start:
         return Start(None, "probabilities are too small for plain doubles")
     if problem.groups.any():
         return Start(None, "there are grouped outcomes, whose split is not monotone")
-    if len(problem.waits) * len(problem.shape) > _MOST_ENTRIES:
-        return Start(None, f"sets times atoms are more than {_MOST_ENTRIES:,}")
+    if len(problem.waits) * len(problem.shape) > MOST_ENTRIES:
+        return Start(None, f"sets times atoms are more than {MOST_ENTRIES:,}")
     table = table_of_sets(problem)
     bound = lower_start(problem, table)
     if bound is None:

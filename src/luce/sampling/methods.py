@@ -17,7 +17,6 @@ from luce.counts.placings import Placings
 from luce.errors import ConvergenceWarning, MethodError, warn_user
 from luce.model.model import Model
 from luce.model.shapes import ModuleShapes, raw_problem
-from luce.sampling import envelope
 from luce.sampling.choice import SINGLE_SET, Choice, best_metric, choose_for_core, fits_of
 from luce.sampling.concentration import prepare_with_concentration
 from luce.sampling.contests import prepare_contests, ready_for_contests
@@ -213,14 +212,7 @@ def _part(
             )
         return Part(KERNELS[name], problem, prior, fits.tangents)
     if name == "rejection":
-        enveloped = fits.envelope
-        if enveloped is None or enveloped[1] < _LEAST_FORCED:
-            raise MethodError(
-                f"method='rejection' does not fit {what}: it needs sets that each leave out one "
-                f"of at most {envelope.MOST_ATOMS} atoms, shapes above 0.2, no grouped outcomes, "
-                f"and an envelope that keeps {_LEAST_FORCED} of its draws. Leave method='auto'."
-            )
-        return Part(KERNELS[name], problem, prior, enveloped[0])
+        return _part_by_rejection(fits, prior, what)
     if name == "from-the-past":
         past = fits.past
         if past.past is None or past.problem is None:
@@ -239,12 +231,30 @@ def _part(
     return Part(KERNELS[name], problem, prior)
 
 
+def _part_by_rejection(fits: Fits, prior: FloatArray, what: str) -> Part:
+    """Prepare rejection: from the envelope for sets that leave out one atom, or that for any."""
+    from luce.kernels import CONCAVE_REJECTION, KERNELS
+
+    kernel, enveloped = KERNELS["rejection"], fits.envelope
+    if enveloped is None or enveloped[1] < _LEAST_FORCED:
+        kernel, enveloped = CONCAVE_REJECTION, fits.concave_envelope
+    if enveloped is None or enveloped[1] < _LEAST_FORCED:
+        kept = "" if enveloped is None else f" (here {enveloped[1]:.1g})"
+        raise MethodError(
+            f"method='rejection' does not fit {what}: it needs probabilities within the range of "
+            f"doubles, no grouped outcomes, and so little data that an envelope keeps "
+            f"{_LEAST_FORCED} of its draws{kept}. method='from-the-past' draws exactly with more "
+            "data, and 'auto' with any."
+        )
+    return Part(kernel, fits.problem, prior, enveloped[0])
+
+
 def _refuse_for_weights(name: str, what: str) -> None:
     """Refuse methods whose kernels do not know weights."""
-    if name in ("rejection", "hidden-counts"):
+    if name == "hidden-counts":
         raise MethodError(
-            f"method={name!r} does not fit {what}, which has weighted sets: 'waiting-times', "
-            "'hamiltonian', 'independence' and 'metropolis' do. Leave method='auto'."
+            f"method={name!r} does not fit {what}, which has weighted sets; all other methods do. "
+            "Leave method='auto'."
         )
 
 
