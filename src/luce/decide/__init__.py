@@ -1,7 +1,16 @@
 """Decide with a posterior: take in new data, choose what to compare next, play, compare groups."""
 
+from typing import TYPE_CHECKING
+
 from luce._lazy import lazy_names
 
-_HOMES: dict[str, str] = {}
+if TYPE_CHECKING:
+    from luce.decide.group_comparison import GroupComparison as GroupComparison
+    from luce.decide.group_comparison import compare_groups as compare_groups
+
+_HOMES: dict[str, str] = {
+    "GroupComparison": "group_comparison",
+    "compare_groups": "group_comparison",
+}
 
 __getattr__, __dir__, __all__ = lazy_names(__name__, _HOMES)
