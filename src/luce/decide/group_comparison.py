@@ -93,6 +93,8 @@ class GroupComparison:
         The prior of each group's strengths, and of the common ones, in words.
     runs
         Draws of each group, under separate strengths.
+    seed
+        The seed, as text.
     notes
         Sentences on what was left out and what rests on the prior alone.
     """
@@ -107,12 +109,18 @@ class GroupComparison:
     parameters: Dataset | None
     prior: str
     runs: Mapping[Label, DataTree]
+    seed: str
     notes: tuple[str, ...] = ()
 
     @property
     def probability_several(self) -> float:
         """The posterior probability of separate strengths, if both were equally probable before."""
         return float(1 / (1 + np.exp(-float(self.bayes_factor.log))))
+
+    @property
+    def verdict(self) -> str:
+        """A sentence on which model the data favours, and how strongly."""
+        return evidence_sentence(self.bayes_factor)
 
     def differences(self, scale: str = "log-odds") -> Dataset:
         """Return `log_odds` or `probabilities` by the name of the scale."""
@@ -141,7 +149,7 @@ class GroupComparison:
         named = [f"{printable(g)} ({plural(n, 'outcome')})" for g, n in self.groups.items()]
         more = [f"{len(named) - 6:,} more"] if len(named) > 6 else []
         yield f"{plural(len(named), 'group')}: {', '.join([*named[:6], *more])}"
-        yield f"{evidence_sentence(self.bayes_factor)}."
+        yield f"{self.verdict}."
         value, error = float(self.bayes_factor.log), float(self.bayes_factor.log.standard_error)
         number = with_error(value, error) if error else f"{value:.4g}"
         yield (
@@ -390,6 +398,7 @@ def compare_groups(
         _parameter_differences(views, pairs, ci_prob),
         str(attributes(one.model)["prior"]),
         runs,
+        str(base.entropy),
         (*left_out, *_notes(groups, runs)),
     )
 
@@ -443,7 +452,7 @@ def _aligned(groups: dict[Label, ConditionalCounts], align: bool) -> dict[Label,
     if lacking and not align:
         told = "; ".join(f"{name!r} lacks {some(missing)}" for name, missing in lacking.items())
         raise DataError(
-            f"the groups have different categories: {told}. With align=True the outcomes of a "
+            f"the groups have different categories: {told}. With align=True (--align) the outcomes of a "
             "group are taken as recorded among its own categories, and the others have their prior "
             "alone. If a category was possible and never seen, name it in the counts of the group; "
             "counts.restrict([...]) leaves categories out."
