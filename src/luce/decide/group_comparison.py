@@ -452,10 +452,10 @@ def _aligned(groups: dict[Label, ConditionalCounts], align: bool) -> dict[Label,
     if lacking and not align:
         told = "; ".join(f"{name!r} lacks {some(missing)}" for name, missing in lacking.items())
         raise DataError(
-            f"the groups have different categories: {told}. With align=True (--align) the outcomes of a "
-            "group are taken as recorded among its own categories, and the others have their prior "
-            "alone. If a category was possible and never seen, name it in the counts of the group; "
-            "counts.restrict([...]) leaves categories out."
+            f"the groups have different categories: {told}. With align=True (--align) the outcomes "
+            "of a group are taken as recorded among its own categories, and the others have their "
+            "prior alone. If a category was possible and never seen, name it in the counts of the "
+            "group; counts.restrict([...]) leaves categories out."
         )
     return {name: counts.expand(labels) for name, counts in groups.items()}
 

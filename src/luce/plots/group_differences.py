@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 _MARKERS = "osD^vP"
 
 # Part of a row that its contrasts are spread over, and the rows of height that each takes.
-_SPREAD, _ROWS_A_CONTRAST = 0.64, 0.6
+_SPREAD, _ROWS_A_CONTRAST = 0.54, 0.75
 
 
 def differences(

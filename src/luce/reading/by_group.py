@@ -68,6 +68,8 @@ def _read(
         check_column(source.names, "by", column)
     found = kind_of(without(source, columns), kind, options)
     parts = split(source, columns, bool(options.get("skip_bad")))
+    if not parts:
+        raise DataError(f"there are column names but no {source.unit}s of data.")
     said: dict[Label, list[Warning]] = {}
     readings: dict[Label, Reading] = {}
     for name, part in parts.items():
