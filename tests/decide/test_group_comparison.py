@@ -24,7 +24,10 @@ from luce.decide import GroupComparison
 from luce.errors import DataError, EvidenceWarning, MethodError
 
 # Few draws are enough for most tests here.
-pytestmark = pytest.mark.filterwarnings("ignore::luce.ConvergenceWarning")
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::luce.ConvergenceWarning"),
+    pytest.mark.filterwarnings("ignore::luce.errors.EvidenceWarning"),
+]
 
 QUIET: dict[str, Any] = {"progress": False, "seed": 100 * SEED + 1}
 PRIOR = {"a": 0.8, "b": 2.0, "c": 1.3}
