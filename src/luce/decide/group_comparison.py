@@ -228,12 +228,15 @@ class Claims(NamedTuple):
     wrong
         Expected number of the `pointwise` ones whose sign is wrong: the sum of the posterior
         probabilities of the other sign.
+    least
+        The smallest such number that the draws can tell from 0.
     """
 
     total: int
     pointwise: int
     simultaneous: int
     wrong: float
+    least: float
 
     @classmethod
     def of(cls, found: Dataset) -> Claims:
@@ -242,17 +245,20 @@ class Claims(NamedTuple):
         called = (low > 0) | (high < 0)
         wrong = 1 - np.where(low > 0, found["p_positive"], found["p_negative"])
         at_once = (found["simultaneous_lower"] > 0) | (found["simultaneous_upper"] < 0)
-        return cls(low.size, int(called.sum()), int(at_once.sum()), float(wrong[called].sum()))
+        least = 1 / int(found.attrs["draws"])
+        number = int(called.sum())
+        return cls(low.size, number, int(at_once.sum()), float(wrong[called].sum()), least)
 
 
 def claims_in_words(found: Dataset, scale: str) -> Iterator[str]:
     """Say how many differences are told from 0, one by one and at once, and how many are wrong."""
     claims, level = Claims.of(found), percent(float(found.attrs["ci_prob"]))
     total = plural(claims.total, "difference")
+    wrong = f"{claims.wrong:.2g}" if claims.wrong else f"below {claims.least:.2g}"
     yield (
         f"One by one: {claims.pointwise:,} of {total} in {scale} "
         f"{'has' if claims.pointwise == 1 else 'have'} a {level} interval without 0"
-        + (f"; expected wrong signs among them: {claims.wrong:.2g}." if claims.pointwise else ".")
+        + (f"; expected wrong signs among them: {wrong}." if claims.pointwise else ".")
     )
     yield (
         f"At once: the simultaneous intervals hold for {'it' if claims.total == 1 else 'all'} with "
@@ -620,7 +626,7 @@ def _differences(
         "second": ("contrast", label_array(c.second for c in contrasts)),
         item: (item, first[item].values),
     }
-    told = {"ci_prob": float(ci_prob), "stretch": stretch}
+    told = {"ci_prob": float(ci_prob), "stretch": stretch, "draws": len(farthest)}
     return xr.Dataset({n: (("contrast", item), v) for n, v in table.items()}, coords, told)
 
 
