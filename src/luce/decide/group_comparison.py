@@ -170,8 +170,8 @@ class GroupComparison:
     def _priors(self) -> str:
         if not self.sensitivity:
             return "the factor depends on it; sensitivity=True says how much"
-        told = [f"{x:g} times it {_digits(f)}" for x, f in self.sensitivity.items()]
-        return f"the factor is {_digits(self.bayes_factor)}, under {', under '.join(told)}"
+        told = [f"with {x:g} × it {_digits(f)}" for x, f in self.sensitivity.items()]
+        return f"the factor is {', '.join([_digits(self.bayes_factor), *told])}"
 
     def _tables(self, scale: str, most: int) -> Iterator[str]:
         found = self.differences(scale)
