@@ -445,6 +445,8 @@ def test_the_monte_carlo_error_is_told_where_it_matters() -> None:
     )
     assert verdict(log(19), 0.001).endswith(": positive evidence")
     assert verdict(-2000.0, 0.1).startswith("The data is exp(2000) times as probable under common")
+    huge = luce.hypotheses.BayesFactor.of_log(luce.estimates.Estimate(-2000.0, 0.1, "bridge"))
+    assert dataclasses.replace(found, bayes_factor=huge).probability_several == 0.0
     assert verdict(5.0, float("nan")).endswith("its Monte Carlo error is not known")
 
 
@@ -606,6 +608,9 @@ def test_other_refusals() -> None:
     models["plain"] = luce.from_pairs(rows, ties="rao-kupper")
     with pytest.raises(DataError, match="cannot share their strengths: "):
         luce.compare_groups(models)
+    many = dict.fromkeys(range(46), NORTH_SOUTH["north"])
+    with pytest.raises(MethodError, match="46 groups make 1,035 pairs; at most 1,000"):
+        luce.compare_groups(many)
     found = luce.compare_groups(NORTH_SOUTH, draws=20, **QUIET)
     with pytest.raises(MethodError, match="scale = 'elo' was given; 'log-odds', 'prob"):
         found.differences("elo")

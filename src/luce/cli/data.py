@@ -40,6 +40,9 @@ _READER_OPTIONS = {
     "home_label": "name of the category for the advantage, with --home-effect entity",
 }
 
+# Groups whose sizes are printed.
+_MOST_GROUPS = 12
+
 
 def add_reading(parser: argparse.ArgumentParser, several: bool = False) -> None:
     """Add the arguments that say which file to read, or which files, and how."""
@@ -84,11 +87,11 @@ def read_data_by(arguments: argparse.Namespace, file: str, by: list[str]) -> dic
     names: str | list[str] = by if len(by) > 1 else by[0]
     kind, readings = read_groups(file, names, arguments.kind, text, **options)
     print(f"{printable(Path(file).name)}: {kind}, {plural(len(readings), 'group')}")
-    found = {}
-    for name, reading in readings.items():
+    for name, reading in list(readings.items())[:_MOST_GROUPS]:
         print(f"{printable(name)}: {reading}")
-        found[name] = _kept(reading, arguments)
-    return found
+    if len(readings) > _MOST_GROUPS:
+        print(f"... and {plural(len(readings) - _MOST_GROUPS, 'more group')}")
+    return {name: _kept(reading, arguments) for name, reading in readings.items()}
 
 
 def _options(

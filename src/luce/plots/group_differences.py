@@ -11,7 +11,15 @@ from luce._types import FloatArray
 from luce.counts.labels import plural, printable, some
 from luce.errors import DataError
 from luce.page.words import percent
-from luce.plots.canvas import CHAINS, GREY, drawing, height_of, name_rows, require_matplotlib
+from luce.plots.canvas import (
+    CHAINS,
+    GREY,
+    drawing,
+    height_of,
+    legend_above,
+    name_rows,
+    require_matplotlib,
+)
 from luce.plots.intervals import most_rows
 from luce.plots.label_text import names_of
 
@@ -90,15 +98,7 @@ def differences(
             _draw(axes, at + shift, found.isel(contrast=k), k, small=len(shown) > 100)
         axes.set_xlabel(_words(found, scale, left_out), parse_math=False)
         if several > 1:
-            axes.legend(
-                loc="lower left",
-                bbox_to_anchor=(-0.02, 1.0),
-                ncols=min(several, 3),
-                borderpad=0,
-                columnspacing=1.2,
-                handlelength=1.0,
-                handletextpad=0.5,
-            )
+            legend_above(axes, min(several, 3))
     return axes
 
 
