@@ -444,6 +444,8 @@ def test_the_monte_carlo_error_is_told_where_it_matters() -> None:
         "positive evidence, or strong evidence: the Monte Carlo error leaves it open"
     )
     assert verdict(log(19), 0.001).endswith(": positive evidence")
+    assert verdict(0.0, 0.0).startswith("The data is equally probable under separate and")
+    assert "1.01 times" in verdict(0.01, 0.0)
     assert verdict(-2000.0, 0.1).startswith("The data is exp(2000) times as probable under common")
     huge = luce.hypotheses.BayesFactor.of_log(luce.estimates.Estimate(-2000.0, 0.1, "bridge"))
     assert dataclasses.replace(found, bayes_factor=huge).probability_several == 0.0

@@ -84,7 +84,7 @@ def run_compare(arguments: argparse.Namespace) -> int:
             seed=arguments.seed,
         )
     if arguments.json:
-        print(json.dumps(_as_json(found), indent=2, ensure_ascii=False))
+        print(json.dumps(_as_json(found), indent=2))
     else:
         print(found.to_text(arguments.scale, arguments.most))
         print(f"Seed {found.seed}.")

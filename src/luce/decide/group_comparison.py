@@ -67,6 +67,9 @@ _GRADES = (
 # Standard errors of a log Bayes factor within which its grade is left open.
 _ERRORS = 2.0
 
+# Log Bayes factors below this are told as 0.
+_EQUAL = 5e-4
+
 _Posteriors = dict[Label, Posterior]
 
 
@@ -199,6 +202,8 @@ def evidence_sentence(factor: BayesFactor) -> str:
             "The Monte Carlo error leaves open whether the data favours separate strengths or "
             "common ones; take more draws"
         )
+    if abs(value) < _EQUAL:
+        return "The data is equally probable under separate and under common strengths"
     models = ["separate strengths for each group", "common strengths"]
     better, worse = models if value > 0 else models[::-1]
     size = abs(value)
@@ -262,7 +267,7 @@ def claims_in_words(found: Dataset, scale: str) -> Iterator[str]:
     wrong = f"{claims.wrong:.2g}" if claims.wrong else f"below {claims.least:.2g}"
     yield (
         f"One by one: {claims.pointwise:,} of {total} in {scale} "
-        f"{'has' if claims.pointwise == 1 else 'have'} a {level} interval without 0"
+        f"{'has' if 1 in (claims.pointwise, claims.total) else 'have'} a {level} interval without 0"
         + (f"; expected wrong signs among them: {wrong}." if claims.pointwise else ".")
     )
     yield (
