@@ -89,9 +89,9 @@ class GroupComparison:
     likelihood_ratio, why_none
         The classical test that all strengths are common; or None, and why there is none.
     log_odds, probabilities
-        Differences on the two scales: mean, sd, lower and upper, simultaneous_lower and
-        simultaneous_upper, p_positive; dimensions (contrast, category).  The coordinates `first`
-        and `second` name the groups of a contrast.
+        Differences on the two scales: mean, sd, median, lower and upper, simultaneous_lower and
+        simultaneous_upper, p_positive and p_negative; dimensions (contrast, category).  The
+        coordinates `first` and `second` name the groups of a contrast.
     parameters
         The same for differences of the logarithms of drawn parameters of contests, dimensions
         (contrast, parameter); None where there are none.
@@ -164,7 +164,10 @@ class GroupComparison:
             f"  log Bayes factor  {number} of several against one ({self.bayes_factor.method}); "
             f"probability of several {probability(self.probability_several)} if it was 0.5 before"
         )
-        yield f"  prior             {self.prior} for one, and for each of several; {self._priors()}"
+        yield (
+            f"  prior             {self.prior} for one, and independently for each of several; "
+            f"{self._priors()}"
+        )
         ratio = self.likelihood_ratio
         if ratio is None:
             yield f"  likelihood ratio  none: {self.why_none}"
