@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from luce.decide.group_comparison import GroupComparison as GroupComparison
     from luce.decide.group_comparison import compare_groups as compare_groups
 
-_HOMES: dict[str, str] = {
+_HOMES = {
     "GroupComparison": "group_comparison",
     "compare_groups": "group_comparison",
 }
