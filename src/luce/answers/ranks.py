@@ -169,7 +169,7 @@ def expected_order(draws: DrawsLike, among: Labels | None = None) -> list[Label]
     [1, 0]
     """
     x = DrawsView.ranked(draws, among)
-    return [x.categories[int(i)] for i in _order(x)]
+    return [x.categories[int(i)] for i in order_of(x)]
 
 
 def probability_larger(draws: DrawsLike, among: Labels | None = None) -> DataArray:
@@ -236,7 +236,7 @@ def tie_groups(
     """
     _check_level(probability)
     x = DrawsView.ranked(draws, among)
-    order = _order(x)
+    order = order_of(x)
     low, high = _surely_between(x, float(probability))
     groups: list[list[Label]] = [[]]
     reach = 0  # the last place that is not told from some place up to here
@@ -280,7 +280,7 @@ def not_told_from(
     above = larger(x)
     told = np.maximum(above, above.T) >= probability
     np.fill_diagonal(told, val=True)
-    order = _order(x)
+    order = order_of(x)
     labels = [x.categories[int(i)] for i in order]
     told = told[np.ix_(order, order)]
     return {label: [labels[j] for j in np.flatnonzero(~told[k])] for k, label in enumerate(labels)}
@@ -442,7 +442,7 @@ def _moments(low: IntArray, high: IntArray, tail: float) -> RankMoments:
     return RankMoments(mean, sd, rising[:, beyond], falling[:, -1 - beyond], first_places)
 
 
-def _order(x: DrawsView) -> IntArray:
+def order_of(x: DrawsView) -> IntArray:
     """Sort category numbers by expected rank, best first."""
     sums = np.zeros(x.n_categories)
     for chain, rows in x.blocks(x.n_categories):

@@ -211,7 +211,8 @@ def summary(
         those among all.  Unless given, all are kept but the effects of the data
         (`ConditionalCounts.effects`: a tie, a home advantage), which stand below.
     sort
-        Put the largest mean first; otherwise rows stay in stored order.
+        Put the best expected rank first, as `luce.answers.expected_order` does; otherwise rows
+        stay in stored order.
 
     Examples
     --------
@@ -238,7 +239,7 @@ def summary(
     if counts is not None:
         columns["prior_only"] = _marks(labels, counts)
     if sort:
-        order = np.argsort(-columns["mean"], kind="stable")
+        order = np.argsort(ranks.mean, kind="stable")
         labels = [labels[int(i)] for i in order]
         columns = {name: values[order] for name, values in columns.items()}
     parameters = _parameters(whole, counts, ci_prob)

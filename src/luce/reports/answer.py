@@ -65,7 +65,7 @@ def left_out(number: int) -> str:
     """Say how many rows of a table are left out, or nothing."""
     if number == 0:
         return ""
-    return f" The {number:,} smallest are left out." if number > 1 else " The smallest is left out."
+    return f" The last {number:,} are left out." if number > 1 else " The last one is left out."
 
 
 def _capitalised(sentence: str) -> str:
@@ -76,7 +76,7 @@ def _rows_in_words(found: ChoiceFindings) -> str:
     """Say which categories a table has, and in which order."""
     asked_for = f"The {plural(found.n, *found.nouns)} asked for"
     whose = asked_for if found.is_selection else f"All {found.nouns[1]}"
-    return f"{whose}, the largest mean first."
+    return f"{whose}, by expected rank."
 
 
 def write_effects(page: Page, found: ChoiceFindings) -> None:

@@ -71,7 +71,7 @@ class RunFindings:
 
 @dataclass(frozen=True, eq=False)
 class Findings(RunFindings):
-    """A run and its summaries; rows are the compared probabilities, the largest mean first.
+    """A run and its summaries; rows are the compared probabilities, by expected rank.
 
     Parameters
     ----------
