@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 
     from luce.answers.view import DrawsLike
 
+# Draws times pairs of categories that are compared unasked.
+_MOST_COMPARISONS = 2e9
+
 
 class RankMoments(NamedTuple):
     """Moments of the ranks of each category, each of shape (category,).
@@ -298,6 +301,11 @@ def larger(x: DrawsView) -> FloatArray:
             halves[i, i + 1 :] += values.shape[1] + above - below
     upper = halves / (2 * x.n_draws)
     return np.triu(upper, 1) + np.tril(1 - upper.T, -1) + np.diag(np.full(n, 0.5))
+
+
+def can_compare_pairs(x: DrawsView) -> bool:
+    """Tell whether all pairs of categories can be compared within some seconds."""
+    return x.n_categories**2 / 2 * x.n_draws <= _MOST_COMPARISONS
 
 
 def in_order(x: DrawsView, groups: list[list[Label]]) -> float:

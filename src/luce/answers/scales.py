@@ -164,6 +164,20 @@ def scaled(x: DrawsView, scale: str, reference: Label | None, at: float) -> Data
     return x.labelled(x.probabilities, (*_SAMPLE, "category"), "probabilities")
 
 
+def odds_in_words(x: DrawsView) -> str:
+    """Say of what log odds and Elo tell odds: choices, or wins where ties and home are apart.
+
+    `x` holds all categories, effects among them.
+    """
+    events = x.events
+    if events is None or events.kind != "contests":
+        return "odds"
+    if events.ties == "rao-kupper":
+        return "a ratio of strengths"
+    home = events.home or "home" in x.effects.values()
+    return f"odds of a win against a loss{' on neutral ground' if home else ''}"
+
+
 def intervals(array: DataArray | DataTree | DrawsView, ci_prob: float = 0.9) -> Dataset:
     """Compute mean, standard deviation and central interval over all chains and draws.
 

@@ -5,12 +5,13 @@ With d_S outcomes recorded given S, and g_S grouped outcomes "one of S",
     played_i = Σ_{S ∋ i} d_S + m          won_i = n_i + Σ_{S ∋ i} g_S
 
 where m outcomes were recorded with all categories possible.  Counts hold d_S and g_S as one
-exponent g_S - d_S.  The number of all outcomes tells whether any two of them cancelled there.
+exponent g_S - d_S, and nothing of outcomes with one category possible, such as the last place of a
+ranking.  The number of all outcomes tells how many are not there.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -39,12 +40,15 @@ class Record:
         Games that its side won, with half of its ties; or choices of it, shared ones in parts.
     tied
         Games that its side tied; None where ties are not told apart from wins and losses.
+    uncounted
+        Outcomes that are not there: of one category possible, or that cancelled.
     """
 
     are_games: bool
     played: FloatArray
     won: FloatArray
     tied: FloatArray | None
+    uncounted: float
 
     @property
     def rate(self) -> FloatArray:
@@ -65,7 +69,7 @@ class Record:
     def take(self, numbers: IntArray) -> Record:
         """Keep some categories, in the order of their numbers given."""
         tied = None if self.tied is None else self.tied[numbers]
-        return Record(self.are_games, self.played[numbers], self.won[numbers], tied)
+        return replace(self, played=self.played[numbers], won=self.won[numbers], tied=tied)
 
 
 def record_of(counts: ConditionalCounts) -> Record | str:
@@ -84,12 +88,13 @@ def record_of(counts: ConditionalCounts) -> Record | str:
     given, groups = (-family.exponent).clip(min=0), family.exponent.clip(min=0)
     outcomes = counts.n_outcomes - (0.0 if events is None else events.n_outcomes)
     kept = counts.category_counts.sum() + groups.sum()
-    if abs(outcomes - kept) > _ROUNDING * (outcomes + kept):
+    uncounted = outcomes - kept if outcomes - kept > _ROUNDING * outcomes else 0.0
+    if uncounted and groups.any():
         return (
-            f"of {plural(outcomes, 'outcome')} the data keeps {kept:,.10g} by those concerned; the "
-            "others cancel"
+            f"outcomes of groups have cancelled with others, so that {uncounted:,.10g} of "
+            f"{plural(outcomes, 'outcome')} cannot be told to anybody"
         )
-    free = outcomes - given.sum()  # outcomes with all categories possible
+    free = kept - given.sum()  # outcomes with all categories possible
     free = free if free > _ROUNDING * outcomes else 0.0
     played = _cleaned(family.member_sums(given) + free, outcomes)
     won = _cleaned(counts.category_counts + family.member_sums(groups), outcomes)
@@ -102,7 +107,7 @@ def record_of(counts: ConditionalCounts) -> Record | str:
     elif events is not None:
         played, won = played + events.games(), won + events.wins()
         tied = _ties(events)
-    return Record(are_games, played, won, tied)
+    return Record(are_games, played, won, tied, uncounted)
 
 
 def _cleaned(sums: FloatArray, total: float) -> FloatArray:

@@ -9,17 +9,17 @@ import numpy as np
 
 from luce._types import Label
 from luce.answers.effects import parameter_sentences, sentences
+from luce.answers.scales import odds_in_words
 from luce.answers.view import tail_of
 from luce.counts.labels import plural
-from luce.page.document import Badge, Cell, Folded, Inline, Name, Number, Page, Strong
+from luce.decide.first_place import best_in_words
+from luce.page.document import Badge, Cell, Folded, Inline, Name, Number, Page
 from luce.page.words import percent, probability, shortened
 from luce.reports.findings import TOLD_APART, ChoiceFindings, Findings, in_words
 from luce.reports.formatting import decimals_for, names_of, number_cell
 
 MOST_ROWS = 5000  # of a table; a browser takes about a second to lay them out
 
-# Probabilities from which on the first is called probably the best, and the best.
-_LIKELY, _SURE = 2 / 3, 0.95
 _ELO = 400 / np.log(10)  # points of Elo for one unit of log odds
 _AVERAGE = 1500.0  # points of Elo of an average category
 
@@ -38,7 +38,7 @@ def lead(found: ChoiceFindings) -> list[Inline]:
     one, several = found.nouns
     if found.n == 1:
         return [f"There is only one {one}, ", Name(shortened(found.names[0])), ". "]
-    words = [*best_in_words(found, one, "the best"), _told_apart(found)]
+    words = [*best_in_words(found.names, found.table["p_best"], one), _told_apart(found)]
     if found.prior_only.any():
         known = f"{one} is known only from the prior", f"{several} are known only from the prior"
         words += [f"{plural(int(found.prior_only.sum()), *known)}. "]
@@ -223,33 +223,6 @@ def _not_told_columns(found: Findings) -> list[Column]:
     return [Column("Not told from", lambda i: number_cell(number[i], ",.0f"))]
 
 
-def best_in_words(found: Findings, noun: str, place: str) -> list[Inline]:
-    """Say who has the first place, with which probability, and who comes next.
-
-    Parameters
-    ----------
-    found
-        The run, with two rows at least.
-    noun
-        One of the rows in a word, such as "category".
-    place
-        The first place in words, such as "the best".
-    """
-    best = found.table["p_best"]
-    first, second = (int(i) for i in np.argsort(-best, kind="stable")[:2])
-    sure = float(best[first])
-    name = Name(shortened(found.names[first]))
-    if sure == 1:
-        return [name, f" is {place} in every draw. "]
-    words: list[Inline] = [name, f" is {place} with probability "]
-    if sure < _LIKELY:
-        words = [f"No {noun} is likely to be {place}: ", name, " is it with probability "]
-    elif sure < _SURE:
-        words = [name, f" is probably {place}, with probability "]
-    words += [Strong(probability(sure)), "; next comes ", Name(shortened(found.names[second]))]
-    return [*words, f" with {probability(float(best[second]))}. "]
-
-
 def _told_apart(found: ChoiceFindings) -> str:
     """Say which groups, and how many pairs, can be told apart."""
     if found.n == 2:
@@ -285,20 +258,10 @@ def _pairs_told_apart(found: ChoiceFindings) -> str:
     return f"Of all {pairs:,} pairs {told:,} can be told apart at {level}{but}. "
 
 
-def _odds(found: ChoiceFindings) -> str:
-    """Say of what Elo tells odds: those of choices, or of wins where ties and home are apart."""
-    events = found.whole.events
-    if events is None or events.kind != "contests":
-        return "odds"
-    if events.ties == "rao-kupper":
-        return "a ratio of strengths"
-    home = events.home or "home" in found.whole.effects.values()
-    return f"odds of a win against a loss{' on neutral ground' if home else ''}"
-
-
 def _explain(page: Page, found: ChoiceFindings) -> None:
     """Explain the columns."""
     outer, tail, (one, several) = percent(found.ci_prob), tail_of(found.ci_prob), found.nouns
+    odds = odds_in_words(found.whole)
     words: dict[str, Cell] = {
         f"Mean, {outer} interval": f"of the {one}’s probability; the interval reaches from the "
         f"{percent(tail)} to the {percent(1 - tail)} quantile of the draws, and is sorted by its "
@@ -306,8 +269,7 @@ def _explain(page: Page, found: ChoiceFindings) -> None:
         "P(best), rank": "probability to be the largest, and place in the order, 1 being the "
         f"largest: mean and interval, with at most {percent(tail)} of the draws beyond each end",
         "Elo, log odds": f"against the average of these {several}: log p minus the mean of all "
-        f"their log p; the average is 1500 points of Elo, and 400 more are {_odds(found)} of 10 "
-        "to 1",
+        f"their log p; the average is 1500 points of Elo, and 400 more are {odds} of 10 to 1",
         "Group": "any two of different groups can be told apart: that of the earlier group is the "
         f"larger with probability {percent(TOLD_APART)} or more, pair by pair. Two of one group "
         "may be told apart or not",

@@ -10,7 +10,7 @@ import numpy as np
 
 from luce._types import BoolArray, FloatArray, IntArray, Label, Labels
 from luce.answers.diagnostics import verdict
-from luce.answers.ranks import in_order, not_told_from, tie_groups
+from luce.answers.ranks import can_compare_pairs, in_order, not_told_from, tie_groups
 from luce.answers.scales import log_odds
 from luce.answers.summaries import Summary, summary, without_ranks
 from luce.answers.view import DrawsView, tail_of
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from luce.sequences.semi_markov import SemiMarkov
 
 TOLD_APART = 0.95  # probability from which on two categories count as different
-_MOST_COMPARISONS = 2e9  # draws times pairs of categories that are compared for a page
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,7 +126,7 @@ class Findings(RunFindings):
     @cached_property
     def not_told_from(self) -> IntArray | None:
         """Number of others that each row is not told from; None where that takes too long."""
-        if self.n**2 / 2 * self.view.n_draws > _MOST_COMPARISONS:
+        if not can_compare_pairs(self.view):
             return None
         others = not_told_from(self.view, TOLD_APART)
         return np.array([len(others[label]) for label in self.table.categories])
