@@ -42,9 +42,12 @@ def test_a_report_holds_the_numbers_of_the_summary(chains: xr.DataTree, drawn: P
     np.testing.assert_allclose(
         [float(x) for x in found["Elo"]], elo.sel(category=list(table.categories))
     )
-    assert [x.replace("\xa0", " ") for x in found["Known from"]] == [
-        "◐ prior only" if label == "unseen" else "data" for label in table.categories
-    ]
+    known = dict(zip(table.categories, found["Known from"], strict=True))
+    assert known.pop("unseen") == "◐\xa0prior only"
+    assert set(known.values()) <= {"data", "◐\xa0wide"}
+    games = {"a": (6, 4), "b": (6, 3), "c": (6, 3), "d": (6, 2), "unseen": (0, 0)}
+    counted = zip(found["Games"], found["Wins"], strict=True)
+    assert [(float(m), float(w)) for m, w in counted] == [games[str(c)] for c in table.categories]
 
 
 def test_shown_numbers_are_rounded(exact: xr.DataTree, tmp_path: Path) -> None:

@@ -51,6 +51,11 @@ class Record:
     uncounted: float
 
     @property
+    def wins(self) -> FloatArray:
+        """Games won, without ties that are told apart; or choices."""
+        return self.won if self.tied is None else self.won - self.tied / 2
+
+    @property
     def rate(self) -> FloatArray:
         """Share that was won, nan where nothing was played."""
         with np.errstate(invalid="ignore"):

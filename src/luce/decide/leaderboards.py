@@ -18,15 +18,14 @@ from luce.answers.scales import intervals, odds_in_words, scaled
 from luce.answers.summaries import Summary
 from luce.answers.view import DrawsView, tail_of
 from luce.counts.comparability import comparable_groups, prior_only
-from luce.counts.contests import Contests
 from luce.counts.counts import ConditionalCounts
 from luce.counts.labels import plural, printable, some
 from luce.counts.short_labels import short_labels
 from luce.decide.first_place import best_in_words, leader_of
-from luce.decide.thin_evidence import MEANING, Evidence, evidence_of
+from luce.decide.thin_evidence import MEANING, Evidence, evidence_of, record_in_words
 from luce.errors import DataError
 from luce.page.plain_tables import bare_html, text_lines
-from luce.page.words import Name, escaped, percent, plain_text, probability, shortened
+from luce.page.words import Name, escaped, percent, plain_text, probability
 from luce.posterior import posterior_of
 from luce.sampling.convergence import HEADLINES
 
@@ -283,7 +282,7 @@ def leaderboard(
     }
     notes = [
         _scale_note(whole, attrs),
-        *_record_notes(columns, counts, evidence, obstacle),
+        *_record_notes(counts, evidence, obstacle),
         *_standing_notes(columns, attrs),
         *_evidence_notes(columns, evidence),
         *_data_notes(labels, unlisted, counts),
@@ -362,7 +361,7 @@ def _headline(labels: list[Label], best: FloatArray, noun: str, evidence: Eviden
         if len(names) > 1
         else [f"There is only one {noun}, ", Name(names[0]), ". "]
     )
-    caution = evidence.caution(first, Name(shortened(names[first]))) if evidence else []
+    caution = evidence.caution(first, names[first]) if evidence else []
     return plain_text([*words, *caution]).strip()
 
 
@@ -379,7 +378,6 @@ def _scale_note(whole: DrawsView, attrs: Mapping[str, Any]) -> str:
 
 
 def _record_notes(
-    columns: Mapping[str, Any],
     counts: ConditionalCounts | None,
     evidence: Evidence | None,
     obstacle: str,
@@ -389,35 +387,7 @@ def _record_notes(
         return [f"Games, wins and evidence are left out: {obstacle}."]
     if isinstance(evidence.record, str):
         return [f"Games and wins are left out: {evidence.record}."]
-    record, grouped = evidence.record, bool((counts.sets.exponent > 0).any())
-    if not record.are_games:
-        each = " An outcome of a group counts for each of the group." if grouped else ""
-        said = [
-            "Offered, chosen: of a ranking, each place but the last is a choice among those not "
-            f"yet placed; numbers of races and of first places are not kept.{each}"
-        ]
-    else:
-        each = " All of a side have its games and wins." if _has_sides(counts) else ""
-        halves = "wins and half of the ties, by games" if "ties" in columns else "wins, by games"
-        tied = "; who tied is not kept" if "tie" in counts.effects.values() else ""
-        said = [f"Win rate: {halves}{tied}.{each}"]
-    if record.uncounted:
-        said.append(
-            f"Not counted: {plural(record.uncounted, 'outcome')} with one category possible, as "
-            "last places are, or of groups that cancelled."
-        )
-    if (record.won % 1 != 0).any() and "ties" not in columns:
-        said.append("Numbers that are not whole come from weights, or from shared wins.")
-    return said
-
-
-def _has_sides(counts: ConditionalCounts) -> bool:
-    """Tell whether sides may have several members, effects aside."""
-    if isinstance(counts.events, Contests):
-        return not counts.events.are_pairs
-    sides = counts.sets.exponent > 0
-    effects = np.array([label in counts.effects for label in counts.categories], np.float64)
-    return bool(((counts.sets.sizes - counts.sets.set_sums(effects))[sides] > 1).any())
+    return record_in_words(evidence.record, counts)
 
 
 def _standing_notes(columns: Mapping[str, Any], attrs: Mapping[str, Any]) -> list[str]:

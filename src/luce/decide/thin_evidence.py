@@ -21,11 +21,13 @@ from luce._types import BoolArray, FloatArray
 from luce.answers.scales import log_odds
 from luce.answers.view import DrawsView
 from luce.counts.comparability import prior_only
+from luce.counts.contests import Contests
 from luce.counts.counts import ConditionalCounts
+from luce.counts.labels import plural
 from luce.counts.records import Record, record_of
 from luce.errors import DataError
 from luce.model.model import Model
-from luce.page.words import Inline, Name
+from luce.page.words import Inline, Name, shortened
 
 # Share of the prior's standard deviation above which the data has told little.
 LITTLE = 0.5
@@ -79,8 +81,9 @@ class Evidence:
         """The marks of all categories."""
         return [self.mark(i) for i in range(len(self.no_data))]
 
-    def caution(self, i: int, name: Name) -> list[Inline]:
-        """Say what the standing of category i rests on, where that is little data."""
+    def caution(self, i: int, text: str) -> list[Inline]:
+        """Say what the lead of category i rests on, where that is little data."""
+        name = Name(shortened(text))
         mark = self.mark(i)
         if not mark:
             return []
@@ -135,6 +138,41 @@ def evidence_of(x: DrawsView, counts: ConditionalCounts, model: Model | None) ->
         np.array([label in unknown for label in x.categories], np.bool_),
         None if model is None else _width(x, model.concentration[numbers], model),
     )
+
+
+def record_in_words(record: Record, counts: ConditionalCounts) -> list[str]:
+    """Say how games and wins were counted, and which outcomes were not."""
+    if not record.are_games:
+        grouped = bool((counts.sets.exponent > 0).any())
+        each = " An outcome of a group counts for each of the group." if grouped else ""
+        said = [
+            "Offered, chosen: of a ranking, each place but the last is a choice among those not "
+            f"yet placed; numbers of races and of first places are not kept.{each}"
+        ]
+    else:
+        each = " All of a side have its games and wins." if _has_sides(counts) else ""
+        halves = (
+            "wins and half of the ties, by games" if record.tied is not None else "wins, by games"
+        )
+        tied = "; who tied is not kept" if "tie" in counts.effects.values() else ""
+        said = [f"Win rate: {halves}{tied}.{each}"]
+    if record.uncounted:
+        said.append(
+            f"Not counted: {plural(record.uncounted, 'outcome')} with one category possible, as "
+            "last places are, or of groups that cancelled."
+        )
+    if (record.wins % 1 != 0).any():
+        said.append("Numbers that are not whole come from weights, or from shared wins.")
+    return said
+
+
+def _has_sides(counts: ConditionalCounts) -> bool:
+    """Tell whether sides may have several members, effects aside."""
+    if isinstance(counts.events, Contests):
+        return not counts.events.are_pairs
+    sides = counts.sets.exponent > 0
+    effects = np.array([label in counts.effects for label in counts.categories], np.float64)
+    return bool(((counts.sets.sizes - counts.sets.set_sums(effects))[sides] > 1).any())
 
 
 def _width(x: DrawsView, concentration: FloatArray, model: Model) -> FloatArray | None:

@@ -7,12 +7,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from luce._types import Label
+from luce._types import FloatArray, Label
 from luce.answers.effects import parameter_sentences, sentences
 from luce.answers.scales import odds_in_words
 from luce.answers.view import tail_of
 from luce.counts.labels import plural
-from luce.decide.first_place import best_in_words
+from luce.decide.first_place import best_in_words, leader_of
+from luce.decide.thin_evidence import MEANING, NO_DATA, record_in_words
 from luce.page.document import Badge, Cell, Folded, Inline, Name, Number, Page
 from luce.page.words import percent, probability, shortened
 from luce.reports.findings import TOLD_APART, ChoiceFindings, Findings, in_words
@@ -38,7 +39,13 @@ def lead(found: ChoiceFindings) -> list[Inline]:
     one, several = found.nouns
     if found.n == 1:
         return [f"There is only one {one}, ", Name(shortened(found.names[0])), ". "]
-    words = [*best_in_words(found.names, found.table["p_best"], one), _told_apart(found)]
+    best = found.table["p_best"]
+    first = leader_of(best)
+    words = [
+        *best_in_words(found.names, best, one),
+        *found.evidence.caution(first, found.names[first]),
+        _told_apart(found),
+    ]
     if found.prior_only.any():
         known = f"{one} is known only from the prior", f"{several} are known only from the prior"
         words += [f"{plural(int(found.prior_only.sum()), *known)}. "]
@@ -52,10 +59,11 @@ def write_table(page: Page, found: ChoiceFindings, most: int = MOST_ROWS) -> Non
         *moment_columns(found, found.nouns[0].capitalize()),
         *rank_columns(found),
         *_odds_columns(found),
+        *_record_columns(found),
         Column("Group", lambda i: number_cell(found.group[i], ",.0f")),
         *_not_told_columns(found),
         *diagnostic_columns(found),
-        *_source_columns(found),
+        *_evidence_columns(found),
     ]
     write_columns(page, columns, n, f"{_rows_in_words(found)}{left_out(found.n - n)}")
     _explain(page, found)
@@ -209,11 +217,31 @@ def _odds_columns(found: ChoiceFindings) -> list[Column]:
     ]
 
 
-def _source_columns(found: ChoiceFindings) -> list[Column]:
-    def source(i: int) -> Cell:
-        return Badge("prior only", "mixed") if found.prior_only[i] else "data"
+def _record_columns(found: ChoiceFindings) -> list[Column]:
+    """Declare the columns of what was played and won, where the data tells."""
+    record = found.evidence.record
+    if isinstance(record, str):
+        return []
 
-    return [Column("Known from", source, False)] if found.prior_only.any() else []
+    def counted(head: str, values: FloatArray) -> Column:
+        return Column(head, lambda i: number_cell(float(values[i]), ",.10g"))
+
+    heads = ("Games", "Wins", "Win rate") if record.are_games else ("Offered", "Chosen", "Share")
+    columns = [counted(heads[0], record.played), counted(heads[1], record.wins)]
+    if record.tied is not None:
+        columns.append(counted("Ties", record.tied))
+    return [*columns, Column(heads[2], lambda i: number_cell(float(record.rate[i]), ".3f"))]
+
+
+def _evidence_columns(found: ChoiceFindings) -> list[Column]:
+    """Declare the column of marks, where the evidence of some row is thin."""
+    marks = found.evidence.marks
+
+    def known(i: int) -> Cell:
+        word = "prior only" if marks[i] == NO_DATA else marks[i]
+        return Badge(word, "mixed") if word else "data"
+
+    return [Column("Known from", known, False)] if any(marks) else []
 
 
 def _not_told_columns(found: Findings) -> list[Column]:
@@ -258,6 +286,24 @@ def _pairs_told_apart(found: ChoiceFindings) -> str:
     return f"Of all {pairs:,} pairs {told:,} can be told apart at {level}{but}. "
 
 
+def _record_in_words(found: ChoiceFindings) -> dict[str, Cell]:
+    """Explain the columns of games or choices, and of evidence; say why a column is not there."""
+    counts, evidence = found.posterior.counts, found.evidence
+    words: dict[str, Cell] = {}
+    if isinstance(evidence.record, str):
+        words["Games, wins"] = f"missing: {evidence.record}"
+    else:
+        games = "Games, wins" if evidence.record.are_games else "Offered, chosen"
+        words[games] = " ".join(record_in_words(evidence.record, counts))
+    marks = [mark for mark in dict.fromkeys(evidence.marks) if mark]
+    if marks:
+        words["Known from"] = "; ".join(
+            "“prior only” marks those that no data speaks of" if mark == NO_DATA else MEANING[mark]
+            for mark in marks
+        )
+    return words
+
+
 def _explain(page: Page, found: ChoiceFindings) -> None:
     """Explain the columns."""
     outer, tail, (one, several) = percent(found.ci_prob), tail_of(found.ci_prob), found.nouns
@@ -277,6 +323,7 @@ def _explain(page: Page, found: ChoiceFindings) -> None:
         f"probability {percent(TOLD_APART)} or more",
         "ESS, R-hat": "how far the draws of this category can be trusted, see below",
     }
+    words |= _record_in_words(found)
     if found.not_told_from is None:
         del words["Not told from"]
     if found.log_odds is None:

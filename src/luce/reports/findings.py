@@ -14,7 +14,8 @@ from luce.answers.ranks import can_compare_pairs, in_order, not_told_from, tie_g
 from luce.answers.scales import log_odds
 from luce.answers.summaries import Summary, summary, without_ranks
 from luce.answers.view import DrawsView, tail_of
-from luce.counts.comparability import comparable_groups, prior_only
+from luce.counts.comparability import comparable_groups
+from luce.decide.thin_evidence import Evidence, evidence_of
 from luce.errors import DataError
 from luce.posterior import Posterior, posterior_of
 from luce.reports.formatting import names_of
@@ -187,11 +188,16 @@ class ChoiceFindings(Findings):
         effects = self.posterior.counts.effects
         return any(c not in effects for c in self.rest.categories) if self.rest else False
 
-    @cached_property
+    @property
     def prior_only(self) -> BoolArray:
         """Marks of the categories that the data says nothing about."""
-        unknown = set(prior_only(self.posterior.counts))
-        return np.array([label in unknown for label in self.table.categories])
+        return self.evidence.no_data
+
+    @cached_property
+    def evidence(self) -> Evidence:
+        """How much data each row rests on."""
+        rows = self.view.take(self.view.numbers(self.table.categories, "rows"))
+        return evidence_of(rows, self.posterior.counts, self.posterior.model)
 
     @cached_property
     def comparable(self) -> list[list[Label]]:
