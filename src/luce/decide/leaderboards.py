@@ -288,7 +288,7 @@ def leaderboard(
         *_data_notes(labels, unlisted, counts),
         *_draws_notes(run, attrs),
     ]
-    headline = _headline(labels, ranks.best, noun, evidence)
+    headline = headline_of(labels, ranks.best, noun, evidence)
     return Leaderboard(labels, columns, headline, notes, noun, attrs)
 
 
@@ -352,7 +352,7 @@ def _record_columns(evidence: Evidence | None) -> dict[str, npt.NDArray[Any]]:
     }  # fmt: skip
 
 
-def _headline(labels: list[Label], best: FloatArray, noun: str, evidence: Evidence | None) -> str:
+def headline_of(labels: list[Label], best: FloatArray, noun: str, evidence: Evidence | None) -> str:
     """Say who is the best, and what that rests on where it is little."""
     names = [printable(label) for label in labels]
     first = leader_of(best)
@@ -430,6 +430,8 @@ def _data_notes(
         names = some(unlisted, quote=False)
         said.append(f"Not listed, since the data says nothing about them: {names}.")
     kept = set(labels)
+    if set(counts.categories) - set(counts.effects) - kept - set(unlisted):
+        said.append("What was played against, or chosen beside, those not listed counts, too.")
     parts = sum(1 for group in comparable_groups(counts) if kept & set(group))
     if parts > 1:
         said.append(

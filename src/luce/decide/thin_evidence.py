@@ -155,7 +155,7 @@ def record_in_words(record: Record, counts: ConditionalCounts) -> list[str]:
             "wins and half of the ties, by games" if record.tied is not None else "wins, by games"
         )
         tied = "; who tied is not kept" if "tie" in counts.effects.values() else ""
-        said = [f"Win rate: {halves}{tied}.{each}"]
+        said = [f"Games: outcomes between two; win rate: {halves}{tied}.{each}"]
     if record.uncounted:
         said.append(
             f"Not counted: {plural(record.uncounted, 'outcome')} with one category possible, as "
@@ -168,10 +168,12 @@ def record_in_words(record: Record, counts: ConditionalCounts) -> list[str]:
 
 def _has_sides(counts: ConditionalCounts) -> bool:
     """Tell whether sides may have several members, effects aside."""
-    if isinstance(counts.events, Contests):
-        return not counts.events.are_pairs
-    sides = counts.sets.exponent > 0
     effects = np.array([label in counts.effects for label in counts.categories], np.float64)
+    contests = counts.events
+    if isinstance(contests, Contests):
+        sizes = np.add.reduceat(1 - effects[contests.members], contests.start[:-1])
+        return bool((sizes > 1).any())
+    sides = counts.sets.exponent > 0
     return bool(((counts.sets.sizes - counts.sets.set_sums(effects))[sides] > 1).any())
 
 
