@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -124,7 +126,7 @@ class Leaderboard:
             Characters of a line; those of the terminal unless given.  Columns that do not fit are
             left out, and named.
         """
-        room = get_terminal_size((_WIDTH, 24)).columns if width is None else width
+        room = _width_of_terminal() if width is None else width
         columns, left_out = _fitted(self._printed(most), room)
         rows = list(zip(*([c.head, *c.words] for c in columns), strict=True))
         table = text_lines(rows, left=[j for j, c in enumerate(columns) if c.left])
@@ -150,7 +152,7 @@ class Leaderboard:
     def _below(self, most: int, left_out: Sequence[str]) -> list[str]:
         """List the sentences below the table."""
         more = len(self) - most
-        said = [f"... and {plural(more, 'more')}"] if more > 0 else []
+        said = [f"... and {more:,} more"] if more > 0 else []
         if left_out:
             said.append(f"Left out, for want of room: {', '.join(left_out)}.")
         return [*said, *(printable(note) for note in self.notes)]
@@ -467,6 +469,13 @@ def _objects(values: Sequence[Any]) -> npt.NDArray[Any]:
 def _span(low: int, high: int) -> str:
     """Write an interval of ranks."""
     return f"{low:,}" if low == high else f"{low:,} to {high:,}"
+
+
+def _width_of_terminal() -> int:
+    """Return the characters of a line: those of the terminal, or of COLUMNS, if there are any."""
+    if "COLUMNS" in os.environ or sys.stdout.isatty():
+        return get_terminal_size((_WIDTH, 24)).columns
+    return _WIDTH
 
 
 def _wrapped(text: str, width: int) -> list[str]:
