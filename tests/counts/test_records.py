@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from lib.bounds import SEED
-from lib.published_data import DATA
+from lib.places import SHARED_DATA as DATA
 
 import luce
 from luce.counts.records import Record, record_of

@@ -137,5 +137,6 @@ def _are_games(counts: ConditionalCounts, free: float) -> bool:
     sides = family.exponent > 0
     if sides.any():
         return free == 0  # teams: each side is a group, or one alone
-    in_two = bool((among[~sides] == 2).all())
-    return in_two and (free == 0 or counts.n_categories - effects.sum() == 2)
+    if free:
+        among = np.r_[among, counts.n_categories - effects.sum()]
+    return bool((among == 2).all()) and (len(among) > 0 or counts.events is not None)
