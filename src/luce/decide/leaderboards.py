@@ -245,7 +245,7 @@ def leaderboard(
     >>> board.categories, board["games"], board["wins"]
     (['Cy', 'Ann', 'Bo'], array([ 2., 80., 82.]), array([ 2., 60., 20.]))
     >>> board["tied_with"][0], board["evidence"].tolist()
-    (('Ann',), ['no loss', '', ''])
+    (('Ann', 'Bo'), ['no loss', '', ''])
     """
     tail = tail_of(ci_prob)
     whole = DrawsView.of(draws)
