@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from luce.counts.comparability import comparable_groups as comparable_groups
     from luce.counts.counts import ConditionalCounts as ConditionalCounts
     from luce.decide.group_comparison import compare_groups as compare_groups
+    from luce.decide.leaderboards import leaderboard as leaderboard
     from luce.embed.gibbs_step import GibbsStep as GibbsStep
     from luce.errors import ConvergenceWarning as ConvergenceWarning
     from luce.errors import LuceError as LuceError
@@ -85,6 +86,7 @@ _HOMES = {
     "from_teams": "reading.teams",
     "from_transitions": "reading.transitions",
     "hypothesis": "hypotheses.hypothesis_tests",
+    "leaderboard": "decide.leaderboards",
     "load": "runs.saving",
     "log_odds": "answers.scales",
     "log_predictive": "answers.prediction",

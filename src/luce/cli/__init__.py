@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from luce.cli.compare import add_compare
 from luce.cli.fit import add_fit
 from luce.cli.inspect import add_inspect
+from luce.cli.leaderboard import add_leaderboard
 from luce.cli.paper import add_demo, add_paper
 from luce.cli.printing import INTERRUPTED, NO_READER, REFUSED, complain, print_bad_rows
 from luce.cli.runs import add_report, add_resume
@@ -72,6 +73,7 @@ def _parser() -> argparse.ArgumentParser:
         add_compare,
         add_segment,
         add_report,
+        add_leaderboard,
         add_resume,
         add_demo,
         add_paper,

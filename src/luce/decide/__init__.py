@@ -7,10 +7,12 @@ from luce._lazy import lazy_names
 if TYPE_CHECKING:
     from luce.decide.group_comparison import GroupComparison as GroupComparison
     from luce.decide.group_comparison import compare_groups as compare_groups
+    from luce.decide.leaderboards import leaderboard as leaderboard
 
 _HOMES = {
     "GroupComparison": "group_comparison",
     "compare_groups": "group_comparison",
+    "leaderboard": "leaderboards",
 }
 
 __getattr__, __dir__, __all__ = lazy_names(__name__, _HOMES)
