@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from luce.cluster.sharded import sample_sharded as sample_sharded
     from luce.counts.comparability import comparable_groups as comparable_groups
     from luce.counts.counts import ConditionalCounts as ConditionalCounts
+    from luce.decide.updating import update as update
     from luce.embed.gibbs_step import GibbsStep as GibbsStep
     from luce.errors import ConvergenceWarning as ConvergenceWarning
     from luce.errors import LuceError as LuceError
@@ -101,6 +102,7 @@ _HOMES = {
     "shares": "answers.scales",
     "summary": "answers.summaries",
     "tie_groups": "answers.ranks",
+    "update": "decide.updating",
 }
 
 _ROOMS = [

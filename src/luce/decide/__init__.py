@@ -1,7 +1,16 @@
 """Decide with a posterior: take in new data, choose what to compare next, play, compare groups."""
 
+from typing import TYPE_CHECKING
+
 from luce._lazy import lazy_names
 
-_HOMES: dict[str, str] = {}
+if TYPE_CHECKING:
+    from luce.answers.updates import Update as Update
+    from luce.decide.updating import update as update
+
+_HOMES = {
+    "Update": "updating",
+    "update": "updating",
+}
 
 __getattr__, __dir__, __all__ = lazy_names(__name__, _HOMES)
