@@ -136,7 +136,7 @@ class Update:
             told += f" New among the categories: {some(self.new_categories)}."
         for which in self.closed:
             told += (
-                f" Outcomes among all categories of the {which} data are taken as outcomes given "
-                "that they lay among these."
+                f" The {which} data has fewer categories than the sum: outcomes among all of its "
+                "own are taken as outcomes given that they lay among these."
             )
         return printable(told)

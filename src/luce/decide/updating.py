@@ -62,7 +62,7 @@ MOST_K, LEAST_SHARE = 0.7, 1 / 3
 _ORIGIN = "origin"
 
 # Attributes that tell of the draws asked for, not of those that are there.
-_OUTDATED = ("until", "until_met", "draws_asked_for", "sampling_time")
+_OUTDATED = ("until", "until_met", "draws_asked_for", "sampling_time", "complete")
 
 
 def update(
