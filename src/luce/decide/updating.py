@@ -352,10 +352,7 @@ class _Step:
                 return f"{self.n_draws} draws are too few for weights"
             return f"the Pareto k of the weights is {self.pareto_k:.2f}, above {MOST_K}"
         if self.effective < LEAST_SHARE:
-            return (
-                f"the effective share of the draws is {self.effective:.2f}, below "
-                f"{LEAST_SHARE:.2f}"
-            )
+            return f"the effective share of the draws is {self.effective:.3f}, below a third"
         kind, ess = self.source
         if kind == "bad":
             return "the draws before could not be trusted"
