@@ -23,7 +23,7 @@ from luce import ConditionalCounts, Gamma, Posterior
 from luce.answers.diagnostics import mcse, verdict
 from luce.decide import Update, update
 from luce.decide.updating import systematic
-from luce.errors import ConvergenceWarning, DataError, MethodError
+from luce.errors import DataError, MethodError
 
 DRAWS = 1000
 
@@ -54,7 +54,7 @@ def z_scores(x: np.ndarray, truth: np.ndarray) -> np.ndarray:
     return np.asarray((x.mean(axis=(0, 1)) - truth.ravel()) / mcse(x).values)
 
 
-# -- agreement with a fit of all data, by quadrature ------------------------------------------------
+# -- agreement with a fit of all data, by quadrature -----------------------------------------------
 
 CASES = [
     Case(
@@ -123,7 +123,7 @@ def test_the_comparison_sees_forgotten_and_doubled_data(case: Case) -> None:
     assert_calibrated(z_scores(values(right, truth[0]), truth)[None])
 
 
-# -- exact trees, and what copies of draws are worth -------------------------------------------------
+# -- exact trees, and what copies of draws are worth -----------------------------------------------
 
 ALPHA = np.array([0.7, 1.6, 1.1, 2.3])
 SEEN = np.array([9.0, 6.0, 4.0, 5.0])  # of which 8 given {a, b} and 7 given {a, b, c}
@@ -190,7 +190,7 @@ def test_draws_in_random_order_would_hide_that_they_are_copies() -> None:
         assert_calibrated(tree_scores(120, shuffled=True))
 
 
-# -- categories that the run does not have ----------------------------------------------------------
+# -- categories that the run does not have ---------------------------------------------------------
 
 # Numerator, count and denominator over (a, b, c): c is new.
 WITHOUT_C: list[weighted_cases.Term] = [((1, 0, 0), 5, (1, 1, 0)), ((0, 1, 0), 2, (1, 1, 0))]
@@ -226,9 +226,9 @@ def test_a_new_category_joins_a_run(way: str) -> None:
     # Had c been possible in the old outcomes, another posterior would follow.
     possible = [(won, count, weighted_cases.ALL) for won, count, _ in WITHOUT_C]
     other = weighted_cases.quadrature([*possible, *WITH_C], 0.7)
+    wrong = z_scores(values(run, other.mean), np.stack([other.mean, other.variance]))
     with pytest.raises(AssertionError):
-        wrong = np.stack([other.mean, other.variance])
-        assert_calibrated(z_scores(values(run, other.mean), wrong)[None])
+        assert_calibrated(wrong[None])
 
 
 @pytest.mark.compiled
@@ -257,7 +257,7 @@ def test_new_categories_need_one_number_as_prior() -> None:
         update(Posterior(old).sample(10, seed=1), ConditionalCounts(2).observe({0: 1}))
 
 
-# -- contests, weights, a Dirichlet process -----------------------------------------------------------
+# -- contests, weights, a Dirichlet process --------------------------------------------------------
 
 UNEVEN = (0.7, 1.3, 2.1)
 MET = (*duels("01 5 2 3, 10 3 1 2, 02 4 1 1, 20 2 3 4, 12 3 2 2", 1), *duels("01 4 1 2, 02 2 3 1"))
@@ -304,9 +304,7 @@ def test_weighted_sets() -> None:
         rng = np.random.default_rng([SEED, 13, k])
         first = [(won, int(rng.binomial(count, 0.8)), among) for won, count, among in terms]
         rest = [(t[0], t[1] - f[1], t[2]) for t, f in zip(terms, first, strict=True)]
-        run = Posterior(weighted_cases.counts_of(first), 1.3).sample(
-            DRAWS, seed=k, progress=False
-        )
+        run = Posterior(weighted_cases.counts_of(first), 1.3).sample(DRAWS, seed=k, progress=False)
         run = update(run, weighted_cases.counts_of(rest), seed=k, progress=False)
         z.append(z_scores(values(run, truth.mean), moments))
     assert_calibrated(np.array(z))
@@ -344,7 +342,7 @@ def test_new_ties_of_fewer_places_are_weighed_by_the_model_of_the_sum() -> None:
     assert "tie4" in told.reason
 
 
-# -- streams ----------------------------------------------------------------------------------------
+# -- streams ---------------------------------------------------------------------------------------
 
 # Least effective sample size of a stream of updates, and share of distinct draws.
 FLOOR, LEAST_DISTINCT = 300, 0.3
@@ -368,7 +366,7 @@ def streamed(number: int) -> Any:
     ways = []
     for k, (won, lost) in enumerate(games(number)):
         new = ConditionalCounts(["abc"[won], "abc"[lost]]).observe({"abc"[won]: 1})
-        run = update(run, new, seed=1000 * SEED + k, progress=False)
+        run = update(run, new, seed=SEED, progress=False)
         ways.append(Update.of(run).way)
         if k % 5 == 0:
             assert_above_floor(run.posterior["probabilities"].values)
@@ -405,14 +403,14 @@ def test_a_thousand_updates_do_not_decay() -> None:
 
 def test_weights_alone_would_decay() -> None:
     p = np.random.default_rng(SEED).dirichlet([1.5] * 3, 4 * DRAWS)
+    for k, (won, lost) in enumerate(games(120)):
+        weights = p[:, won] / (p[:, won] + p[:, lost])
+        p = p[systematic(weights, np.random.default_rng(k))]
     with pytest.raises(AssertionError):
-        for k, (won, lost) in enumerate(games(120)):
-            weights = p[:, won] / (p[:, won] + p[:, lost])
-            p = p[systematic(weights, np.random.default_rng(k))]
-            assert_above_floor(p.reshape(4, DRAWS, 3))
+        assert_above_floor(p.reshape(4, DRAWS, 3))
 
 
-# -- runs -------------------------------------------------------------------------------------------
+# -- runs ------------------------------------------------------------------------------------------
 
 GAMES = ConditionalCounts("abc").observe({"a": 4, "b": 2}, within="ab")
 GAMES = GAMES.observe({"b": 3, "c": 2}, within="bc").observe({"c": 1, "a": 2}, within="ac")
@@ -426,7 +424,6 @@ def fitted(draws: int = DRAWS, **options: Any) -> Any:
 @pytest.mark.parametrize("method", ["reweight", "sample"])
 def test_an_updated_run_is_a_run(method: str, tmp_path: Path) -> None:
     run = update(fitted(), TODAY, seed=4, method=method)
-    assert run.identical(update(fitted(), TODAY, seed=4, method=method)) == (method == "reweight")
     same = update(fitted(), TODAY, seed=4, method=method).posterior["probabilities"]
     assert same.identical(run.posterior["probabilities"])
     other = update(fitted(), TODAY, seed=5, method=method).posterior["probabilities"]
@@ -492,7 +489,7 @@ def test_marks_of_effects_are_kept() -> None:
     assert list(luce.probability_best(run)["category"].values) == ["a", "b"]
 
 
-# -- verdicts ---------------------------------------------------------------------------------------
+# -- verdicts --------------------------------------------------------------------------------------
 
 
 def test_bad_draws_do_not_become_good_by_weights() -> None:
@@ -565,7 +562,7 @@ def test_kept_categories_are_kept() -> None:
     assert list(joined.posterior["category"].values) == ["a", "c", "d"]
 
 
-# -- refusals ---------------------------------------------------------------------------------------
+# -- refusals --------------------------------------------------------------------------------------
 
 
 def test_refusals() -> None:

@@ -135,8 +135,5 @@ class Update:
         if self.new_categories:
             told += f" New among the categories: {some(self.new_categories)}."
         for which in self.closed:
-            told += (
-                f" The {which} data has fewer categories than the sum: outcomes among all of its "
-                "own are taken as outcomes given that they lay among these."
-            )
+            told += f" Outcomes among all categories of the {which} data count as given these."
         return printable(told)

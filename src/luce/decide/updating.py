@@ -21,6 +21,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -117,7 +118,9 @@ def update(
     >>> yesterday = luce.from_pairs([("Ann", "Bo"), ("Bo", "Cy"), ("Ann", "Cy")])
     >>> run = luce.Posterior(yesterday, 2.0).sample(seed=1)
     >>> run = luce.update(run, luce.from_pairs([("Cy", "Ann"), ("Dee", "Cy")]), seed=2)
-    >>> print(luce.decide.Update.of(run))
+    >>> found = luce.decide.Update.of(run)
+    >>> found.way, found.new_categories
+    ('reweighted', ('Dee',))
     """
     if method not in _METHODS:
         raise MethodError(f"method = {method!r}; choose one of {', '.join(_METHODS)}.")
@@ -261,8 +264,20 @@ class _Step:
 
     @cached_property
     def seeds(self) -> list[np.random.SeedSequence]:
-        """Seeds of the extension, of the choice of draws, of starts, and of new draws."""
-        return self.settings.seed_sequence().spawn(4)
+        """Seeds of the extension, of the choice of draws, of starts, and of new draws.
+
+        They depend on the data and the number of updates too: a stream with one seed for all of its
+        updates would otherwise choose by the same random numbers each time.
+        """
+        given = self.settings.seed_sequence()
+        told = f"{given.generate_state(4).tolist()} {self.data.after.counts.digest} {self.number}"
+        return np.random.SeedSequence(int(sha256(told.encode()).hexdigest()[:32], 16)).spawn(4)
+
+    @property
+    def number(self) -> int:
+        """Number of this update of the run."""
+        before = Update.in_attributes(self.run.attrs)
+        return 1 if before is None else before.number + 1
 
     @cached_property
     def view(self) -> DrawsView:
@@ -320,8 +335,8 @@ class _Step:
     @cached_property
     def effective(self) -> float:
         """Effective share of the draws that were sampled last, with these weights."""
-        of_origin = np.bincount(self.origin, self.weights, self.n_draws)
-        return effective_number(of_origin) / self.n_draws
+        by_origin = np.bincount(self.origin, self.weights, self.n_draws)
+        return effective_number(by_origin.astype(np.float64)) / self.n_draws
 
     @cached_property
     def obstacle(self) -> str | None:
@@ -386,8 +401,8 @@ class _Step:
             source_verdict=kind,
         )
         same = bool((index == np.arange(self.n_draws)).all())
-        attributes = {
-            **{k: v for k, v in self.run.attrs.items() if k not in _OUTDATED},
+        attributes: Attributes = {
+            **{str(k): v for k, v in self.run.attrs.items() if k not in _OUTDATED},
             **contents.attributes(self.data.after),
             "independent_draws": int(same and self.run.attrs.get("independent_draws") == 1),
             **told.attributes(),
@@ -401,7 +416,7 @@ class _Step:
 
     def _chosen(self, group: str, index: IntArray, origin: IntArray, attributes: Attributes) -> Any:
         """Choose the draws of one group of the run."""
-        given = self.run[group].to_dataset(inherit=False)
+        given = self.run[group].to_dataset()
         coords: dict[str, Any] = {dim: given[dim].values for dim in ("chain", "draw")}
         shape = (len(coords["chain"]), len(coords["draw"]))
         variables: dict[str, Any] = {}
@@ -461,13 +476,12 @@ class _Step:
         rng = np.random.default_rng(self.seeds[2])
         logs = self.logs.reshape(p.shape[:2])
         noise = rng.gumbel(size=logs.shape)  # the largest of the sums is a draw by weight
-        return p[np.arange(len(p)), np.argmax(logs + noise, axis=1)]
+        return np.asarray(p[np.arange(len(p)), np.argmax(logs + noise, axis=1)])
 
     def _told(self, **given: Any) -> Update:
         """Describe the update."""
-        before = Update.in_attributes(self.run.attrs)
         return Update(
-            number=1 if before is None else before.number + 1,
+            number=self.number,
             outcomes=self.data.new.n_outcomes,
             new_categories=self.data.labels,
             closed=self.data.closed,
@@ -493,7 +507,7 @@ def systematic(weights: FloatArray, rng: np.random.Generator) -> IntArray:
     n = len(weights)
     ends = np.cumsum(weights)
     points = (rng.random() + np.arange(n)) * (ends[-1] / n)
-    return np.minimum(np.searchsorted(ends, points, side="right"), n - 1)
+    return np.asarray(np.minimum(np.searchsorted(ends, points, side="right"), n - 1))
 
 
 def _extended(x: DrawsView, data: _Data, rng: np.random.Generator) -> DrawsView:
@@ -517,4 +531,6 @@ def _extended(x: DrawsView, data: _Data, rng: np.random.Generator) -> DrawsView:
 
 def _log_gammas(rng: np.random.Generator, shape: FloatArray) -> FloatArray:
     """Draw logarithms of gamma variates: log G(a) = log G(a + 1) + log(U) / a never underflows."""
-    return np.asarray(np.log(rng.standard_gamma(shape + 1)) + np.log1p(-rng.random(shape.shape)) / shape)
+    return np.asarray(
+        np.log(rng.standard_gamma(shape + 1)) + np.log1p(-rng.random(shape.shape)) / shape
+    )
