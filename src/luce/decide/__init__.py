@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from luce._lazy import lazy_names
 
 if TYPE_CHECKING:
-    from luce.answers.updates import Update as Update
+    from luce.decide.updating import Update as Update
     from luce.decide.updating import update as update
 
 _HOMES = {

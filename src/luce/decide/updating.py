@@ -30,7 +30,7 @@ import numpy.typing as npt
 from luce._types import Attributes, FloatArray, IntArray, Label, SeedLike
 from luce.answers.diagnostics import verdict
 from luce.answers.prediction import log_likelihoods
-from luce.answers.updates import Update
+from luce.answers.updates import Update as Update
 from luce.answers.view import DrawsView
 from luce.cluster.execution import carry_out
 from luce.counts.comparability import unconditional
