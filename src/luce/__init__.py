@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from luce.counts.counts import ConditionalCounts as ConditionalCounts
     from luce.decide.group_comparison import compare_groups as compare_groups
     from luce.decide.leaderboards import leaderboard as leaderboard
+    from luce.decide.updating import update as update
     from luce.embed.gibbs_step import GibbsStep as GibbsStep
     from luce.errors import ConvergenceWarning as ConvergenceWarning
     from luce.errors import LuceError as LuceError
@@ -105,6 +106,7 @@ _HOMES = {
     "shares": "answers.scales",
     "summary": "answers.summaries",
     "tie_groups": "answers.ranks",
+    "update": "decide.updating",
 }
 
 _ROOMS = [

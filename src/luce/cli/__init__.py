@@ -16,6 +16,7 @@ from luce.cli.paper import add_demo, add_paper
 from luce.cli.printing import INTERRUPTED, NO_READER, REFUSED, complain, print_bad_rows
 from luce.cli.runs import add_report, add_resume
 from luce.cli.segment import add_segment
+from luce.cli.update import add_update
 from luce.cli.warmup import add_warmup
 from luce.errors import BadRowsError, LuceError
 from luce.version import __version__
@@ -75,6 +76,7 @@ def _parser() -> argparse.ArgumentParser:
         add_report,
         add_leaderboard,
         add_resume,
+        add_update,
         add_demo,
         add_paper,
         add_warmup,
