@@ -230,9 +230,9 @@ class _Match:
         """Make the meetings of each of some with each of others, for each kind of ground."""
         labels = self.model.draws.categories
         pairs = [(labels[i], labels[j]) for i in first for j in second]
-        sides = [list(side) for side in zip(*pairs, strict=True)]
+        left, right = (list(side) for side in zip(*pairs, strict=True))
         return [
-            read_fixtures(self.model, *sides, home=[ground] * len(pairs))[0]
+            read_fixtures(self.model, left, right, [ground] * len(pairs))[0]
             for ground in dict.fromkeys(self.grounds)
         ]
 
@@ -255,7 +255,7 @@ class _Match:
             won = [
                 a + b for a, b in zip(lost, [np.zeros_like(p)] + [w * p for w in won], strict=True)
             ]
-        return np.sum(won[len(self.grounds) // 2 + 1 :], axis=0)
+        return np.asarray(np.sum(won[len(self.grounds) // 2 + 1 :], axis=0))
 
 
 def _reach(match: _Match, root: _Node, progress: bool) -> tuple[list[int], FloatArray]:
@@ -385,8 +385,8 @@ def _notes(match: _Match, x: DrawsView, numbers: list[int], trust: Verdict | Non
     """Say by which model and rules a bracket was played, and what is in doubt."""
     model, games = match.model, len(match.grounds)
     notes = [
-        f"Exact for each of {plural(x.n_draws, 'draw')}; intervals are of P(champion), as the draws "
-        "of the strengths have it."
+        f"Exact for each of {plural(x.n_draws, 'draw')}; intervals are of P(champion), as the "
+        "strengths are known."
     ]
     words = {"first": "the first side", "second": "the second side", None: "nobody"}
     homes = [words[each] for each in match.grounds]

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import warnings
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
 from luce._types import FloatArray, Label
-from luce.counts.labels import as_mapping, is_hashable, plural, read_number, some
+from luce.counts.labels import as_mapping, plural, read_number, some
 from luce.decide.standings import Points
 from luce.errors import DataError, IgnoredColumnsWarning
 from luce.reading.accounts import IGNORED
 from luce.reading.frames import is_frame, source_of
-from luce.reading.kind import find_role
+from luce.reading.kind import Columns, find_role
 from luce.reading.kinds import PAIRS
 from luce.reading.pairs import read_results
 from luce.reading.sides import SideOptions
@@ -24,7 +25,8 @@ from luce.reading.sources import Source
 from luce.reading.values import is_missing
 
 # Usual names of columns of a table of points, as `find_role` takes them.
-_COMPETITOR, _POINTS, _WINS = "item club side", "points pts", "wins won w"
+_COMPETITOR = "competitor team club player side item name label"
+_POINTS, _WINS = "points pts", "wins won w"
 
 
 @dataclass(frozen=True)
@@ -89,7 +91,7 @@ class Record:
 NOTHING = Record({}, {}, ())
 
 
-def read_record(given: Any, points: Points) -> Record:
+def read_record(given: Any, points: Points, columns: Columns = MappingProxyType({})) -> Record:
     """Read results that stand, or a table of points so far.
 
     Parameters
@@ -99,6 +101,8 @@ def read_record(given: Any, points: Points) -> Record:
         frame with columns of competitors, points and, perhaps, wins.
     points
         Points for the results.
+    columns
+        Columns of the two sides, "item1" and "item2", where a frame has columns so called.
     """
     if given is None:
         return NOTHING
@@ -114,7 +118,7 @@ def read_record(given: Any, points: Points) -> Record:
         source = source_of(given)
         if find_role(source.names, _POINTS) and find_role(source.names, _COMPETITOR):
             return _of_table(source)
-        given = source
+        return _of_results(source, points, columns)
     return _of_results(given, points)
 
 
@@ -155,11 +159,13 @@ def _of_table(source: Source) -> Record:
     return Record(columns[0], columns[1] if len(columns) > 1 else None, None, unused=unused)
 
 
-def _of_results(given: Any, points: Points) -> Record:
+def _of_results(given: Any, points: Points, columns: Columns = MappingProxyType({})) -> Record:
+    if isinstance(given, Source):
+        columns = {role: name for role, name in columns.items() if name in given.names}
     with warnings.catch_warnings():  # a season tells which columns it did not use
         warnings.simplefilter("ignore", IgnoredColumnsWarning)
         try:
-            read, layout = read_results(given, PAIRS.columns({}), SideOptions())
+            read, layout = read_results(given, PAIRS.columns(columns), SideOptions())
         except DataError as error:
             error.args = (f"played: {error}",)
             raise

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
 from luce._types import Label, Labels
-from luce.counts.labels import Categories, describe, some
+from luce.counts.labels import Categories, describe, is_hashable, some
 from luce.errors import DataError
 from luce.reading.frames import is_frame, source_of
 from luce.reading.kind import check_column, find_roles, usual_columns
@@ -46,8 +46,8 @@ class Schedule:
     def take(self, kept: Iterable[int]) -> Schedule:
         """Select some fixtures."""
         numbers = list(kept)
-        pairs, at_home = ([x[k] for k in numbers] for x in (self.pairs, self.at_home))
-        return replace(self, pairs=tuple(pairs), at_home=tuple(at_home))
+        pairs = tuple(self.pairs[k] for k in numbers)
+        return replace(self, pairs=pairs, at_home=tuple(self.at_home[k] for k in numbers))
 
     @property
     def competitors(self) -> list[Label]:
@@ -132,6 +132,9 @@ def _pair(k: int, row: Any) -> tuple[Label, Label]:
             f"fixture {k} is {describe(row)}; a pair (first, second) is needed. Who is at home is "
             "told by home=..."
         )
+    for side in row:
+        if not is_hashable(side):
+            raise DataError(f"fixture {k}: {describe(side)} is no side; a team is a tuple.")
     return row[0], row[1]
 
 

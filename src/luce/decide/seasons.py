@@ -81,7 +81,8 @@ def play(
         as `luce.from_pairs` reads them: rows with a result stand, and rows without are played.
     played
         Results that stand, as `luce.from_pairs` reads them; or a table of points so far, a mapping
-        from competitors to points or a frame with columns of competitors, points and, perhaps, wins.
+        from competitors to points, or a frame with columns of competitors, points and, perhaps,
+        wins.
     home
         Who has the home advantage in the fixtures: "first", "second" or "neutral", a list with one
         of these for each, or a column that names who is at home, empty on neutral ground.  Asked
@@ -98,7 +99,8 @@ def play(
         A fixture that is also among the results: "refuse" it; "skip" it, since its result stands;
         or play it "again".
     item1, item2
-        Columns of the two sides in a frame of fixtures, where their names are not usual ones.
+        Columns of the two sides in frames of fixtures and of results, where their names are not
+        usual ones.
     replicates
         Number of seasons for each draw: more make the luck of the fixtures a smaller part of the
         Monte Carlo error.
@@ -132,7 +134,7 @@ def play(
     model = ResultModel.of(x)
     worth = Points.of(points)
     schedule = read_schedule(fixtures, home, item1, item2)
-    record = _record_of(schedule, played, worth)
+    record = _record_of(schedule, played, worth, {"item1": item1, "item2": item2})
     _ask_for_home(model, schedule, home)
     schedule, skipped = _without_played(schedule, record, if_played)
     if not len(schedule) and not record.points:
@@ -149,16 +151,18 @@ def play(
 # -- what is played --------------------------------------------------------------------------------
 
 
-def _record_of(schedule: Schedule, played: Any, points: Points) -> Record:
+def _record_of(
+    schedule: Schedule, played: Any, points: Points, columns: Mapping[str, str | None]
+) -> Record:
     """Read the results that stand, which may come with the fixtures."""
     if schedule.results is None:
-        return read_record(played, points)
+        return read_record(played, points, columns)
     if played is not None:
         raise DataError(
             "the frame of fixtures has rows with results, and played= was given as well. Leave "
             "played out, or take these rows out of the fixtures."
         )
-    return read_record(schedule.results, points)
+    return read_record(schedule.results, points, columns)
 
 
 def _ask_for_home(model: ResultModel, schedule: Schedule, home: Any) -> None:
@@ -209,9 +213,6 @@ def _competitors(model: ResultModel, schedule: Schedule, record: Record) -> list
     for label in record.points:
         read_side(model, label, "played")
     index = model.draws.categories.index
-    for label in schedule.competitors:
-        if isinstance(label, (list, set, dict)):
-            raise DataError(f"{label!r} is no side of a fixture: give a team as a tuple.")
     every = list(dict.fromkeys([*schedule.competitors, *record.points]))
     for label in every:
         read_side(model, label, "fixtures")
@@ -271,11 +272,11 @@ class _Game:
         with ProgressBar(x.n_draws, progress) as bar:
             for chain, rows in x.blocks(width):
                 results = _draw_results(model, meetings, chain, rows, replicates, rng)
-                found = self._tables(tallies, results.reshape(-1, size))
-                own = (rows.stop - rows.start, replicates, n)
+                number = rows.stop - rows.start
+                found = self._tables(tallies, results.reshape(number * replicates, size))
                 for out, values in zip((points, above, level), found, strict=True):
-                    out[chain, rows] = values.reshape(own)
-                done += rows.stop - rows.start
+                    out[chain, rows] = values.reshape(number, replicates, n)
+                done += number
                 bar.update(done, "playing")
         dims = (*_SAMPLE, "replicate", "competitor")
         index = {"replicate": np.arange(replicates), "competitor": label_array(self.labels)}
@@ -516,9 +517,9 @@ def _season(
     now = ("competitor", game.so_far(game.record.points)[order])
     points = told["mean"].rename("points").assign_coords({**coords, "so_far": now})
     homes = zip(game.schedule.pairs, game.schedule.at_home, strict=True)
-    index |= {"place": np.arange(1, n + 1)}
+    labelled = {**index, "place": np.arange(1, n + 1)}
     return Season(
-        places=xr.DataArray(places[order], index, ("competitor", "place"), "place_probability"),
+        places=xr.DataArray(places[order], labelled, ("competitor", "place"), "place_probability"),
         points=points.assign_attrs(ci_prob=ci_prob),
         seasons=seasons,
         remaining=tuple((first, second, home) for (first, second), home in homes),
