@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from luce.cli.fit import add_fit
 from luce.cli.inspect import add_inspect
 from luce.cli.paper import add_demo, add_paper
+from luce.cli.play import add_play
 from luce.cli.printing import INTERRUPTED, NO_READER, REFUSED, complain, print_bad_rows
 from luce.cli.runs import add_report, add_resume
 from luce.cli.segment import add_segment
@@ -69,6 +70,7 @@ def _parser() -> argparse.ArgumentParser:
         add_fit,
         add_inspect,
         add_segment,
+        add_play,
         add_report,
         add_resume,
         add_demo,

@@ -25,8 +25,12 @@ from luce.answers.scales import intervals
 from luce.answers.view import DrawsView, tail_of
 from luce.counts.labels import Categories, describe, is_hashable, label_array, plural, some
 from luce.decide.doubts import doubts, verdict_on
-from luce.decide.schedules import NEUTRAL
-from luce.errors import DataError
+from luce.decide.schedules import NEUTRAL, read_columns
+from luce.errors import DataError, IgnoredColumnsWarning, warn_user
+from luce.reading.frames import is_frame, source_of
+from luce.reading.kind import find_roles
+from luce.reading.sources import Source
+from luce.reading.values import is_missing
 from luce.sampling.progress import ProgressBar
 from luce.sampling.settings import check_whole
 from luce.sequences.tables import Table
@@ -51,7 +55,7 @@ _Node = int | None | tuple[Any, Any]
 
 def play_bracket(
     draws: DrawsLike,
-    bracket: Sequence[Any],
+    bracket: Any,
     *,
     home: str | Sequence[str | None] | None = None,
     best_of: int = 1,
@@ -69,7 +73,8 @@ def play_bracket(
         The competitors in the order of the bracket, whose number is a power of two: the winners of
         neighbours meet.  None is a bye; `luce.decide.seeded` makes such a list of seeds.  In the
         place of a competitor may stand a bracket again, whose winner takes it: nested pairs make
-        brackets of any form.
+        brackets of any form.  Or a frame with a column of competitors in that order, or with two
+        columns, the pairs of the first round; "bye" or a missing value is a bye.
     home
         Who has the home advantage in a game: "first", the side that stands earlier in the bracket,
         "second" or "neutral"; with `best_of`, also a list with one of these for each game.  Asked
@@ -160,13 +165,16 @@ def _read_grounds(model: ResultModel, home: Any, games: int) -> tuple[str | None
 
 def _read_bracket(x: DrawsView, given: Any) -> tuple[_Node, _Node]:
     """Read a bracket as pairs of pairs down to numbers of categories."""
-    if not isinstance(given, (list, tuple, np.ndarray)):
+    if is_frame(given):
+        entries = _entries(x, source_of(given))
+    elif isinstance(given, (list, tuple, np.ndarray)):
+        entries = given.tolist() if isinstance(given, np.ndarray) else list(given)
+    else:
         raise DataError(
-            f"bracket = {describe(given)}; a list of competitors in the order of the bracket, or "
-            "nested pairs, is needed."
+            f"bracket = {describe(given)}; a list of competitors in the order of the bracket, "
+            "nested pairs, or a frame is needed."
         )
-    listed = given.tolist() if isinstance(given, np.ndarray) else given
-    root = _node(x, listed)
+    root = _node(x, entries)
     numbers = list(_leaves(root))
     if len(numbers) < 2:
         raise DataError(f"a bracket needs two competitors; {plural(len(numbers), 'was', 'were')}.")
@@ -175,6 +183,30 @@ def _read_bracket(x: DrawsView, given: Any) -> tuple[_Node, _Node]:
         raise DataError(f"{some(twice)} stands in the bracket twice.")
     assert isinstance(root, tuple)
     return root
+
+
+def _entries(x: DrawsView, source: Source) -> list[Any]:
+    """Read the entries of a bracket from one column, or those of the first round from two."""
+    pairs = find_roles(source.names, {}, ("item1", "item2"))
+    if len(pairs) < 2 and len(source.names) > 1:
+        raise DataError(
+            f"the columns of the bracket are {some(source.names)}; one column of competitors in "
+            "the order of the bracket, or two with the pairs of the first round, as home and away, "
+            "are needed."
+        )
+    names = [pairs["item1"], pairs["item2"]] if len(pairs) == 2 else source.names
+    unused = [name for name in source.names if name not in names]
+    if unused:
+        warn_user(IgnoredColumnsWarning(dict.fromkeys(unused, "no part of a bracket"), source.name))
+    columns = read_columns(source, names).values()
+    return [_entry(x, value) for row in zip(*columns, strict=True) for value in row]
+
+
+def _entry(x: DrawsView, value: Any) -> Any:
+    """Read an entry of a column, in which a bye may be called so, or be missing."""
+    if is_missing(value) or (str(value).lower() == "bye" and value not in x.categories.index):
+        return None
+    return value
 
 
 def _node(x: DrawsView, given: Any) -> _Node:

@@ -14,7 +14,7 @@ import numpy as np
 from luce._types import FloatArray, Label
 from luce.counts.labels import as_mapping, plural, read_number, some
 from luce.decide.standings import Points
-from luce.errors import DataError, IgnoredColumnsWarning
+from luce.errors import BadRowsError, DataError, IgnoredColumnsWarning, listed
 from luce.reading.accounts import IGNORED
 from luce.reading.frames import is_frame, source_of
 from luce.reading.kind import Columns, find_role
@@ -166,6 +166,9 @@ def _of_results(given: Any, points: Points, columns: Columns = MappingProxyType(
         warnings.simplefilter("ignore", IgnoredColumnsWarning)
         try:
             read, layout = read_results(given, PAIRS.columns(columns), SideOptions())
+        except BadRowsError as error:  # none can be left out here
+            where = f"{error.source}: " if error.source else ""
+            raise DataError(f"played: {where}{listed(error.problems, error.unit)}") from None
         except DataError as error:
             error.args = (f"played: {error}",)
             raise

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from luce._types import Label, Labels
 from luce.counts.labels import Categories, describe, is_hashable, some
-from luce.errors import DataError
+from luce.errors import DataError, listed
 from luce.reading.frames import is_frame, source_of
 from luce.reading.kind import check_column, find_roles, usual_columns
 from luce.reading.kinds import PAIRS
@@ -158,7 +158,10 @@ def _one_home(given: Any) -> str | None:
 def _of_source(source: Source, home: Any, item1: str | None, item2: str | None) -> Schedule:
     roles = find_roles(source.names, {"item1": item1, "item2": item2}, ("item1", "item2"))
     if len(roles) < 2:
-        raise PAIRS.no_layout(source.names, PAIRS.layouts["outcomes"])
+        raise DataError(
+            f"the two sides of a fixture cannot be told: the columns are {some(source.names, 12)}. "
+            "Name them with item1=... and item2=... (--item1, --item2)."
+        )
     named = [role for role in ("item1", "item2") if {"item1": item1, "item2": item2}[role]]
     for role in set(roles) - set(named):
         taken = [x for x in usual_columns(source.names, role) if x not in roles.values()]
@@ -167,8 +170,7 @@ def _of_source(source: Source, home: Any, item1: str | None, item2: str | None) 
                 f"{role} may be {roles[role]!r} or {some(taken)}; say which, as in "
                 f"{role}={roles[role]!r}."
             )
-    given = source.columns(source.names)
-    columns = {name: given[name].labels().tolist() for name in source.names}
+    columns = read_columns(source, source.names)
     result = _column_of_results(source, roles)
     size = len(columns[roles["item1"]])
     to_come = [k for k in range(size) if result is None or is_missing(columns[result][k])]
@@ -192,6 +194,14 @@ def _of_source(source: Source, home: Any, item1: str | None, item2: str | None) 
     unused = tuple(x for x in source.names if x not in used) if results is None else ()
     pairs = tuple((first[k], second[k]) for k in to_come)
     return Schedule(pairs, tuple(at_home), unused, results)
+
+
+def read_columns(source: Source, names: Sequence[str]) -> dict[str, list[Any]]:
+    """Read every row of some columns; refuse a file with lines that cannot be read."""
+    given = source.columns(names)
+    if source.problems:
+        raise DataError(f"{source.name}: {listed(source.problems, source.unit)}")
+    return {name: given[name].labels().tolist() for name in names}
 
 
 def _column_of_results(source: Source, roles: dict[str, str]) -> str | None:

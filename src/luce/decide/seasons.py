@@ -96,8 +96,8 @@ def play(
         weights, which is the mean over all lots.  "auto" is wins, then lots; with a table of points
         that does not tell wins it is lots.
     if_played
-        A fixture that is also among the results: "refuse" it; "skip" it, since its result stands;
-        or play it "again".
+        A fixture that is also among the results of `played`: "refuse" it; "skip" it, since its
+        result stands; or play it "again".
     item1, item2
         Columns of the two sides in frames of fixtures and of results, where their names are not
         usual ones.
@@ -182,7 +182,8 @@ def _without_played(
     if not record.ordered:
         met += Counter({(b, a): times for (a, b), times in met.items()})
     both = [k for k, pair in enumerate(schedule.pairs) if met[pair]]
-    if not both or if_played == "again":
+    # Rows without a result in a table of results are to come, whatever else the two have played.
+    if not both or if_played == "again" or schedule.results is not None:
         return schedule, 0
     named = some([schedule.pairs[k] for k in both], 3)
     if if_played == "refuse":
@@ -192,7 +193,7 @@ def _without_played(
         raise DataError(
             f"{plural(len(both), 'fixture')} to come {'is' if len(both) == 1 else 'are'} among the "
             f"results that stand{which}: {named}. if_played='skip' leaves such fixtures out, "
-            "if_played='again' plays them."
+            "if_played='again' plays them (--if-played)."
         )
     if not record.ordered and len({*schedule.pairs}) > len({frozenset(p) for p in schedule.pairs}):
         raise DataError(
@@ -451,14 +452,14 @@ class Season:
             "points": self.points.values,
             f"eti{percent}_lb": self.points["lower"].values,
             f"eti{percent}_ub": self.points["upper"].values,
-            "champion": self.champion.values,
         }
+        shares = {"champion": self.champion}
         if top is not None:
-            columns[f"top_{top}"] = self.top(top).values
+            shares[f"top_{top}"] = self.top(top)
         if relegated is not None:
-            columns["relegated"] = self.relegated(relegated).values
-        shares = [name for name in columns if name in ("champion", "relegated", f"top_{top}")]
-        return Table(columns, (), self._notes(columns, shares), "competitor", shares)
+            shares["relegated"] = self.relegated(relegated)
+        columns |= {name: share.values for name, share in shares.items()}
+        return Table(columns, (), self._notes(list(shares.values())), "competitor", list(shares))
 
     def to_pandas(self) -> Any:
         """Make a pandas data frame of `table()`."""
@@ -472,15 +473,16 @@ class Season:
     def _repr_html_(self) -> str:
         return self.table().to_html()
 
-    def _notes(self, columns: Mapping[str, Any], shares: Sequence[str]) -> list[str]:
+    def _notes(self, shares: Sequence[DataArray]) -> list[str]:
         """Add to the notes what the shares of a table are worth."""
         size = self.seasons["points"].size // self.places.sizes["competitor"]
         notes = list(self.notes)
-        largest = np.nan_to_num(self.champion["mcse"].values).max()
+        largest = np.nan_to_num([share["mcse"].values for share in shares]).max()
         if largest > 0:
-            notes.append(f"Monte Carlo standard errors of P(champion): at most {largest:.2g}.")
-        values = np.concatenate([columns[name] for name in shares])
-        if self.remaining and np.isin(values, (0.0, 1.0)).any():
+            notes.append(
+                f"Monte Carlo standard errors of these probabilities: at most {largest:.2g}."
+            )
+        if self.remaining and np.isin([share.values for share in shares], (0.0, 1.0)).any():
             notes.append(f"0 and 1: in none and in all of the {plural(size, 'season')}; no proof.")
         return notes
 

@@ -22,7 +22,7 @@ from luce.plots.label_text import names_of
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_STAGE = 0.95  # inches of width of a stage, whose name stands above it
+_STAGE = 1.3  # inches of width of a stage, whose name stands above it
 
 
 def places(played: Season | Cup, most: int = 40, *, ax: Axes | None = None) -> Axes:
