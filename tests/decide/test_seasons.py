@@ -289,6 +289,20 @@ def test_labels_may_be_anything(labels: list[Any]) -> None:
     assert str(labels[0]) in str(season)
 
 
+def test_texts_of_files_find_numbers() -> None:
+    draws = draws_of(dirichlet([1.0, 2.0, 3.0]), [1, 2, 3])
+    frame = {"home": ["1", "2"], "away": ["2", "3"]}
+    played = {"home": ["3"], "away": ["1"], "result": ["H"]}
+    season = luce.play(draws, frame, played=played, seed=1)
+    expected = luce.play(draws, [(1, 2), (2, 3)], played=[(3, 1)], seed=1)
+    assert season.seasons.equals(expected.seasons)
+    cup = luce.play_bracket(draws, {"club": ["1", "2", "bye", "3"]})
+    assert cup.draws.equals(luce.play_bracket(draws, [1, 2, None, 3]).draws)
+    twice = draws_of(dirichlet([1.0, 2.0, 3.0]), [1, "1", 3])
+    with pytest.raises(DataError, match="'2' in fixtures is not a category|'2' in .* is not a category"):
+        luce.play(twice, [("1", "2")])
+
+
 def test_one_draw_is_enough() -> None:
     season = luce.play([[[0.5, 0.3, 0.2]]], round_robin([0, 1, 2]), seed=1)
     assert np.isnan(season.champion["mcse"]).all()

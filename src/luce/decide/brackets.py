@@ -25,7 +25,7 @@ from luce.answers.scales import intervals
 from luce.answers.view import DrawsView, tail_of
 from luce.counts.labels import Categories, describe, is_hashable, label_array, plural, some
 from luce.decide.doubts import doubts, verdict_on
-from luce.decide.schedules import NEUTRAL, read_columns
+from luce.decide.schedules import NEUTRAL, read_columns, respelled
 from luce.errors import DataError, IgnoredColumnsWarning, warn_user
 from luce.reading.frames import is_frame, source_of
 from luce.reading.kind import find_roles
@@ -199,7 +199,9 @@ def _entries(x: DrawsView, source: Source) -> list[Any]:
     if unused:
         warn_user(IgnoredColumnsWarning(dict.fromkeys(unused, "no part of a bracket"), source.name))
     columns = read_columns(source, names).values()
-    return [_entry(x, value) for row in zip(*columns, strict=True) for value in row]
+    entries = [_entry(x, value) for row in zip(*columns, strict=True) for value in row]
+    spelled = respelled(entries, x.categories)
+    return [spelled.get(entry, entry) for entry in entries]
 
 
 def _entry(x: DrawsView, value: Any) -> Any:

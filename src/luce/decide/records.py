@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any
 
@@ -70,6 +70,19 @@ class Record:
         if self.meetings is None:
             return f"a table of points of {plural(len(self.points), 'competitor')} stands"
         return f"{plural(self.games, 'result')} {'stands' if self.games == 1 else 'stand'}"
+
+    def renamed(self, names: Mapping[Label, Label]) -> Record:
+        """Give some competitors other labels."""
+        if not names:
+            return self
+        points, wins = (
+            None if own is None else {names.get(x, x): value for x, value in own.items()}
+            for own in (self.points, self.wins)
+        )
+        meetings = None
+        if self.meetings is not None:
+            meetings = tuple((names.get(a, a), names.get(b, b), *r) for a, b, *r in self.meetings)
+        return replace(self, points=points, wins=wins, meetings=meetings)
 
     def met(self) -> Counter[tuple[Label, Label]]:
         """Count the meetings of first and second side, rounded up to whole numbers."""

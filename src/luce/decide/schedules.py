@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -49,10 +49,26 @@ class Schedule:
         pairs = tuple(self.pairs[k] for k in numbers)
         return replace(self, pairs=pairs, at_home=tuple(self.at_home[k] for k in numbers))
 
+    def renamed(self, names: Mapping[Label, Label]) -> Schedule:
+        """Give some competitors other labels."""
+        if not names:
+            return self
+        pairs = [(names.get(a, a), names.get(b, b)) for a, b in self.pairs]
+        return replace(self, pairs=tuple(pairs))
+
     @property
     def competitors(self) -> list[Label]:
         """Those who take part, in the order in which they occur."""
         return list(dict.fromkeys(label for pair in self.pairs for label in pair))
+
+
+def respelled(labels: Iterable[Label], known: Categories) -> dict[Label, Label]:
+    """Map texts, as files have them, to the categories that print so, such as "1" to 1."""
+    texts: dict[str, list[Label]] = {}
+    for category in known:
+        texts.setdefault(str(category), []).append(category)
+    strange = [x for x in labels if isinstance(x, str) and x not in known.index]
+    return {x: texts[x][0] for x in strange if len(texts.get(x, ())) == 1}
 
 
 def round_robin(labels: Labels, double: bool = False) -> list[tuple[Label, Label]]:
@@ -72,7 +88,7 @@ def round_robin(labels: Labels, double: bool = False) -> list[tuple[Label, Label
     --------
     >>> import luce
     >>> luce.decide.round_robin("abcd")
-    [('a', 'd'), ('b', 'c'), ('c', 'a'), ('d', 'b'), ('a', 'b'), ('c', 'd')]
+    [('a', 'd'), ('c', 'b'), ('c', 'a'), ('b', 'd'), ('a', 'b'), ('d', 'c')]
     >>> len(luce.decide.round_robin("abc", double=True))
     6
     """

@@ -24,7 +24,7 @@ from luce.answers.view import DrawsView, tail_of
 from luce.counts.labels import label_array, plural, some
 from luce.decide.doubts import doubts, verdict_on
 from luce.decide.records import Record, read_record
-from luce.decide.schedules import Schedule, read_schedule
+from luce.decide.schedules import Schedule, read_schedule, respelled
 from luce.decide.standings import (
     HEAD_TO_HEAD,
     WINS,
@@ -123,7 +123,7 @@ def play(
     >>> strengths = np.random.default_rng(1).dirichlet([6, 3, 1], size=(4, 1000))
     >>> season = luce.play(strengths, luce.decide.round_robin([0, 1, 2], double=True), seed=1)
     >>> season.champion.sel(competitor=0).round(1).item()
-    0.8
+    0.6
     """
     tail_of(ci_prob)
     check_whole("replicates", replicates, 1)
@@ -135,6 +135,8 @@ def play(
     worth = Points.of(points)
     schedule = read_schedule(fixtures, home, item1, item2)
     record = _record_of(schedule, played, worth, {"item1": item1, "item2": item2})
+    names = respelled([*schedule.competitors, *record.points], x.categories)
+    schedule, record = schedule.renamed(names), record.renamed(names)
     _ask_for_home(model, schedule, home)
     schedule, skipped = _without_played(schedule, record, if_played)
     if not len(schedule) and not record.points:

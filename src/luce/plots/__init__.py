@@ -10,7 +10,7 @@ from luce.plots.checks import predictive_check, reliability
 from luce.plots.fixtures import predictions
 from luce.plots.heatmaps import rank_heatmap, win_matrix
 from luce.plots.intervals import shares, strengths
-from luce.plots.places import places
+from luce.plots.season_ends import places
 from luce.plots.time_series import durations, moves, segmentation, similarity
 from luce.plots.triangle import simplex
 
