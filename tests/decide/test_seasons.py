@@ -299,7 +299,7 @@ def test_texts_of_files_find_numbers() -> None:
     cup = luce.play_bracket(draws, {"club": ["1", "2", "bye", "3"]})
     assert cup.draws.equals(luce.play_bracket(draws, [1, 2, None, 3]).draws)
     twice = draws_of(dirichlet([1.0, 2.0, 3.0]), [1, "1", 3])
-    with pytest.raises(DataError, match="'2' in fixtures is not a category|'2' in .* is not a category"):
+    with pytest.raises(DataError, match="'2' in fixtures is not a category"):
         luce.play(twice, [("1", "2")])
 
 

@@ -75,13 +75,14 @@ class Record:
         """Give some competitors other labels."""
         if not names:
             return self
-        points, wins = (
-            None if own is None else {names.get(x, x): value for x, value in own.items()}
-            for own in (self.points, self.wins)
-        )
-        meetings = None
-        if self.meetings is not None:
-            meetings = tuple((names.get(a, a), names.get(b, b), *r) for a, b, *r in self.meetings)
+        points = {names.get(x, x): value for x, value in self.points.items()}
+        wins, meetings = self.wins, self.meetings
+        if wins is not None:
+            wins = {names.get(x, x): value for x, value in wins.items()}
+        if meetings is not None:
+            meetings = tuple(
+                (names.get(x[0], x[0]), names.get(x[1], x[1]), *x[2:]) for x in meetings
+            )
         return replace(self, points=points, wins=wins, meetings=meetings)
 
     def met(self) -> Counter[tuple[Label, Label]]:
