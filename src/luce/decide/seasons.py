@@ -304,7 +304,8 @@ class _Game:
         wins = wins + self.so_far(self.record.wins)
         against = None
         if any(isinstance(x, str) and x == HEAD_TO_HEAD for x in self.criteria):
-            gained = tallies.of_pairs(worth[results], worth[2 - results])
+            n = len(self.labels)
+            gained = tallies.of_pairs(worth[results], worth[2 - results]).reshape(-1, n, n)
             against = self.record.against(self.number, self.points) + gained
         return points, *standings(points, wins, against, self.criteria)
 
@@ -328,12 +329,40 @@ def _draw_results(
 
 
 @dataclass(frozen=True, eq=False)
-class _Tallies:
-    """Sums over the fixtures of each competitor, and of each competitor against each other."""
+class _Sums:
+    """Sums over columns of equal keys."""
 
-    n: int
-    sides: IntArray
-    pairs: IntArray
+    order: IntArray
+    starts: IntArray
+    cells: IntArray
+    size: int
+
+    @classmethod
+    def of(cls, keys: IntArray, size: int) -> _Sums:
+        """Prepare sums by keys below a size."""
+        order = np.argsort(keys, kind="stable")
+        starts = np.flatnonzero(np.diff(keys[order], prepend=-1))
+        return cls(order, starts, keys[order][starts], size)
+
+    def __call__(self, first: Any, second: Any) -> FloatArray:
+        """Add up the columns of two arrays side by side; a key without columns has 0."""
+        values = np.concatenate([first, second], axis=1)
+        out = np.zeros((len(values), self.size))
+        if len(self.order):
+            ordered = values[:, self.order].astype(np.float64)
+            out[:, self.cells] = np.add.reduceat(ordered, self.starts, axis=1)
+        return out
+
+
+@dataclass(frozen=True, eq=False)
+class _Tallies:
+    """Sums over the fixtures of each competitor, and of each competitor against each other.
+
+    They take numbers of the first and of the second sides, each of shape (season, fixture).
+    """
+
+    of_sides: _Sums
+    of_pairs: _Sums
 
     @classmethod
     def of(cls, schedule: Schedule, number: Mapping[Label, int]) -> _Tallies:
@@ -343,27 +372,7 @@ class _Tallies:
         )
         n = len(number)
         pairs = np.concatenate([first * n + second, second * n + first])
-        return cls(n, np.concatenate([first, second]), pairs)
-
-    def of_sides(self, first: Any, second: Any) -> FloatArray:
-        """Add up numbers of shape (season, fixture) by competitor."""
-        return _added_up(np.concatenate([first, second], axis=1), self.sides, self.n)
-
-    def of_pairs(self, first: Any, second: Any) -> FloatArray:
-        """Add up numbers of shape (season, fixture) by competitor and opponent."""
-        values = np.concatenate([first, second], axis=1)
-        return _added_up(values, self.pairs, self.n**2).reshape(-1, self.n, self.n)
-
-
-def _added_up(values: Any, keys: IntArray, size: int) -> FloatArray:
-    """Add up the columns of equal keys."""
-    out = np.zeros((len(values), size))
-    if len(keys):
-        order = np.argsort(keys, kind="stable")
-        starts = np.flatnonzero(np.r_[True, np.diff(keys[order]) > 0])
-        ordered = values[:, order].astype(np.float64)
-        out[:, keys[order][starts]] = np.add.reduceat(ordered, starts, axis=1)
-    return out
+        return cls(_Sums.of(np.concatenate([first, second]), n), _Sums.of(pairs, n * n))
 
 
 # -- the result ------------------------------------------------------------------------------------
