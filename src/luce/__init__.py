@@ -33,8 +33,10 @@ if TYPE_CHECKING:
     from luce.cluster.sharded import sample_sharded as sample_sharded
     from luce.counts.comparability import comparable_groups as comparable_groups
     from luce.counts.counts import ConditionalCounts as ConditionalCounts
+    from luce.decide.brackets import play_bracket as play_bracket
     from luce.decide.group_comparison import compare_groups as compare_groups
     from luce.decide.leaderboards import leaderboard as leaderboard
+    from luce.decide.seasons import play as play
     from luce.decide.updating import update as update
     from luce.embed.gibbs_step import GibbsStep as GibbsStep
     from luce.errors import ConvergenceWarning as ConvergenceWarning
@@ -93,6 +95,8 @@ _HOMES = {
     "log_predictive": "answers.prediction",
     "loo": "answers.leave_one_out",
     "maximum_likelihood": "estimates.likelihood",
+    "play": "decide.seasons",
+    "play_bracket": "decide.brackets",
     "posterior_of": "posterior",
     "predict": "answers.fixtures",
     "probability_best": "answers.ranks",

@@ -13,6 +13,7 @@ from luce.cli.fit import add_fit
 from luce.cli.inspect import add_inspect
 from luce.cli.leaderboard import add_leaderboard
 from luce.cli.paper import add_demo, add_paper
+from luce.cli.play import add_play
 from luce.cli.printing import INTERRUPTED, NO_READER, REFUSED, complain, print_bad_rows
 from luce.cli.runs import add_report, add_resume
 from luce.cli.segment import add_segment
@@ -73,6 +74,7 @@ def _parser() -> argparse.ArgumentParser:
         add_inspect,
         add_compare,
         add_segment,
+        add_play,
         add_report,
         add_leaderboard,
         add_resume,
