@@ -235,18 +235,19 @@ def _part_by_rejection(fits: Fits, prior: FloatArray, what: str) -> Part:
     """Prepare rejection: from the envelope for sets that leave out one atom, or that for any."""
     from luce.kernels import CONCAVE_REJECTION, KERNELS
 
-    kernel, enveloped = KERNELS["rejection"], fits.envelope
-    if enveloped is None or enveloped[1] < _LEAST_FORCED:
-        kernel, enveloped = CONCAVE_REJECTION, fits.concave_envelope
-    if enveloped is None or enveloped[1] < _LEAST_FORCED:
-        kept = "" if enveloped is None else f" (here {enveloped[1]:.1g})"
-        raise MethodError(
-            f"method='rejection' does not fit {what}: it needs probabilities within the range of "
-            f"doubles, no grouped outcomes, and so little data that an envelope keeps "
-            f"{_LEAST_FORCED} of its draws{kept}. method='from-the-past' draws exactly with more "
-            "data, and 'auto' with any."
-        )
-    return Part(kernel, fits.problem, prior, enveloped[0])
+    one_left_out = fits.envelope
+    if one_left_out is not None and one_left_out[1] >= _LEAST_FORCED:
+        return Part(KERNELS["rejection"], fits.problem, prior, one_left_out[0])
+    any_sets = fits.concave_envelope
+    if any_sets is not None and any_sets[1] >= _LEAST_FORCED:
+        return Part(CONCAVE_REJECTION, fits.problem, prior, any_sets[0])
+    kept = "" if any_sets is None else f" (here {any_sets[1]:.1g})"
+    raise MethodError(
+        f"method='rejection' does not fit {what}: it needs probabilities within the range of "
+        f"doubles, no grouped outcomes, and so little data that an envelope keeps {_LEAST_FORCED} "
+        f"of its draws{kept}. method='from-the-past' draws exactly with more data, and 'auto' with "
+        "any."
+    )
 
 
 def _refuse_for_weights(name: str, what: str) -> None:
