@@ -337,8 +337,13 @@ BAD: list[tuple[dict[str, object], type[Exception], str]] = [
     ({"share": {"a": -0.2}}, DataError, "a"),
     ({"share": {"a": float("nan")}}, DataError, "a"),
     ({"share": {"a": "much"}}, DataError, "a"),
-    ({"share": {"a": 0.2, "b": 0.3}}, DataError, "one label and its number"),
-    ({"share": ("a", 0.2)}, DataError, "one label and its number"),
+    ({"share": {}}, DataError, "labels and their numbers"),
+    ({"share": ("a", 0.2)}, DataError, "labels and their numbers"),
+    ({"share": {"a": 0.6, "b": 0.4}}, DataError, "leaves nothing for the other"),
+    ({"share": {"a": 0.6, "b": 0.3}, "among": "ab"}, DataError, "must add up to 1"),
+    ({"share": {"a": 0.6}, "among": "bc"}, DataError, "'a', which is not in among"),
+    ({"share": {"a": 0.6}, "among": "bx"}, DataError, "'x'"),
+    ({"best": "a", "among": "ab"}, MethodError, "among goes with share"),
 ]
 
 

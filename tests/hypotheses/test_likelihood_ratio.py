@@ -13,7 +13,7 @@ from scipy.stats import chi2
 
 import luce
 from luce import Posterior
-from luce.hypotheses.likelihood_ratio import ratio_of_equal, ratio_of_order, ratio_of_share
+from luce.hypotheses.likelihood_ratio import ratio_of_equal, ratio_of_order, ratio_of_shares
 
 
 def data_of(seed: int, grouped: float = 0.0) -> tuple[int, Data]:
@@ -36,7 +36,7 @@ def test_what_restrictions_cost(seed: int, grouped: float) -> None:
         assert found.statistic == pytest.approx(statistic, abs=1e-6)
         assert found.p_value == pytest.approx(chi2.sf(statistic, len(equal) - 1), abs=1e-6)
     for i, share in ((0, 0.1), (1, 0.5), (2, 0.02)):
-        found, _ = ratio_of_share(counts, i, share)
+        found, _ = ratio_of_shares(counts, {i: share})
         statistic = 2 * (best - largest_if(data, n, share=(i, share)))
         assert found.statistic == pytest.approx(statistic, abs=1e-6)
         assert found.degrees_of_freedom == 1
@@ -64,7 +64,7 @@ def test_hypotheses_come_with_their_ratio() -> None:
     asked: list[tuple[dict[str, Any], object]] = [
         ({"equal": [0, 1]}, ratio_of_equal(counts, np.array([0, 1]))[0]),
         ({"all_equal": True}, ratio_of_equal(counts, np.arange(n))[0]),
-        ({"share": {1: 0.2}}, ratio_of_share(counts, 1, 0.2)[0]),
+        ({"share": {1: 0.2}}, ratio_of_shares(counts, {1: 0.2})[0]),
         ({"larger": [2, 0]}, ratio_of_order(counts, 2, 0)[0]),
         ({"larger": [2, 0, 1]}, None),
         ({"best": 1}, None),
@@ -87,7 +87,7 @@ def test_where_there_is_no_maximum_there_is_no_ratio() -> None:
         for none, said in (
             ratio_of_equal(counts, np.array([0, 1])),
             ratio_of_order(counts, 0, 1),
-            ratio_of_share(counts, 0, 0.2),
+            ratio_of_shares(counts, {0: 0.2}),
         ):
             assert none is None
             assert why in said
@@ -111,7 +111,7 @@ def test_published_tests_of_icons() -> None:
         found, _ = ratio_of_equal(counts, np.array([at["NB"], at[other]]))
         largest = truth["max_loglik_under_equality"][f"NB={other}"]
         assert found.statistic == pytest.approx(2 * (best - largest), abs=1e-5)
-    sixth, _ = ratio_of_share(counts, at["NB"], 1 / 6)
+    sixth, _ = ratio_of_shares(counts, {at["NB"]: 1 / 6})
     largest = truth["constrained"]["NB=1/6"]["loglik"]
     assert sixth.statistic == pytest.approx(2 * (best - largest), abs=1e-5)
     support, p_value = published("icons", "LR test")

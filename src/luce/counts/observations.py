@@ -246,10 +246,10 @@ def restricted(categories: Categories, log: Log, kept: IntArray) -> list[Entry]:
     """
     place = np.full(len(categories), -1)
     place[kept] = np.arange(len(kept))
-    return [_restricted(categories, entry, place, len(kept)) for entry in _unfolded(log)]
+    return [_restricted(categories, entry, place, len(kept)) for entry in unfolded(log)]
 
 
-def _unfolded(log: Log) -> list[Entry]:
+def unfolded(log: Log) -> list[Entry]:
     """List the entries of a log, oldest first, with those of added counts in place of their sum."""
     found = list[Entry]()
     todo: list[tuple[Log, IntArray | None]] = [(log, None)]

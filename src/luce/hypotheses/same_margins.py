@@ -33,7 +33,7 @@ _LOG_STEP = 1e-10
 
 # Steps of a chain for each free cell, and the number of groups of chains.
 _STEPS_A_CELL = 60
-_GROUPS = 16
+GROUPS = 16
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,7 +63,7 @@ class SameMargins:
 
     @cached_property
     def log_factorials(self) -> FloatArray:
-        """log k! for each count k that a cell can have."""
+        """Log k! for each count k that a cell can have."""
         from scipy.special import gammaln
 
         largest = int(max(self.rows.max(initial=0), self.columns.max(initial=0)))
@@ -72,6 +72,11 @@ class SameMargins:
     def log_weights(self, tables: IntArray) -> FloatArray:
         """Compute -Σ log n_ij! of tables, of shape (..., row, column)."""
         return np.asarray(-self.log_factorials[tables].sum(axis=(-2, -1)))
+
+    def are_as_improbable(self, tables: IntArray) -> BoolArray:
+        """Flag tables that are no more probable than the observed one."""
+        observed = float(self.log_weights(self.table))
+        return np.asarray(self.log_weights(tables) <= observed + _SAME_LOG)
 
     @cached_property
     def neighbours(self) -> list[IntArray]:
@@ -197,8 +202,7 @@ def _joined(margins: SameMargins, top: _Partial, bottom: _Partial) -> Enumeratio
     keys = _keys(margins, top.used), _keys(margins, margins.columns - bottom.used)
     shared = np.intersect1d(*keys)
     parts = [
-        list(_groups(own, half, shared))
-        for own, half in zip(keys, (top, bottom), strict=True)
+        list(_groups(own, half, shared)) for own, half in zip(keys, (top, bottom), strict=True)
     ]
     pairs = list(zip(*parts, strict=True))
     shift = max(a.logs.max() + b.logs.max() for a, b in pairs)
@@ -290,9 +294,9 @@ def random_tables(
         The progress bar.
     """
     length = _STEPS_A_CELL * int(margins.possible.sum()) if steps is None else steps
-    chains = ceil(number / _GROUPS)
+    chains = ceil(number / GROUPS)
     found = []
-    for own in rng.spawn(_GROUPS):
+    for own in rng.spawn(GROUPS):
         start = _moved(margins, margins.table[None], length, own)
         tables = np.repeat(start, chains, axis=0)
         found.append(_moved(margins, tables, length, own))
@@ -320,9 +324,7 @@ def _moved(
     return cells.T.reshape(shape)
 
 
-def _random_cycle(
-    neighbours: list[IntArray], vertex: int, rng: np.random.Generator
-) -> list[int]:
+def _random_cycle(neighbours: list[IntArray], vertex: int, rng: np.random.Generator) -> list[int]:
     """Walk without turning back until a vertex is met again; return the cycle that this closes."""
     path, before = [vertex], -1
     place = {vertex: 0}
@@ -346,9 +348,7 @@ def _exchange(cells: IntArray, where: IntArray, rng: np.random.Generator) -> Non
     cells[a], cells[b], cells[c], cells[d] = new, one - new, both - new, other - both + new
 
 
-def _move(
-    cells: IntArray, where: IntArray, margins: SameMargins, rng: np.random.Generator
-) -> None:
+def _move(cells: IntArray, where: IntArray, margins: SameMargins, rng: np.random.Generator) -> None:
     """Propose to add a random number along a longer cycle, and accept it or not."""
     up, down = where[::2], where[1::2]
     widest = len(margins.log_factorials)
