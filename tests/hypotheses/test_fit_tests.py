@@ -10,7 +10,7 @@ from scipy.stats import chi2, chi2_contingency
 
 import luce
 from luce import ConditionalCounts, Posterior
-from luce.errors import DataError, LuceError, MethodError, NoMaximumError
+from luce.errors import ConfoundedHomeWarning, DataError, LuceError, MethodError, NoMaximumError
 from luce.hypotheses import FitTest, goodness_of_fit
 from luce.hypotheses.cells import Fit, cells_of
 
@@ -169,7 +169,7 @@ def test_weighted_sets() -> None:
     fit = goodness_of_fit(counts)
     p = luce.maximum_likelihood(counts).values
     shares = fit.to_pandas().set_index(["given", "outcome"])["expected"]
-    assert shares["{a, 0.5 b}", "a"] == pytest.approx(13 * 2 * p[0] / (2 * p[0] + p[1]))
+    assert shares["{2 a, b}", "a"] == pytest.approx(13 * 2 * p[0] / (2 * p[0] + p[1]))
     assert fit.degrees_of_freedom == 1
 
 
@@ -204,7 +204,8 @@ def test_contests_by_meeting(ties: str, home: str | None) -> None:
 def test_home_that_cannot_be_told_takes_no_freedom() -> None:
     """All games at home of the first: with two sides, home and strength are one parameter."""
     one_way = GAMES[(GAMES.home == "x") & (GAMES.away == "y")]
-    counts = luce.from_pairs(one_way, ties="davidson", home="first")
+    with pytest.warns(ConfoundedHomeWarning):
+        counts = luce.from_pairs(one_way, ties="davidson", home="first")
     with pytest.raises(NoMaximumError, match="Give draws"):
         goodness_of_fit(counts)
 
@@ -329,11 +330,10 @@ def test_a_run_of_sets_needs_its_counts() -> None:
 
 def test_odd_labels_and_one_draw() -> None:
     odd = {("a", 1): 3, "x\ny": 2, 7: 4}
-    counts = (
-        ConditionalCounts(list(odd)).observe(odd).observe({7: 1, ("a", 1): 5}, without=["x\ny"])
-    )
+    counts = ConditionalCounts(list(odd)).observe(odd)
+    counts = counts.observe({7: 1, ("a", 1): 5}, without=["x\ny"])
     fit = goodness_of_fit(counts)
-    assert "\ny" not in str(fit).replace("\n  ", " ")
+    assert "\ny" not in str(fit)
     assert len(fit.to_pandas()) == 5
-    one = goodness_of_fit(counts, [[[0.2, 0.3, 0.5]]], seed=1)
-    assert one.fitted_to == "draws"
+    one = Posterior(counts).sample(1, chains=1, warmup=5, seed=1, progress=False)
+    assert goodness_of_fit(counts, one, seed=1).fitted_to == "draws"

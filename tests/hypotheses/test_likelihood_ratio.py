@@ -9,6 +9,7 @@ from lib.hypothesis_cases import ask
 from lib.maximum_cases import RIDGE, TWO_PEAKS, along_a_path, counts_of
 from lib.maximum_oracles import Data, Seen, largest_if, random_data
 from lib.published_data import BY_NAME, DATA, published
+from scipy.optimize import minimize
 from scipy.stats import chi2
 
 import luce
@@ -120,3 +121,31 @@ def test_published_tests_of_icons() -> None:
     ahead, _ = ratio_of_order(counts, at["OA"], at["THC"])
     largest = published("icons", "max loglik with p_OA>=p_THC")
     assert ahead.statistic == pytest.approx(2 * (best - largest), abs=2e-5)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_several_shares_cost_what_a_constrained_maximum_loses(seed: int) -> None:
+    n, data = data_of(20 + seed)
+    counts, best = counts_of(n, data), largest_if(data, n)
+    found, _ = ratio_of_shares(counts, {0: 0.3, 1: 0.1})
+
+    def loss(x: np.ndarray) -> float:
+        rest = np.exp(np.r_[x, 0.0] - np.logaddexp.reduce(np.r_[x, 0.0]))
+        return -float(counts.log_likelihood(np.r_[0.3, 0.1, 0.6 * rest]))
+
+    largest = (
+        float(counts.log_likelihood([0.3, 0.1, 0.6]))
+        if n == 3
+        else -minimize(
+            loss, np.zeros(n - 3), method="Nelder-Mead", options={"xatol": 1e-9, "fatol": 1e-11}
+        ).fun
+    )
+    assert found is not None
+    assert found.statistic == pytest.approx(2 * (best - largest), abs=1e-5)
+    assert found.degrees_of_freedom == 2
+    pair, _ = ratio_of_shares(counts, {0: 0.5, 1: 0.5}, np.array([0, 1]))
+    equal, _ = ratio_of_equal(counts, np.array([0, 1]))
+    assert pair is not None
+    assert equal is not None
+    assert pair.statistic == pytest.approx(equal.statistic, abs=1e-6)
+    assert pair.degrees_of_freedom == equal.degrees_of_freedom == 1

@@ -60,7 +60,7 @@ def p_by_brute_force(table: Any) -> tuple[int, float]:
 
 
 def fitted_by_proportions(table: Any, rounds: int = 20_000) -> np.ndarray:
-    """Fit quasi-independence by scaling rows and columns in turn (iterative proportional fitting)."""
+    """Fit quasi-independence by scaling rows and columns in turn."""
     given = array(table)
     fitted = np.where(np.isnan(given), 0.0, 1.0)
     rows, columns = np.nansum(given, axis=1), np.nansum(given, axis=0)
