@@ -8,6 +8,7 @@ import os
 import sys
 from collections.abc import Sequence
 
+from luce.cli.check import add_check
 from luce.cli.fit import add_fit
 from luce.cli.inspect import add_inspect
 from luce.cli.paper import add_demo, add_paper
@@ -68,6 +69,7 @@ def _parser() -> argparse.ArgumentParser:
     adders = (
         add_fit,
         add_inspect,
+        add_check,
         add_segment,
         add_report,
         add_resume,
