@@ -133,7 +133,7 @@ class FitTest:
     __repr__ = __str__
 
     def _in_words(self, name: str) -> str:
-        words = f"{getattr(self, name):.5g}"
+        words = f"{round(getattr(self, name), 9):.5g}"
         if self.degrees_of_freedom:
             freedom = plural(self.degrees_of_freedom, "degree")
             words += f" on {freedom} of freedom, p = {getattr(self, f'p_{name}'):.3g}"
