@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from luce.errors import LuceError as LuceError
     from luce.estimates.likelihood import maximum_likelihood as maximum_likelihood
     from luce.hypotheses.bayes_factors import bayes_factor as bayes_factor
+    from luce.hypotheses.fit_tests import goodness_of_fit as goodness_of_fit
     from luce.hypotheses.hypothesis_tests import hypothesis as hypothesis
     from luce.model.priors import DirichletProcess as DirichletProcess
     from luce.model.priors import Gamma as Gamma
@@ -88,6 +89,7 @@ _HOMES = {
     "from_table": "reading.tables",
     "from_teams": "reading.teams",
     "from_transitions": "reading.transitions",
+    "goodness_of_fit": "hypotheses.fit_tests",
     "hypothesis": "hypotheses.hypothesis_tests",
     "leaderboard": "decide.leaderboards",
     "load": "runs.saving",

@@ -8,6 +8,7 @@ import os
 import sys
 from collections.abc import Sequence
 
+from luce.cli.check import add_check
 from luce.cli.compare import add_compare
 from luce.cli.fit import add_fit
 from luce.cli.inspect import add_inspect
@@ -73,6 +74,7 @@ def _parser() -> argparse.ArgumentParser:
         add_fit,
         add_inspect,
         add_compare,
+        add_check,
         add_segment,
         add_play,
         add_report,
