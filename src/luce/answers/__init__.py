@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from luce.answers.scales import intervals as intervals
     from luce.answers.scales import log_odds as log_odds
     from luce.answers.scales import shares as shares
+    from luce.answers.simultaneous import simultaneous_intervals as simultaneous_intervals
     from luce.answers.summaries import summary as summary
     from luce.answers.transitions import transition_matrix as transition_matrix
     from luce.answers.view import DrawsView as DrawsView
@@ -62,6 +63,7 @@ _HOMES = {
     "reliability": "held_out",
     "scores": "held_out",
     "shares": "scales",
+    "simultaneous_intervals": "simultaneous",
     "summary": "summaries",
     "tie_groups": "ranks",
     "transition_matrix": "transitions",
