@@ -48,9 +48,9 @@ def test_rows_that_do_not_fit_are_refused() -> None:
     runs = {state: Posterior(row).sample(10, seed=1, progress=False) for state, row in rows.items()}
     with pytest.raises(DataError, match="drawn with the same seed"):
         luce.answers.transition_matrix(runs)
-    for nothing in ({}, []):
-        with pytest.raises(DataError, match="a mapping from states"):
-            luce.answers.transition_matrix(nothing)  # type: ignore[arg-type]
+    for nothing, words in (({}, "a mapping from states"), ([], "these are not draws")):
+        with pytest.raises(DataError, match=words):
+            luce.answers.transition_matrix(nothing)
     p = np.full((1, 4, 2), 0.5)
     with pytest.raises(DataError, match="differ in chains and draws"):
         luce.answers.transition_matrix({"a": draws_of(p), "b": draws_of(p[:, :2])})
