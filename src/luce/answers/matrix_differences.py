@@ -169,6 +169,7 @@ def transition_differences(
         Probability of the intervals, between 0 and 1.
     names
         The two in words, for what is printed.
+
     Examples
     --------
     >>> import luce
