@@ -217,7 +217,8 @@ def test_any_labels_and_states_that_are_only_entered() -> None:
 
 def test_rows_that_are_none_are_refused() -> None:
     row = ConditionalCounts("ab").observe({"a": 1})
-    contests = luce.from_pairs([("a", "b"), ("b", "a")], home="first")
+    games = {"white": ["a", "b"], "black": ["b", "a"], "result": ["1-0", "0-1"]}
+    contests = luce.from_pairs(games, home="first")
     for given, words in (
         ({}, "an empty mapping was given"),
         (row, "a single vector of probabilities"),

@@ -57,7 +57,7 @@ class TransitionSummary:
         Parameters
         ----------
         width
-            Letters of a line, at most.
+            Letters of a line, at most; a line of a list holds one move, whatever its length.
         intervals
             Print the interval beneath each mean, or beside it in a list?
         decimals
