@@ -17,13 +17,16 @@ def title_of(found: SeparateRowsFindings) -> str:
 
 
 def lead(found: SeparateRowsFindings) -> list[Inline]:
-    """Name the surest move, and its interval."""
-    table = found.row_intervals
-    mean = np.where(found.forbidden, -1.0, table["mean"].values)
+    """Name the most probable move from a state that more than one other can follow."""
+    table, forbidden = found.row_intervals, found.forbidden
+    uncertain = (~forbidden).sum(axis=1, keepdims=True) > 1
+    if not uncertain.any():
+        return ["Each state is always followed by the same. "]
+    mean = np.where(forbidden | ~uncertain, -1.0, table["mean"].values)
     i, j = np.unravel_index(int(mean.argmax()), mean.shape)
     low, high = (probability(float(table[name].values[i, j])) for name in ("lower", "upper"))
     return [
-        "The most probable move of all is from ",
+        "Of the moves that are not certain, the most probable is from ",
         Name(shortened(found.source_names[i])),
         " to ",
         Name(shortened(found.state_names[j])),
