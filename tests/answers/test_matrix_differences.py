@@ -114,7 +114,7 @@ def test_what_is_printed_is_what_was_found() -> None:
     assert seen[0][0] > 0
     assert seen[1][0] == 0
     rows = found.to_text(most=2).splitlines()
-    assert "... and 4 smaller differences" in rows
+    assert "... and 4 more differences" in rows
 
 
 def test_no_share_of_draws_is_printed_as_certain() -> None:

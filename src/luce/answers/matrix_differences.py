@@ -64,7 +64,7 @@ class TransitionDifferences:
     __repr__ = __str__
 
     def to_text(self, most: int = 12) -> str:
-        """List the largest differences, at most `most`, and what they are worth together."""
+        """List the differences, at most `most`, the surest first, and sum them up."""
         order = self._order
         level = percent(self.table.attrs["ci_prob"])
         head = ["from", "to", "difference", f"{level} alone", f"{level} all at once", "P(>0)"]
@@ -75,16 +75,17 @@ class TransitionDifferences:
             for pairs in (list(enumerate(zip(row, widths, strict=True))) for row in rows)
         ]
         left = len(order) - most
-        more = [f"... and {plural(left, 'smaller difference')}"] if left > 0 else []
+        more = [f"... and {plural(left, 'more difference')}"] if left > 0 else []
         first, second = self.names
         title = f"Probabilities of moves, {first} minus {second}, in points of per cent"
         return "\n".join([title, "", *lines, *more, "", *self.sentences()])
 
     @property
     def _order(self) -> list[tuple[int, int]]:
-        """Places of the transitions that can occur in both, the largest difference first."""
-        size = np.abs(self.table["mean"].values)
-        size = np.where(self.table["one_sided"].values, np.nan, size)
+        """Places of the transitions that can occur in both, the surest difference first."""
+        mean, sd = self.table["mean"].values, self.table["sd"].values
+        size = np.abs(mean) / np.where(sd > 0, sd, 1.0)
+        size = np.where(np.isnan(mean) | self.table["one_sided"].values, np.nan, size)
         order = np.argsort(-size, axis=None, kind="stable")[: int(np.isfinite(size).sum())]
         return [(int(k) // size.shape[1], int(k) % size.shape[1]) for k in order]
 

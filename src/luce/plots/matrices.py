@@ -264,7 +264,7 @@ class _Grid:
 
     def explain(self, *notes: str) -> None:
         """Say beneath the matrix what its marks mean, in lines as long as it is wide."""
-        there, letters = [note for note in notes if note], self.wide * self.table.shape[1] / 4.6
+        there, letters = [note for note in notes if note], self.wide * self.table.shape[1] / 4.3
         self.axes.set_xlabel(fill("; ".join(there), max(int(letters), 40)), fontsize=8)
 
 
