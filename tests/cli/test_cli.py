@@ -153,7 +153,9 @@ def test_rows_of_a_transition_matrix_are_one_run(
     # Rows of a and b hold the same counts; with one seed they would have the same draws.
     assert (rows[:, :, 0, 1] != rows[:, :, 1, 0]).all()
     first = np.random.SeedSequence(1).spawn(3)[0]
-    counts = luce.from_transitions(loaded["observed_data"]["transition_counts"].values, rows="separate")
+    counts = luce.from_transitions(
+        loaded["observed_data"]["transition_counts"].values, rows="separate"
+    )
     alone = luce.Posterior(counts[0]).sample(200, chains=2, seed=first, progress=False)
     np.testing.assert_array_equal(rows[:, :, 0, 1:], alone.posterior["probabilities"].values)
     monkeypatch.setenv("COLUMNS", "8")

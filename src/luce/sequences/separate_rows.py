@@ -199,7 +199,7 @@ class SeparateRows:
         >>> import luce
         >>> model = SeparateRows(luce.from_transitions("abcabcacb", rows="separate"), 2.0)
         >>> SeparateRows.of_run(model.sample(10, seed=1)).posteriors["a"]
-        Posterior(ConditionalCounts(2 categories, 3 outcomes), Dirichlet([2., 2.]))
+        Posterior(ConditionalCounts(2 categories, 3 outcomes, 0 sets), Dirichlet(2))
         """
         from luce.sequences.separate_rows_runs import separate_rows_of
 
