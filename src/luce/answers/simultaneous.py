@@ -22,8 +22,9 @@ def simultaneous_intervals(array: DataArray, ci_prob: float = 0.9) -> Dataset:
 
         m - c (m - lower)  to  m + c (upper - m),
 
-    the least such that `ci_prob` of the draws lie within the intervals of all entries.  So c tells
-    what it costs to look at many entries: it is 1 for a single one, and grows with their number.
+    the least from 1 on such that `ci_prob` of the draws lie within the intervals of all entries.
+    So c tells what it costs to look at many: it is 1 for a single entry, and grows with their
+    number.
 
     Parameters
     ----------
@@ -58,7 +59,7 @@ def simultaneous_intervals(array: DataArray, ci_prob: float = 0.9) -> Dataset:
     reach = np.where(x < middle, below, above)
     far = np.divide(np.abs(x - middle), reach, out=np.zeros_like(x), where=reach > 0)
     farthest = far.max(axis=1, initial=0.0)
-    stretch = float(np.quantile(farthest, found.attrs["ci_prob"], method="higher"))
+    stretch = max(1.0, float(np.quantile(farthest, found.attrs["ci_prob"], method="higher")))
     shape = found["mean"].shape
     values = {
         "lower": (rest, (middle - stretch * below).reshape(shape)),

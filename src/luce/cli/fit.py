@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from luce._types import Label
 from luce.answers.diagnostics import verdict
-from luce.answers.summaries import summary
+from luce.answers.summaries import Summary, summary
+from luce.answers.view import DrawsView
 from luce.cli.data import add_reading, read_data
 from luce.cli.printing import (
     NOT_CONVERGED,
@@ -22,13 +23,14 @@ from luce.cli.printing import (
     uninterrupted,
     warnings_printed,
 )
+from luce.cli.priors import add_priors
 from luce.cli.selection import add_selection, refuse_selection, selected
 from luce.counts.counts import ConditionalCounts
 from luce.counts.labels import plural, printable
 from luce.errors import DataError, LuceError
 from luce.model.contents import attributes
-from luce.model.priors import PARAMETER_PRIORS, Gamma, ParameterPrior
 from luce.posterior import Posterior
+from luce.reading.kinds import PAIRS, TEAMS
 from luce.runs.saving import check_target, save
 from luce.sampling.convergence import Verdict
 from luce.sampling.settings import check_whole
@@ -36,6 +38,9 @@ from luce.sampling.settings import check_whole
 if TYPE_CHECKING:
     from xarray import DataTree
 
+
+# What one observation is called in data of games.
+_GAMES = (PAIRS.noun, TEAMS.noun)
 
 # Numbers drawn that are summarised within some seconds.
 _QUICK = 4_000_000
@@ -45,12 +50,7 @@ def add_fit(commands: Any) -> None:
     """Add the command to the parser."""
     fit = commands.add_parser("fit", help="read a file, draw from the posterior, print a summary")
     add_reading(fit)
-    prior = "the prior's parameter, for all categories (default %(default)s)"
-    fit.add_argument("--concentration", type=float, default=1.0, metavar="A", help=prior)
-    for name, about in (("home", "the factor at home"), ("tie", "Davidson's nu, or theta - 1")):
-        usual = PARAMETER_PRIORS[name]
-        words = f"gamma prior of {about}, as {usual.shape:g},{usual.rate:g} (default); or its value"
-        fit.add_argument(f"--{name}-prior", type=_parameter_prior, metavar="SHAPE,RATE", help=words)
+    add_priors(fit)
     fit.add_argument("--draws", type=int, default=1000, help="draws a chain (default %(default)s)")
     until = (
         "draw on until the check of convergence is met, up to 16 times DRAWS: converged, a number "
@@ -93,7 +93,8 @@ def run_fit(arguments: argparse.Namespace) -> int:
     if arguments.intervals:
         raise DataError("--intervals is for --rows separate; other summaries have intervals.")
     priors = {"home": arguments.home_prior, "tie": arguments.tie_prior}
-    return _fit_one(Posterior(counts, arguments.concentration, **priors), arguments)
+    posterior = Posterior(counts, arguments.concentration, **priors)
+    return _fit_one(posterior, arguments, reading.noun in _GAMES)
 
 
 def _until(word: str) -> float | str:
@@ -108,23 +109,7 @@ def _until(word: str) -> float | str:
         ) from None
 
 
-def _parameter_prior(word: str) -> ParameterPrior:
-    """Read shape and rate of a gamma prior, or the value of a parameter that is known."""
-    try:
-        numbers = [float(part) for part in word.split(",")]
-    except ValueError:
-        numbers = []
-    if len(numbers) not in (1, 2):
-        raise argparse.ArgumentTypeError(
-            f"{word!r}: SHAPE,RATE of a gamma distribution, as 2,2, or a number that is known"
-        )
-    try:
-        return numbers[0] if len(numbers) == 1 else Gamma(*numbers)
-    except DataError as error:
-        raise argparse.ArgumentTypeError(f"{word}: {error}") from None
-
-
-def _fit_one(posterior: Posterior, arguments: argparse.Namespace) -> int:
+def _fit_one(posterior: Posterior, arguments: argparse.Namespace, are_games: bool) -> int:
     """Draw one posterior and print its summary."""
     among = selected(arguments, posterior.counts.categories, posterior.counts.effects)
     automatic = arguments.method == "auto"  # only then are the choices of "auto" to the point
@@ -135,7 +120,8 @@ def _fit_one(posterior: Posterior, arguments: argparse.Namespace) -> int:
 
     def summarised(draws: DataTree) -> str:
         table = summary(draws, counts=posterior.counts, among=among, sort=True)
-        return table.to_text(arguments.most)
+        said = table.to_text(arguments.most)
+        return f"{said}\n\n{_lead(table, draws, posterior)}" if are_games else said
 
     return _draw(posterior.sample, summarised, arguments)
 
@@ -213,6 +199,17 @@ def _draw(
         asked = f" of {arguments.draws:,}" if made <= arguments.draws else ""
         raise KeyboardInterrupt(f"{made:,}{asked} draws were made.")
     return NOT_CONVERGED if trust.kind == "bad" or run.attrs.get("until_met") == 0 else 0
+
+
+def _lead(table: Summary, draws: DataTree, posterior: Posterior) -> str:
+    """Say who is the best, and what that rests on where it is little data."""
+    from luce.decide.leaderboards import headline_of
+    from luce.decide.thin_evidence import evidence_of
+
+    view = DrawsView.of(draws)
+    rows = view.take(view.numbers(table.categories, "rows"))
+    evidence = evidence_of(rows, posterior.counts, posterior.model)
+    return printable(headline_of(table.categories, table["p_best"], "competitor", evidence))
 
 
 def _print_outcome(run: DataTree, trust: Verdict, arguments: argparse.Namespace) -> None:
