@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from luce.cluster.sharded import sample_sharded as sample_sharded
     from luce.counts.comparability import comparable_groups as comparable_groups
     from luce.counts.counts import ConditionalCounts as ConditionalCounts
+    from luce.decide.designs import next_comparison as next_comparison
     from luce.embed.gibbs_step import GibbsStep as GibbsStep
     from luce.errors import ConvergenceWarning as ConvergenceWarning
     from luce.errors import LuceError as LuceError
@@ -88,6 +89,7 @@ _HOMES = {
     "log_predictive": "answers.prediction",
     "loo": "answers.leave_one_out",
     "maximum_likelihood": "estimates.likelihood",
+    "next_comparison": "decide.designs",
     "posterior_of": "posterior",
     "predict": "answers.fixtures",
     "probability_best": "answers.ranks",

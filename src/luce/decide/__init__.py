@@ -1,7 +1,18 @@
 """Decide with a posterior: take in new data, choose what to compare next, play, compare groups."""
 
+from typing import TYPE_CHECKING
+
 from luce._lazy import lazy_names
 
-_HOMES: dict[str, str] = {}
+if TYPE_CHECKING:
+    from luce.decide.designs import NextComparison as NextComparison
+    from luce.decide.designs import next_comparison as next_comparison
+    from luce.decide.outlook import Outlook as Outlook
+
+_HOMES = {
+    "NextComparison": "designs",
+    "Outlook": "outlook",
+    "next_comparison": "designs",
+}
 
 __getattr__, __dir__, __all__ = lazy_names(__name__, _HOMES)
