@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 from luce.cli.fit import add_fit
 from luce.cli.inspect import add_inspect
+from luce.cli.next import add_next
 from luce.cli.paper import add_demo, add_paper
 from luce.cli.printing import INTERRUPTED, NO_READER, REFUSED, complain, print_bad_rows
 from luce.cli.runs import add_report, add_resume
@@ -69,6 +70,7 @@ def _parser() -> argparse.ArgumentParser:
         add_fit,
         add_inspect,
         add_segment,
+        add_next,
         add_report,
         add_resume,
         add_demo,

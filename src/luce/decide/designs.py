@@ -74,6 +74,8 @@ class NextComparison:
         standard error `mcse`, `cost`, and `outcomes`, the probabilities of the next outcome.
     outlook
         How well the best is known, and what more comparisons would change.
+    trust
+        The verdict on the draws.
     n_candidates
         Number of candidates that were compared.
     of_meetings
@@ -90,6 +92,7 @@ class NextComparison:
     gains: FloatArray
     table: Table
     outlook: Outlook
+    trust: Verdict
     n_candidates: int
     of_meetings: bool = False
     notes: tuple[str, ...] = ()
@@ -152,6 +155,7 @@ class NextComparison:
                 None if np.isnan(outlook.less_than) else outlook.less_than
             ),
             "expected_probability_best": number(outlook.after),
+            "trust": self.trust.kind,
             "sentences": list(outlook.sentences),
             "notes": list(self.notes),
             **self.attrs,
@@ -288,6 +292,7 @@ def next_comparison(
         gains=chosen.gains[:batch],
         table=_table(target, found, x, values, costs),
         outlook=outlook,
+        trust=trust,
         n_candidates=len(found),
         of_meetings=isinstance(found, Matches),
         notes=_notes(target, chosen, batch, outlook, trust),
