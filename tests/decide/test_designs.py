@@ -1,4 +1,4 @@
-"""`luce.next_comparison`: candidates, costs, goals and labels as users give them; what it prints."""
+"""`luce.next_comparison`: candidates, costs, goals and labels as given; what it prints."""
 
 from __future__ import annotations
 
@@ -157,7 +157,7 @@ def test_views_arrays_and_runs_from_a_disk_give_the_same(run: Any, tmp_path: Pat
 
 
 def test_the_seed_decides(run: Any) -> None:
-    one, two, other = (luce.next_comparison(run, batch=12, seed=k) for k in (1, 1, 2))
+    one, two, other = (luce.next_comparison(run, batch=12, more=10, seed=k) for k in (1, 1, 2))
     assert str(one) == str(two)
     assert one.outlook.change != other.outlook.change
 
@@ -178,7 +178,7 @@ def test_json_has_plain_values(run: Any) -> None:
 
 
 def test_what_limits_the_answer_is_said() -> None:
-    some = luce.next_comparison(dirichlet([30.0, 25.0, 1.0, 1.0, 1.0], 500, 4), goal="best")
+    some = luce.next_comparison(dirichlet([12.0, 10.0, 3.0, 3.0, 3.0], 500, 4), goal="best")
     assert "3 competitors that are rarely best are taken as one" in str(some)
     few = luce.next_comparison([[[0.6, 0.3, 0.1]]], goal="best")
     assert "Too few draws differ in who is best" in str(few)
@@ -237,8 +237,8 @@ def test_a_home_side_needs_a_home_advantage() -> None:
 
 
 def test_rankings_with_ties_of_a_parameter_are_refused() -> None:
-    counts = luce.from_rankings([[["a", "b"], "c"], ["c", "a", "b"]], ties="davidson-luce")
-    run = luce.Posterior(counts).sample(50, seed=1, progress=False)
+    run = made_up("davidson", home=False)
+    run["observed_data"].attrs["events"] = "tied choices"
     with pytest.raises(DataError, match="whose ties are no outcomes"):
         luce.next_comparison(run)
 

@@ -20,7 +20,7 @@ from luce.decide import Outlook
 
 def outlook(a: list[float], more: int, seed: int = 0, draws: int = 2000) -> Outlook:
     p = dirichlet(a, draws=draws, chains=4, seed=seed)
-    return luce.next_comparison(p, goal="best", more=more, seed=[SEED, seed]).outlook
+    return luce.next_comparison(p, goal="best", more=more, seed=1000 * SEED + seed).outlook
 
 
 def exact_of_two(a: float, b: float, more: int) -> tuple[float, float, float]:

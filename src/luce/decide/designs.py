@@ -30,7 +30,7 @@ from luce.estimates.estimate import with_error
 from luce.page.words import probability
 from luce.sampling.convergence import Verdict
 from luce.sampling.mixing import errors_of_means
-from luce.sampling.settings import check_whole
+from luce.sampling.settings import Settings, check_whole
 from luce.sequences.tables import Table
 
 if TYPE_CHECKING:
@@ -272,6 +272,7 @@ def next_comparison(
         raise MethodError(f"goal = {goal!r}; choose one of {', '.join(GOALS)}.")
     check_whole("batch", batch, 1)
     check_whole("more", more, 0)
+    settings = Settings(seed=seed, progress=progress)
     trust = verdict(draws)
     x = DrawsView.of(draws)
     competitors = DrawsView.ranked(x, among)
@@ -280,7 +281,7 @@ def next_comparison(
     independent = independent_draws(competitors)
     ever, shares = winners(competitors)
     target = Target.of(goal, shares, independent)
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(settings.seed_sequence())
     values = all_values(target, found, x, progress)
     size = max(batch, min(more, _PLANNED))
     chosen = choose(target, found, x, values, costs, size, rng, progress)
