@@ -105,7 +105,7 @@ def test_a_batch_tells_together_what_enumeration_says(goal: str) -> None:
     found = read_candidates(x, labels, None)
     target, costs = uncorrected(x, goal), np.linspace(1.0, 1.2, len(labels))
     values = all_values(target, found, x)
-    batch = choose(target, found, x, values, costs, 3, np.random.default_rng(0))
+    batch = choose(target, found, x, values, costs, np.ones(3, np.int64), np.random.default_rng(0))
 
     def gain(before: list[int], number: int) -> float:
         """What a candidate adds; by goal "order" each is about a pair of its own."""
@@ -228,7 +228,9 @@ def test_a_greedy_batch_tells_more_than_one_pair_again_and_again() -> None:
     found = read_candidates(x, None, None)
     target = uncorrected(x, "information")
     values = all_values(target, found, x)
-    batch = choose(target, found, x, values, np.ones(6), 3, np.random.default_rng(1))
+    batch = choose(
+        target, found, x, values, np.ones(6), np.ones(3, np.int64), np.random.default_rng(1)
+    )
     first = pairs[int(batch.numbers[0])]
     together = joint_information(draws, [choice(pairs[k]) for k in batch.numbers], own_group)
     assert together > joint_information(draws, [choice(first)] * 3, own_group)
@@ -249,7 +251,15 @@ def test_long_batches_keep_some_courses_and_are_right_on_average() -> None:
     values = all_values(target, found, x)
 
     def batch(seed: int) -> Batch:
-        return choose(target, found, x, values, np.ones(1), 8, np.random.default_rng([SEED, seed]))
+        return choose(
+            target,
+            found,
+            x,
+            values,
+            np.ones(1),
+            np.ones(8, np.int64),
+            np.random.default_rng([SEED, seed]),
+        )
 
     gains = np.array([batch(seed).gains for seed in range(200)])
     q = p[..., 0].ravel()

@@ -118,6 +118,7 @@ def test_where_the_leader_is_nearly_certain_no_number_of_comparisons_changes_muc
     assert said.change is None
     told = number_in(r"no further comparisons .* more than (0\.\d+) on average, however many", said)
     assert 2 * now * (1 - now) < told < 0.02
+    assert ("too few to say" in str(said)) == (said.less_than > 0.01)
     assert exact_of_two(*a, 5000)[1] < told
 
 

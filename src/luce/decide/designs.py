@@ -39,8 +39,8 @@ if TYPE_CHECKING:
 # Candidates that the table lists at most.
 _LISTED = 100
 
-# Candidates over which the comparisons of a forecast are spread.
-_PLANNED = 8
+# Bundles in which the comparisons of a forecast are planned, each for one candidate.
+_BUNDLES = 8
 
 # Mean effective draws given the outcomes of a batch, below which its last choices are doubtful.
 _LEAST_LEFT = 100.0
@@ -283,14 +283,16 @@ def next_comparison(
     target = Target.of(goal, shares, independent)
     rng = np.random.default_rng(settings.seed_sequence())
     values = all_values(target, found, x, progress)
-    size = max(batch, min(more, _PLANNED))
-    chosen = choose(target, found, x, values, costs, size, rng, progress)
+    one_each = np.ones(batch, np.int64)
+    chosen = choose(target, found, x, values, costs, one_each, rng, progress)
+    bundles = np.diff(np.linspace(0, more, min(more, _BUNDLES) + 1).round()).astype(np.int64)
+    ahead = choose(target, found, x, values, costs, bundles, rng, progress).numbers
     labels = [competitors.categories[int(i)] for i in ever]
-    outlook = look_ahead(x, labels, shares, found, chosen.numbers, more, independent, trust, rng)
+    outlook = look_ahead(x, labels, shares, found, ahead, bundles, independent, trust, rng)
     return NextComparison(
         goal=goal,
-        batch=[found.name(int(number)) for number in chosen.numbers[:batch]],
-        gains=chosen.gains[:batch],
+        batch=[found.name(int(number)) for number in chosen.numbers],
+        gains=chosen.gains,
         table=_table(target, found, x, values, costs),
         outlook=outlook,
         trust=trust,

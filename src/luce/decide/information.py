@@ -206,7 +206,7 @@ def choose(
     x: DrawsView,
     values: FloatArray,
     costs: FloatArray,
-    size: int,
+    times: IntArray,
     rng: np.random.Generator,
     progress: bool = False,
 ) -> Batch:
@@ -225,8 +225,8 @@ def choose(
         Information of each candidate, the first choice being the best for its cost.
     costs
         Cost of each candidate.
-    size
-        Number of candidates to choose.
+    times
+        How often each choice is compared before the next one is made: ones for a batch.
     rng
         Draws the courses.
     progress
@@ -235,13 +235,19 @@ def choose(
     ratios = values / costs
     short = np.sort(np.argsort(-ratios, kind="stable")[:_SHORTLIST])
     courses = np.full((x.n_draws, 1), 1 / x.n_draws)
+    size = len(times)
     numbers, gains = np.empty(size, np.int64), np.empty(size)
     effective = x.n_draws * target.worth
     with ProgressBar(size, progress) as bar:
         for k in range(size):
             if k > 0:
                 q = candidates.probabilities(numbers[k - 1 : k])[0]
-                courses = _continued(courses, q, rng)
+                one = times[k - 1] == 1
+                courses = (
+                    _continued(courses, q, rng)
+                    if one
+                    else _simulated(courses, q, times[k - 1], rng)
+                )
                 sizes = courses.sum(axis=0) ** 2 / (courses**2).sum(axis=0)
                 effective = min(effective, float(np.mean(sizes)) * target.worth)
                 found = np.concatenate(
@@ -268,10 +274,28 @@ def _continued(courses: FloatArray, q: FloatArray, rng: np.random.Generator) -> 
     found, mass = found[:, mass > 0], mass[mass > 0]
     if len(mass) <= _COURSES:
         return found
+    kept = _systematic(mass, rng)
+    return np.asarray(found[:, kept] / mass[kept] / _COURSES)
+
+
+def _simulated(
+    courses: FloatArray, q: FloatArray, times: int, rng: np.random.Generator
+) -> FloatArray:
+    """Continue some courses by simulated outcomes of several comparisons, all equally probable."""
+    kept = courses[:, _systematic(courses.sum(axis=0), rng)]
+    ends = np.cumsum(kept, axis=0)
+    truths = (ends < rng.random(_COURSES) * ends[-1]).sum(axis=0)
+    outcomes = rng.multinomial(times, (q / q.sum(axis=0)).T[np.minimum(truths, len(kept) - 1)])
+    logs = np.log(np.maximum(q, _TINY)).T @ outcomes.T
+    found = kept * np.exp(logs - logs.max(axis=0))
+    return np.asarray(found / found.sum(axis=0) / _COURSES)
+
+
+def _systematic(mass: FloatArray, rng: np.random.Generator) -> IntArray:
+    """Draw courses by systematic sampling, each as often as its probability asks for."""
     ends = np.cumsum(mass) / mass.sum()
     places = (rng.random() + np.arange(_COURSES)) / _COURSES
-    kept = np.minimum(np.searchsorted(ends, places), len(mass) - 1)
-    return np.asarray(found[:, kept] / mass[kept] / _COURSES)
+    return np.minimum(np.searchsorted(ends, places), len(mass) - 1)
 
 
 def _moments(q: FloatArray, weights: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -33,6 +33,9 @@ _SURE = 4.0
 # leader is best, and is not, for a forecast.
 _LEAST_LEFT, _LEAST_EITHER = 100.0, 20.0
 
+# A change that needs no forecast, since there cannot be a larger one.
+_LITTLE = 0.01
+
 _TINY = 1e-300
 
 
@@ -81,12 +84,12 @@ def look_ahead(
     shares: FloatArray,
     candidates: Candidates,
     plan: IntArray,
-    more: int,
+    bundles: IntArray,
     independent: float,
     trust: Verdict,
     rng: np.random.Generator,
 ) -> Outlook:
-    """Forecast what more comparisons, spread evenly over a plan, would change.
+    """Forecast what more comparisons would change.
 
     Parameters
     ----------
@@ -94,10 +97,8 @@ def look_ahead(
         The draws.
     labels, shares
         Who is best in any draw, and the share of each in each draw, shape (draw, label).
-    candidates, plan
-        The candidates, and the numbers of those that are taken in turn.
-    more
-        Number of comparisons.
+    candidates, plan, bundles
+        The candidates, the numbers of those that are taken in turn, and how often each is.
     independent
         Number of independent draws that the draws are worth.
     trust
@@ -110,18 +111,20 @@ def look_ahead(
     p = float(means[first])
     error, worth = _error_of_share(shares[:, first].reshape(x.values.shape[:2]), independent)
     now = Estimate(p, error, "draws")
+    more = int(bundles.sum())
     numbers, which = np.unique(plan, return_inverse=True)
-    each = np.diff(np.linspace(0, more, len(plan) + 1).round())
-    times = np.bincount(which, each).astype(np.int64)
-    named = [(candidates.name(int(n)), int(t)) for n, t in zip(numbers, times, strict=True) if t]
+    times = np.bincount(which, bundles, len(numbers)).astype(np.int64)
+    named = [(candidates.name(int(n)), int(t)) for n, t in zip(numbers, times, strict=True)]
     who = printable(labels[first])
     if trust.kind == "bad":
-        said = (
+        warned = (
             f"No word on when to stop: {trust.problem}",
             f"{who} is best in {probability(p)} of these draws.",
         )
-        return Outlook(labels[first], now, more, named, None, None, float("nan"), said)
+        return Outlook(labels[first], now, more, named, None, None, float("nan"), warned)
     known = f"{who} is best with probability {probability(p)}"
+    if p == 1:
+        known = f"{who} is best in all {plural(x.n_draws, 'draw')}"
     limit = _limit(p, worth)
     at_most = (
         f"{known}; no further comparisons would change that by more than {_above(limit)} on "
@@ -137,7 +140,8 @@ def look_ahead(
         )
     if change is None or after is None:
         few = f"These draws are too few to say what {plural(more, 'comparison')} would change."
-        return Outlook(labels[first], now, more, named, None, None, limit, (at_most, few))
+        told = (at_most, few) if limit > _LITTLE else (at_most,)
+        return Outlook(labels[first], now, more, named, None, None, limit, told)
     bound = min(float(change) + _SURE * float(change.standard_error), limit)
     sentences = (
         f"{known}; {plural(more, 'more comparison', 'more comparisons')} would change that by less "
