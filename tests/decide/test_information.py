@@ -64,10 +64,13 @@ def test_values_are_those_of_loops(goal: str, case: Callable[[], np.ndarray]) ->
 
 
 @pytest.mark.parametrize("goal", GOALS)
+@pytest.mark.parametrize("teams", [True, False])
 @pytest.mark.parametrize(("ties", "home"), MODELS)
-def test_values_of_contests_are_those_of_loops(goal: str, ties: str | None, home: bool) -> None:
+def test_values_of_contests_are_those_of_loops(
+    goal: str, teams: bool, ties: str | None, home: bool
+) -> None:
     run = made_up(ties, home)
-    meetings: list[Any] = [("a", "b"), ("c", "b"), (("a", "b"), "c")]
+    meetings: list[Any] = [("a", "b"), ("c", "b"), *[(("a", "b"), "c")] * teams]
     meetings += [("a", "b", "first"), ("c", "b", "second")] if home else []
     x = DrawsView.of(run)
     values = all_values(uncorrected(x, goal), read_candidates(x, meetings, None), x)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import combinations
 from typing import Any, Protocol
 
@@ -17,6 +18,7 @@ from luce._types import FloatArray, IntArray, Label, Labels
 from luce.answers.fixtures import places_of, read_fixtures, result_probabilities
 from luce.answers.results import Meetings, ResultModel
 from luce.answers.view import DrawsView
+from luce.counts.contests import outcomes_of_ratios
 from luce.counts.labels import describe, is_hashable, plural
 from luce.errors import DataError
 
@@ -168,15 +170,44 @@ class Matches:
         first, second = self.names[number][:2]
         return [first, second] if self.model.ties is None else [first, "tie", second]
 
+    @cached_property
+    def _logs(self) -> FloatArray | None:
+        """Log strengths of all categories, (category, draw); None unless they meet one by one."""
+        plain = "entity" not in (self.model.ties, self.model.home)
+        singles = (
+            len(self.meetings.members) == 2 * len(self) and not self.meetings.log_weights.any()
+        )
+        return _turned(self.model.draws) if plain and singles else None
+
     def probabilities(self, numbers: IntArray) -> FloatArray:
         """Compute the probabilities of results, (meeting, result, draw)."""
+        if self._logs is not None:
+            return self._of_singles(numbers, self._logs)
         found = result_probabilities(self.model, self.meetings.take(numbers))
         flat = found.reshape(-1, *found.shape[2:]).transpose(1, 2, 0)
         return np.ascontiguousarray(flat[:, [0, 2]] if self.model.ties is None else flat)
 
+    def _of_singles(self, numbers: IntArray, logs: FloatArray) -> FloatArray:
+        """Compute the same for meetings of single competitors."""
+        x, members = self.model.draws, self.meetings.members.reshape(-1, 2)[numbers]
+        with np.errstate(invalid="ignore"):
+            ratio = logs[members[:, 0]] - logs[members[:, 1]]
+        x.refuse_zeros(
+            np.isnan(ratio), members[np.isnan(ratio).any(axis=1)].ravel(), "a prediction"
+        )
+        home, tie = x.parameter("home"), x.parameter("tie")
+        at_home = self.meetings.at_home[numbers]
+        if home is not None and at_home.any():
+            gains = np.array([0.0, 1.0, -1.0])[at_home]  # nobody, the first side, the second
+            ratio += gains[:, None] * np.log(home.ravel())
+        nu = np.ones(1) if tie is None else tie.ravel()
+        return outcomes_of_ratios(ratio, self.model.ties, nu)
+
     def strengths(self, numbers: IntArray) -> FloatArray:
         """Compute log strengths of both sides on neutral ground, (meeting, side, draw)."""
         own, x = self.meetings.take(numbers), self.model.draws
+        if self._logs is not None:
+            return self._logs[own.members].reshape(len(numbers), 2, -1)
         values = x.values.reshape(-1, x.n_categories)[:, own.members]
         with np.errstate(divide="ignore"):
             logs = values if x.are_logs else np.log(values)
@@ -222,7 +253,7 @@ def _all_pairs(x: DrawsView, among: Labels | None) -> Candidates:
     if _has_meetings(x):
         return _matches(x, list(combinations(labels, 2)))
     numbers = places_of(x, labels, "among")
-    return _choices_of(x, np.stack([numbers[k] for k in np.triu_indices(n, 1)], axis=1))
+    return Choices(x, _turned(x), np.stack([numbers[k] for k in np.triu_indices(n, 1)], axis=1))
 
 
 def _found(known: Mapping[Any, int], keys: Sequence[Any], given: Sequence[Any]) -> IntArray:
@@ -294,17 +325,17 @@ def _choices(x: DrawsView, listed: list[Candidate]) -> Choices:
         own = members[k, : len(each)] = places_of(x, each, "candidates")
         if len(set(own.tolist())) < max(2, len(each)):
             raise DataError(f"{each!r} in candidates: two different labels at least are needed.")
-    return _choices_of(x, members)
+    return Choices(x, _turned(x), members)
 
 
-def _choices_of(x: DrawsView, members: IntArray) -> Choices:
-    """Turn the draws, so that those of a category lie together."""
+def _turned(x: DrawsView) -> FloatArray:
+    """Compute log probabilities such that those of a category lie together, (category, draw)."""
     logs = np.empty((x.n_categories, x.n_draws))
     draws = x.values.shape[1]
     for chain, rows in x.blocks(x.n_categories):
         first = chain * draws
         logs[:, first + rows.start : first + rows.stop] = x.logs(chain, rows).T
-    return Choices(x, logs, members)
+    return logs
 
 
 def _matches(x: DrawsView, listed: list[Candidate]) -> Matches:
