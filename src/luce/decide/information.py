@@ -301,7 +301,8 @@ def _systematic(mass: FloatArray, rng: np.random.Generator) -> IntArray:
 def _moments(q: FloatArray, weights: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Add up q and its squares over draws, by columns of weights: (candidate, outcome, column)."""
     if q.shape[1] > 2:
-        return q @ weights, q**2 @ weights
+        flat, shape = q.reshape(-1, q.shape[2]), (*q.shape[:2], -1)  # one product, not many
+        return (flat @ weights).reshape(shape), (flat**2 @ weights).reshape(shape)
     first = np.ascontiguousarray(q[:, 0])
     total, squares, mass = first @ weights, first**2 @ weights, weights.sum(axis=0)
     both = (
