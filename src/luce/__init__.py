@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from luce.counts.comparability import comparable_groups as comparable_groups
     from luce.counts.counts import ConditionalCounts as ConditionalCounts
     from luce.decide.designs import next_comparison as next_comparison
+    from luce.decide.group_comparison import compare_groups as compare_groups
     from luce.embed.gibbs_step import GibbsStep as GibbsStep
     from luce.errors import ConvergenceWarning as ConvergenceWarning
     from luce.errors import LuceError as LuceError
@@ -75,6 +76,7 @@ _HOMES = {
     "bayes_factor": "hypotheses.bayes_factors",
     "beats": "answers.comparisons",
     "comparable_groups": "counts.comparability",
+    "compare_groups": "decide.group_comparison",
     "elo": "answers.scales",
     "from_choices": "reading.choices",
     "from_groups": "reading.groups",

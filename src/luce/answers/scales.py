@@ -182,6 +182,12 @@ def intervals(array: DataArray | DataTree | DrawsView, ci_prob: float = 0.9) -> 
     values = array.transpose(*_SAMPLE, *rest).to_numpy()
     if values.shape[0] * values.shape[1] == 0:
         raise DataError(f"no draws: sizes {dict(array.sizes)} were given.")
+    if values.size == 0:
+        raise DataError(
+            f"there is nothing to summarise: sizes {dict(array.sizes)} were given. A difference of "
+            "arrays keeps the labels that both have; luce.compare_groups compares groups of data "
+            "whose labels differ, and says what becomes of these."
+        )
     lower, upper = np.quantile(values, [tail, 1 - tail], axis=(0, 1))
     found = {
         "mean": values.mean(axis=(0, 1)),

@@ -8,6 +8,7 @@ import os
 import sys
 from collections.abc import Sequence
 
+from luce.cli.compare import add_compare
 from luce.cli.fit import add_fit
 from luce.cli.inspect import add_inspect
 from luce.cli.next import add_next
@@ -69,6 +70,7 @@ def _parser() -> argparse.ArgumentParser:
     adders = (
         add_fit,
         add_inspect,
+        add_compare,
         add_segment,
         add_next,
         add_report,

@@ -5,11 +5,14 @@ from __future__ import annotations
 import argparse
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
+from luce._types import Label
 from luce.cli.printing import split_at_commas
 from luce.counts.comparability import prior_only
 from luce.counts.labels import plural, printable, some
 from luce.errors import DataError
+from luce.reading.by_group import read_groups
 from luce.reading.files import TextOptions, ask_about, keep_only, understand
 from luce.reading.kind import Reading, near
 from luce.reading.kinds import KINDS
@@ -37,10 +40,17 @@ _READER_OPTIONS = {
     "home_label": "name of the category for the advantage, with --home-effect entity",
 }
 
+# Groups whose sizes are printed.
+_MOST_GROUPS = 12
 
-def add_reading(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments that say which file to read, and how."""
-    parser.add_argument("file", metavar="FILE", help="CSV, Parquet, JSON Lines, PrefLib or PGN")
+
+def add_reading(parser: argparse.ArgumentParser, several: bool = False) -> None:
+    """Add the arguments that say which file to read, or which files, and how."""
+    formats = "CSV, Parquet, JSON Lines, PrefLib or PGN"
+    if several:
+        parser.add_argument("files", metavar="FILE", nargs="+", help=formats)
+    else:
+        parser.add_argument("file", metavar="FILE", help=formats)
     parser.add_argument("--kind", choices=list(KINDS), help="what it holds")
     column = "which column plays a part, as winner=champion; again for more"
     parser.add_argument("--column", action="append", default=[], metavar="ROLE=NAME", help=column)
@@ -62,8 +72,32 @@ def add_reading(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--skip-bad", action="store_true", help="leave bad lines out and list them")
 
 
-def read_data(arguments: argparse.Namespace) -> Reading:
-    """Read the file with the options given, and print its kind and size."""
+def read_data(arguments: argparse.Namespace, file: str | None = None) -> Reading:
+    """Read a file with the options given, and print its kind and size."""
+    file = arguments.file if file is None else file
+    options, text = _options(arguments, file)
+    kind, reading = understand(file, arguments.kind, text, **options)
+    print(f"{printable(Path(file).name)}: {kind}: {reading}")
+    return _kept(reading, arguments)
+
+
+def read_data_by(arguments: argparse.Namespace, file: str, by: list[str]) -> dict[Label, Reading]:
+    """Read the groups of a file with the options given, and print their kind and sizes."""
+    options, text = _options(arguments, file, by)
+    names: str | list[str] = by if len(by) > 1 else by[0]
+    kind, readings = read_groups(file, names, arguments.kind, text, **options)
+    print(f"{printable(Path(file).name)}: {kind}, {plural(len(readings), 'group')}")
+    for name, reading in list(readings.items())[:_MOST_GROUPS]:
+        print(f"{printable(name)}: {reading}")
+    if len(readings) > _MOST_GROUPS:
+        print(f"... and {plural(len(readings) - _MOST_GROUPS, 'more group')}")
+    return {name: _kept(reading, arguments) for name, reading in readings.items()}
+
+
+def _options(
+    arguments: argparse.Namespace, file: str, by: Sequence[str] = ()
+) -> tuple[dict[str, Any], TextOptions]:
+    """Read the options of the reader and of text; ask about all that cannot be read at once."""
     options = {name: getattr(arguments, name) for name in (*_READER_OPTIONS, "ignore", "cells")}
     options = {name: value for name, value in options.items() if value is not None}
     text = TextOptions(arguments.encoding, arguments.delimiter, arguments.missing)
@@ -72,13 +106,14 @@ def read_data(arguments: argparse.Namespace) -> Reading:
         if arguments.codes is not None:
             with questions.gathered():
                 options["codes"] = _codes(split_at_commas(arguments.codes))
-        if questions:  # what else is to be asked about the columns is asked with it
+        if questions and not by:  # what else is to be asked about the columns is asked with it
             with questions.gathered():
-                ask_about(arguments.file, arguments.kind, text, **options)
-    kind, reading = understand(
-        arguments.file, arguments.kind, text, skip_bad=arguments.skip_bad, **options
-    )
-    print(f"{printable(Path(arguments.file).name)}: {kind}: {reading}")
+                ask_about(file, arguments.kind, text, **options)
+    return {**options, "skip_bad": arguments.skip_bad}, text
+
+
+def _kept(reading: Reading, arguments: argparse.Namespace) -> Reading:
+    """Keep the categories named by --only, and print how many outcomes these leave."""
     if arguments.only is None:
         return reading
     kept = keep_only(reading, split_at_commas(arguments.only))

@@ -22,12 +22,13 @@ from luce.cli.printing import (
     uninterrupted,
     warnings_printed,
 )
+from luce.cli.priors import add_priors
 from luce.cli.selection import add_selection, selected
 from luce.counts.counts import ConditionalCounts
 from luce.counts.labels import plural, printable
 from luce.errors import DataError, LuceError
 from luce.model.contents import attributes
-from luce.model.priors import PARAMETER_PRIORS, Gamma, ParameterPrior
+from luce.model.priors import ParameterPrior
 from luce.posterior import Posterior
 from luce.reading.kind import Reading
 from luce.runs.saving import check_target, save
@@ -46,12 +47,7 @@ def add_fit(commands: Any) -> None:
     """Add the command to the parser."""
     fit = commands.add_parser("fit", help="read a file, draw from the posterior, print a summary")
     add_reading(fit)
-    prior = "the prior's parameter, for all categories (default %(default)s)"
-    fit.add_argument("--concentration", type=float, default=1.0, metavar="A", help=prior)
-    for name, about in (("home", "the factor at home"), ("tie", "Davidson's nu, or theta - 1")):
-        usual = PARAMETER_PRIORS[name]
-        words = f"gamma prior of {about}, as {usual.shape:g},{usual.rate:g} (default); or its value"
-        fit.add_argument(f"--{name}-prior", type=_parameter_prior, metavar="SHAPE,RATE", help=words)
+    add_priors(fit)
     fit.add_argument("--draws", type=int, default=1000, help="draws a chain (default %(default)s)")
     until = (
         "draw on until the check of convergence is met, up to 16 times DRAWS: converged, a number "
@@ -110,22 +106,6 @@ def _until(word: str) -> float | str:
         raise argparse.ArgumentTypeError(
             f"{word!r}: converged, none, or a number of effective draws"
         ) from None
-
-
-def _parameter_prior(word: str) -> ParameterPrior:
-    """Read shape and rate of a gamma prior, or the value of a parameter that is known."""
-    try:
-        numbers = [float(part) for part in word.split(",")]
-    except ValueError:
-        numbers = []
-    if len(numbers) not in (1, 2):
-        raise argparse.ArgumentTypeError(
-            f"{word!r}: SHAPE,RATE of a gamma distribution, as 2,2, or a number that is known"
-        )
-    try:
-        return numbers[0] if len(numbers) == 1 else Gamma(*numbers)
-    except DataError as error:
-        raise argparse.ArgumentTypeError(f"{word}: {error}") from None
 
 
 def _posteriors(

@@ -7,11 +7,15 @@ from luce._lazy import lazy_names
 if TYPE_CHECKING:
     from luce.decide.designs import NextComparison as NextComparison
     from luce.decide.designs import next_comparison as next_comparison
+    from luce.decide.group_comparison import GroupComparison as GroupComparison
+    from luce.decide.group_comparison import compare_groups as compare_groups
     from luce.decide.outlook import Outlook as Outlook
 
 _HOMES = {
+    "GroupComparison": "group_comparison",
     "NextComparison": "designs",
     "Outlook": "outlook",
+    "compare_groups": "group_comparison",
     "next_comparison": "designs",
 }
 

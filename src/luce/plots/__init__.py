@@ -8,6 +8,7 @@ returns the axes.  New figures have no background and suit light and dark pages 
 from luce.plots.chains import autocorrelation, trace
 from luce.plots.checks import predictive_check, reliability
 from luce.plots.fixtures import predictions
+from luce.plots.group_differences import differences
 from luce.plots.heatmaps import rank_heatmap, win_matrix
 from luce.plots.intervals import shares, strengths
 from luce.plots.time_series import durations, moves, segmentation, similarity
@@ -15,6 +16,7 @@ from luce.plots.triangle import simplex
 
 __all__ = [
     "autocorrelation",
+    "differences",
     "durations",
     "moves",
     "predictions",
