@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     from luce.counts.counts import ConditionalCounts as ConditionalCounts
     from luce.decide.designs import next_comparison as next_comparison
     from luce.decide.group_comparison import compare_groups as compare_groups
+    from luce.decide.leaderboards import leaderboard as leaderboard
+    from luce.decide.updating import update as update
     from luce.embed.gibbs_step import GibbsStep as GibbsStep
     from luce.errors import ConvergenceWarning as ConvergenceWarning
     from luce.errors import LuceError as LuceError
@@ -86,6 +88,7 @@ _HOMES = {
     "from_teams": "reading.teams",
     "from_transitions": "reading.transitions",
     "hypothesis": "hypotheses.hypothesis_tests",
+    "leaderboard": "decide.leaderboards",
     "load": "runs.saving",
     "log_odds": "answers.scales",
     "log_predictive": "answers.prediction",
@@ -105,6 +108,7 @@ _HOMES = {
     "shares": "answers.scales",
     "summary": "answers.summaries",
     "tie_groups": "answers.ranks",
+    "update": "decide.updating",
 }
 
 _ROOMS = [

@@ -24,6 +24,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from luce._types import FloatArray, IntArray
+from luce.answers.updates import Update
 from luce.answers.view import DrawsView, roles_of, tail_of
 from luce.errors import DataError, MethodError
 from luce.sampling import mixing
@@ -58,8 +59,8 @@ def verdict(run: DrawsLike) -> Verdict:
     Parameters
     ----------
     run
-        A run of `Posterior.sample` or `HDPTransitions.fit`, in memory or on a disk.  An array of
-        shape (chain, draw, category) is judged by its chains alone.
+        A run of `Posterior.sample`, `luce.update` or `HDPTransitions.fit`, in memory or on a disk.
+        An array of shape (chain, draw, category) is judged by its chains alone.
 
     Returns
     -------
@@ -84,7 +85,9 @@ def verdict(run: DrawsLike) -> Verdict:
     if run.attrs.get("independent_draws") == 1:
         return judge_independent(sizes["chain"] * sizes["draw"])
     proposals = "sample_stats" in run.children and "accepted" in run["sample_stats"].data_vars
-    return judge_draws(_RunDraws(run), sizes["chain"], _quantities(run), proposals)
+    found = judge_draws(_RunDraws(run), sizes["chain"], _quantities(run), proposals)
+    update = Update.in_attributes(run.attrs)
+    return found if update is None else found.with_care(update.care)
 
 
 def _quantities(run: DataTree) -> list[Quantity]:

@@ -14,7 +14,7 @@ import numpy as np
 from luce._types import FloatArray, IntArray, Label, Labels
 from luce.answers.view import DrawsView, tail_of
 from luce.counts.labels import as_mapping, label_array, some
-from luce.errors import DataError
+from luce.errors import DataError, MethodError
 
 if TYPE_CHECKING:
     from xarray import DataArray, Dataset, DataTree
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from luce.answers.view import DrawsLike
 
 _SAMPLE = ("chain", "draw")
+SCALES = ("probability", "log-odds", "elo")
 # Elo points by which odds grow e-fold: 400 points are odds of 10 to 1.
 _ELO = 400 / np.log(10)
 
@@ -142,6 +143,39 @@ def elo(
         raise DataError(f"at = {at!r} was given; a finite number is needed.")
     x = DrawsView.ranked(draws, among)
     return x.labelled(float(at) + _ELO * _log_odds(x, reference), (*_SAMPLE, "category"), "elo")
+
+
+def scaled(x: DrawsView, scale: str, reference: Label | None, at: float) -> DataArray:
+    """Put draws on one of `SCALES`, dimensions (chain, draw, category).
+
+    `reference` and `at` are those of `elo`.
+    """
+    if scale not in SCALES:
+        raise MethodError(f"scale = {scale!r} was given; {some(SCALES)} are possible.")
+    if scale == "elo":
+        return elo(x, reference, at)
+    if scale == "log-odds":
+        return log_odds(x, reference)
+    if reference is not None:
+        raise MethodError(
+            f"reference = {reference!r} was given, but probabilities are against nothing; "
+            'choose scale="log-odds" or scale="elo".'
+        )
+    return x.labelled(x.probabilities, (*_SAMPLE, "category"), "probabilities")
+
+
+def odds_in_words(x: DrawsView) -> str:
+    """Say of what log odds and Elo tell odds: choices, or wins where ties and home are apart.
+
+    `x` holds all categories, effects among them.
+    """
+    events = x.events
+    if events is None or events.kind != "contests":
+        return "odds"
+    if events.ties == "rao-kupper":
+        return "a ratio of strengths"
+    home = events.home or "home" in x.effects.values()
+    return f"odds of a win against a loss{' on neutral ground' if home else ''}"
 
 
 def intervals(array: DataArray | DataTree | DrawsView, ci_prob: float = 0.9) -> Dataset:

@@ -11,11 +11,13 @@ from collections.abc import Sequence
 from luce.cli.compare import add_compare
 from luce.cli.fit import add_fit
 from luce.cli.inspect import add_inspect
+from luce.cli.leaderboard import add_leaderboard
 from luce.cli.next import add_next
 from luce.cli.paper import add_demo, add_paper
 from luce.cli.printing import INTERRUPTED, NO_READER, REFUSED, complain, print_bad_rows
 from luce.cli.runs import add_report, add_resume
 from luce.cli.segment import add_segment
+from luce.cli.update import add_update
 from luce.cli.warmup import add_warmup
 from luce.errors import BadRowsError, LuceError
 from luce.version import __version__
@@ -74,7 +76,9 @@ def _parser() -> argparse.ArgumentParser:
         add_segment,
         add_next,
         add_report,
+        add_leaderboard,
         add_resume,
+        add_update,
         add_demo,
         add_paper,
         add_warmup,

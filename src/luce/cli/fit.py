@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from luce.answers.diagnostics import verdict
-from luce.answers.summaries import summary
+from luce.answers.summaries import Summary, summary
+from luce.answers.view import DrawsView
 from luce.cli.data import add_reading, read_data
 from luce.cli.printing import (
     NOT_CONVERGED,
@@ -31,6 +32,7 @@ from luce.model.contents import attributes
 from luce.model.priors import ParameterPrior
 from luce.posterior import Posterior
 from luce.reading.kind import Reading
+from luce.reading.kinds import PAIRS, TEAMS
 from luce.runs.saving import check_target, save
 from luce.sampling.convergence import Verdict
 from luce.sampling.settings import check_whole
@@ -38,6 +40,9 @@ from luce.sampling.settings import check_whole
 if TYPE_CHECKING:
     from xarray import DataTree
 
+
+# What one observation is called in data of games.
+_GAMES = (PAIRS.noun, TEAMS.noun)
 
 # Numbers drawn that are summarised within some seconds.
 _QUICK = 4_000_000
@@ -90,7 +95,7 @@ def run_fit(arguments: argparse.Namespace) -> int:
     if len(posteriors) > 1:  # a seed for each row: with one seed equal rows would get equal draws
         seeds = list(np.random.SeedSequence(arguments.seed).spawn(len(posteriors)))
     codes = [
-        _fit_one(name, posterior, seed, arguments)
+        _fit_one(name, posterior, seed, arguments, reading.noun in _GAMES)
         for (name, posterior), seed in zip(posteriors, seeds, strict=True)
     ]
     return max(codes)
@@ -120,7 +125,9 @@ def _posteriors(
     ]
 
 
-def _fit_one(name: str, posterior: Posterior, seed: Any, arguments: argparse.Namespace) -> int:
+def _fit_one(
+    name: str, posterior: Posterior, seed: Any, arguments: argparse.Namespace, are_games: bool
+) -> int:
     """Draw one posterior, save it, print its summary and verdict, and return the exit code."""
     among = selected(arguments, posterior.counts.categories, posterior.counts.effects)
     automatic = arguments.method == "auto"  # only then are the choices of "auto" to the point
@@ -153,6 +160,8 @@ def _fit_one(name: str, posterior: Posterior, seed: Any, arguments: argparse.Nam
     with _quickly_summarised(run) as draws:
         table = summary(draws, counts=posterior.counts, among=among, sort=True)
         print(table.to_text(arguments.most))
+        if are_games:
+            print(f"\n{_lead(table, draws, posterior)}")
         trust = verdict(run)
     _print_outcome(run, trust, arguments)
     if unsaved is not None:
@@ -166,6 +175,17 @@ def _fit_one(name: str, posterior: Posterior, seed: Any, arguments: argparse.Nam
         asked = f" of {arguments.draws:,}" if made <= arguments.draws else ""
         raise KeyboardInterrupt(f"{made:,}{asked} draws were made.")
     return NOT_CONVERGED if trust.kind == "bad" or run.attrs.get("until_met") == 0 else 0
+
+
+def _lead(table: Summary, draws: DataTree, posterior: Posterior) -> str:
+    """Say who is the best, and what that rests on where it is little data."""
+    from luce.decide.leaderboards import headline_of
+    from luce.decide.thin_evidence import evidence_of
+
+    view = DrawsView.of(draws)
+    rows = view.take(view.numbers(table.categories, "rows"))
+    evidence = evidence_of(rows, posterior.counts, posterior.model)
+    return printable(headline_of(table.categories, table["p_best"], "competitor", evidence))
 
 
 def _print_outcome(run: DataTree, trust: Verdict, arguments: argparse.Namespace) -> None:

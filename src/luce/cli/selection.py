@@ -33,22 +33,39 @@ def selected(
     """
     if arguments.among is None and not arguments.exclude:
         return None
-    known: dict[str, list[Label]] = {}
-    for label in categories:
-        known.setdefault(str(label), []).append(label)
+    known = _by_text(categories)
     for option in ("among", "exclude"):
         for name in getattr(arguments, option) or []:
-            if name not in known:
-                raise DataError(
-                    f"--{option} {name}: there is no such category; the categories are "
-                    f"{some(known, quote=False)}.{near(name, known)}"
-                )
+            _require_known(name, f"--{option}", known)
     asked, apart = arguments.among, set(effects)
     names = [name for name in dict.fromkeys(asked or known) if name not in arguments.exclude]
     kept = [c for name in names for c in known[name] if asked is not None or c not in apart]
     if not kept:
         raise DataError("--among and --exclude leave no category to rank; name one at least.")
     return kept
+
+
+def label_of(name: str, option: str, run: DataTree) -> Label:
+    """Find the category of a run by its text; of labels that print alike, the first."""
+    known = _by_text(DrawsView.of(run).categories)
+    _require_known(name, option, known)
+    return known[name][0]
+
+
+def _by_text(categories: Iterable[Label]) -> dict[str, list[Label]]:
+    """List the categories by their text."""
+    known: dict[str, list[Label]] = {}
+    for label in categories:
+        known.setdefault(str(label), []).append(label)
+    return known
+
+
+def _require_known(name: str, option: str, known: dict[str, list[Label]]) -> None:
+    if name not in known:
+        raise DataError(
+            f"{option} {name}: there is no such category; the categories are "
+            f"{some(known, quote=False)}.{near(name, known)}"
+        )
 
 
 def ranked(arguments: argparse.Namespace, run: DataTree) -> list[Label] | None:
