@@ -63,6 +63,18 @@ def test_candidates_and_costs(capsys: pytest.CaptureFixture[str], saved: Path) -
     assert "... of 3 candidates." in out
 
 
+def test_labels_with_commas_stand_in_quotes(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    counts = luce.ConditionalCounts(["ann", "cy, jr"]).observe({"ann": 2, "cy, jr": 3})
+    luce.save(luce.Posterior(counts).sample(100, seed=1), tmp_path / "run.nc")
+    options = ("--candidate", 'ann, "cy, jr"', "--cost", '"cy, jr",ann=2', "--json")
+    code, out, _ = run(capsys, tmp_path / "run.nc", *options)
+    assert code == 0
+    assert json.loads(out)["candidates"][0]["cost"] == 2
+    assert json.loads(out)["batch"] == [["ann", "cy, jr"]]
+
+
 def test_who_is_at_home(capsys: pytest.CaptureFixture[str], season: Path) -> None:
     code, out, _ = run(capsys, season, "--candidate", "a,b,first", "--candidate", "a,b,second")
     assert code == 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import csv
 import json
 from typing import TYPE_CHECKING, Any
 
@@ -37,7 +38,8 @@ def add_next(commands: Any) -> None:
     parser.add_argument("--cost", action="append", default=[], metavar="A,B=COST", help=cost)
     more = "say what so many more comparisons would change (default %(default)s)"
     parser.add_argument("--more", type=int, default=100, metavar="N", help=more)
-    parser.add_argument("--most", type=int, default=10, metavar="N", help="candidates to print")
+    most = "candidates to print (default %(default)s)"
+    parser.add_argument("--most", type=int, default=10, metavar="N", help=most)
     seed = "seed of simulated outcomes (default %(default)s)"
     parser.add_argument("--seed", type=int, default=0, help=seed)
     parser.add_argument("--json", action="store_true", help="print JSON")
@@ -85,8 +87,8 @@ class _Labels:
             self._known[str(label)] = label
 
     def candidate(self, option: str, text: str) -> tuple[Label, ...]:
-        """Read labels between commas, and who is at home."""
-        parts = [part.strip() for part in text.split(",")]
+        """Read labels between commas, in quotes if they hold one, and who is at home."""
+        parts = [part.strip() for part in next(csv.reader([text], skipinitialspace=True), [])]
         place = parts[2:] if parts[2:] in (["first"], ["second"]) else []
         if place and place[0] in self._known:
             place = []
