@@ -102,12 +102,14 @@ def number_in(pattern: str, outlook: Outlook) -> float:
 def test_the_sentence_on_more_comparisons_is_true() -> None:
     """Its number is above the exact one, but not by much: three quarters of it are not."""
     for k, (a, b, more) in enumerate(TWO):
-        said, (now, change, _) = outlook([a, b], more, seed=10 + k), exact_of_two(a, b, more)
+        said, (now, change, after) = outlook([a, b], more, seed=10 + k), exact_of_two(a, b, more)
         told = number_in(rf"{more} more comparisons .* less than (0\.\d+) on average", said)
         assert change < told
         assert change > 0.75 * told
         assert told == pytest.approx(said.less_than, abs=1.01e-3)
         assert abs(number_in(r"0 is best with probability (0\.\d+)", said) - now) < 0.03
+        assert abs(number_in(r"would be known with probability (0\.\d+)", said) - after) < 0.03
+        assert "spread over 1 candidate." in str(said)
 
 
 @pytest.mark.parametrize("a", [[400.0, 300.0], [30.0, 3.0]])
