@@ -89,6 +89,7 @@ REFUSED: list[tuple[list[Any], str]] = [
     (["--cost", "ann,bo=much"], "A,B=COST is needed"),
     (["--cost", "ann,bo=-1"], "must be positive"),
     (["--cost", "ann,bo,cy=2"], "is not a candidate"),
+    (["--goal", "worst"], "choose one of information, best, order"),
     (["--batch", 0], "batch = 0"),
     (["--more", -2], "more = -2"),
     (["--most", 0], "--most = 0"),

@@ -11,7 +11,6 @@ from luce.answers.view import DrawsView
 from luce.cli.printing import NOT_CONVERGED, warnings_printed
 from luce.cli.selection import add_selection, selected
 from luce.counts.labels import printable_lines, some
-from luce.decide.information import GOALS
 from luce.errors import DataError
 from luce.reading.kind import near
 from luce.runs.saving import load
@@ -25,8 +24,10 @@ def add_next(commands: Any) -> None:
     """Add the command to the parser."""
     parser = commands.add_parser("next", help="say what to compare next, and when to stop")
     parser.add_argument("file", metavar="RUN", help="what --out or luce.save wrote")
-    goal = "what to learn about: the probabilities, the best, or the order (default %(default)s)"
-    parser.add_argument("--goal", choices=GOALS, default="information", help=goal)
+    goal = (
+        "what to learn about: information (the probabilities), best or order (default %(default)s)"
+    )
+    parser.add_argument("--goal", default="information", help=goal)
     batch = "comparisons to choose at once (default %(default)s)"
     parser.add_argument("--batch", type=int, default=1, metavar="K", help=batch)
     candidate = (
