@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from luce.counts.comparability import comparable_groups as comparable_groups
     from luce.counts.counts import ConditionalCounts as ConditionalCounts
     from luce.decide.brackets import play_bracket as play_bracket
+    from luce.decide.designs import next_comparison as next_comparison
     from luce.decide.group_comparison import compare_groups as compare_groups
     from luce.decide.leaderboards import leaderboard as leaderboard
     from luce.decide.seasons import play as play
@@ -97,6 +98,7 @@ _HOMES = {
     "log_predictive": "answers.prediction",
     "loo": "answers.leave_one_out",
     "maximum_likelihood": "estimates.likelihood",
+    "next_comparison": "decide.designs",
     "play": "decide.seasons",
     "play_bracket": "decide.brackets",
     "posterior_of": "posterior",
