@@ -142,7 +142,9 @@ def elo(
     if not isinstance(at, (int, float, np.number)) or not np.isfinite(at):
         raise DataError(f"at = {at!r} was given; a finite number is needed.")
     x = DrawsView.ranked(draws, among)
-    return x.labelled(float(at) + _ELO * log_odds_values(x, reference), (*_SAMPLE, "category"), "elo")
+    return x.labelled(
+        float(at) + _ELO * log_odds_values(x, reference), (*_SAMPLE, "category"), "elo"
+    )
 
 
 def scaled(x: DrawsView, scale: str, reference: Label | None, at: float) -> DataArray:
