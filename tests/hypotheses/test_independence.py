@@ -7,6 +7,7 @@ from lib.bounds import SEED, z_limit
 from lib.table_oracles import GEAR, HANDOVER, IQD, NAN, SHIFTS, array, p_by_brute_force
 from scipy.stats import fisher_exact
 
+import luce
 from luce.errors import ConvergenceWarning, DataError, LuceError, MethodError
 from luce.hypotheses import IndependenceTest, independence_test
 
@@ -125,6 +126,14 @@ def test_what_is_refused(name: str) -> None:
     table, options, error, words = REFUSED[name]
     with pytest.raises(error, match=words):
         run(table, **options)
+
+
+def test_a_row_that_cannot_be_used_is_named_and_cannot_be_skipped() -> None:
+    with pytest.raises(DataError, match=r"row 2: 1 is -1\.0; a count, 0 or more") as found:
+        run([[1, 2], [3, -1]])
+    assert "skip" not in str(found.value)
+    with pytest.raises(DataError, match="skip_bad"):  # control: the reader can leave rows out
+        luce.from_table(array([[1, 2], [3, -1]]))
 
 
 def test_a_column_of_totals_is_asked_about() -> None:
