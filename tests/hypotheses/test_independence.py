@@ -136,6 +136,14 @@ def test_a_row_that_cannot_be_used_is_named_and_cannot_be_skipped() -> None:
         luce.from_table(array([[1, 2], [3, -1]]))
 
 
+def test_columns_called_by_numbers_are_refused_with_a_remedy() -> None:
+    frame = pd.DataFrame([[3, 1], [2, 4]])
+    with pytest.raises(DataError, match=r"is called 0; .* frame\.rename\(columns=str\)"):
+        independence_test(frame)
+    found = independence_test(frame.rename(columns=str), progress=False)
+    assert found.p_value == independence_test(frame.values, progress=False).p_value
+
+
 def test_a_column_of_totals_is_asked_about() -> None:
     frame = pd.DataFrame({"a": [1, 2], "b": [3, 4], "Total": [4, 6]})
     with pytest.raises(DataError, match="Total"):
