@@ -87,7 +87,8 @@ def update(
         A run of `Posterior.sample` or of this function, in memory or loaded.  It is not changed.
     new_counts
         The new data alone, read as the old data was: with the same ``ties=`` and ``home=``.  It may
-        leave out categories of the run.  Categories that the run does not have are taken in, where
+        leave out categories of the run, unless they could have been outcomes, as states that
+        could follow in transitions.  Categories that the run does not have are taken in, where
         the prior is one number for all; outcomes among all categories of either data are then
         outcomes given that they lay among these.
     seed
