@@ -9,24 +9,23 @@ All cores of a posterior are parts of one chain: a pair has met when all of its 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from luce._types import FloatArray, IntArray, WordArray
+from luce._types import FloatArray
 from luce.counts.contests import Contests
 from luce.counts.tied_choices import TiedChoices
 from luce.errors import MethodError
 from luce.model.model import Model
 from luce.sampling.choice import Choice
+from luce.sampling.expansion import Expansion
 from luce.sampling.methods import Method, Part, prepare
 
 if TYPE_CHECKING:
     from luce.kernels.coupled import Pair
-    from luce.kernels.dirichlet_tree import SplitPlan
 
 # Coupled sweeps that a pair makes at once: few where it is likely to meet soon.
 _FIRST_SWEEPS, _MOST_SWEEPS, _MOST_NUMBERS = 32, 4096, 1_000_000
@@ -38,27 +37,20 @@ class NotMetError(MethodError):
 
 @dataclass(frozen=True)
 class Meeting:
-    """The states of a pair of chains, with the probabilities that are drawn, not split exactly.
+    """The states of a pair of chains.
 
     Attributes
     ----------
     x, y
-        Of each part, the states X_0, X_1, ... and Y_0, Y_1, ..., one a row; Y until it has met.
-    sweeps
+        Of each part, the states X_0, X_1, ... and Y_0, Y_1, ..., one a row.  Those of Y end where
+        all parts have met.
+    met
         Coupled sweeps until the two met: the first t with X_(t + lag) = Y_t.
-    lag
-        Sweeps by which X is ahead.
     """
 
     x: list[FloatArray]
     y: list[FloatArray]
-    sweeps: int
-    lag: int
-
-    @property
-    def cost(self) -> int:
-        """Sweeps of single chains that were made."""
-        return len(self.x[0]) - 1 + self.sweeps
+    met: int
 
 
 class CoupledChains:
@@ -73,6 +65,11 @@ class CoupledChains:
     def __init__(self, model: Model) -> None:
         self.model = model
         self.method = sweeps_of(model)
+
+    @cached_property
+    def expansion(self) -> Expansion:
+        """Means of all probabilities, given the cores."""
+        return Expansion.of(self.method)
 
     @cached_property
     def pairs(self) -> list[Pair]:
@@ -111,10 +108,29 @@ class CoupledChains:
         found = [_Way(part, pair, own, lag) for part, pair, own in ways]
         for way in found:
             way.meet(longest)
-        sweeps = max(way.met for way in found)
+        met = max((way.met for way in found), default=0)
         for way in found:
-            way.go_on(max(least, lag + sweeps))
-        return Meeting([w.x for w in found], [w.y for w in found], sweeps, lag)
+            way.go_on(max(least, lag + met))
+        x = [way.x for way in found]
+        # A part that met before the others has Y = X from then on.
+        y = [np.vstack([w.y, w.x[lag + w.met + 1 : lag + met + 1]]) for w in found]
+        return Meeting(x, y, met)
+
+    def shares(self, rows: list[FloatArray]) -> list[FloatArray]:
+        """Return the probabilities in rows of each part."""
+        found = []
+        for part, own in zip(self.method.parts, rows, strict=True):
+            atoms = own[:, : len(part.problem.shape)]
+            found.append(np.exp(atoms) if part.problem.wide else atoms)
+        return found
+
+    def parameters(self, rows: list[FloatArray]) -> dict[str, FloatArray]:
+        """Return the drawn parameters of the data in rows, by name."""
+        if not self.model.drawn_parameters:
+            return {}
+        (part,), (own,) = self.method.parts, rows
+        first = len(part.problem.shape)
+        return {name: own[:, first + k] for k, name in enumerate(part.kernel.extra)}
 
 
 def sweeps_of(model: Model) -> Method:
