@@ -55,6 +55,7 @@ class ReportingWatch:
         self._report = Reporter(name, number)
 
     def __call__(self, chains: Sequence[Chain]) -> bool:
+        """Report; return whether to stop."""
         return self._report(sum(chain.steps for chain in chains))
 
 

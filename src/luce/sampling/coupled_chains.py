@@ -20,15 +20,18 @@ from luce.counts.contests import Contests
 from luce.counts.tied_choices import TiedChoices
 from luce.errors import MethodError
 from luce.model.model import Model
-from luce.sampling.choice import Choice
+from luce.sampling.choice import Choice, choose
 from luce.sampling.expansion import Expansion
 from luce.sampling.methods import Method, Part, prepare
+from luce.sampling.settings import Settings
 
 if TYPE_CHECKING:
     from luce.kernels.coupled import Pair
 
 # Coupled sweeps that a pair makes at once: few where it is likely to meet soon.
 _FIRST_SWEEPS, _MOST_SWEEPS, _MOST_NUMBERS = 32, 4096, 1_000_000
+
+_CERTIFIED = "a certified warm-up needs sweeps of waiting times"
 
 
 class NotMetError(MethodError):
@@ -81,8 +84,7 @@ class CoupledChains:
             return [SETS] * len(self.method.parts)
         if not isinstance(events, Contests):
             return [BLOCKS]
-        sliced = events.ties == "rao-kupper" and "tie" in self.model.drawn_parameters
-        return [RAO_KUPPER if sliced else CONTESTS]
+        return [RAO_KUPPER if is_sliced(self.model) else CONTESTS]
 
     def meet(self, seed: np.random.SeedSequence, lag: int, least: int, longest: int) -> Meeting:
         """Simulate a pair until it has met, and X for at least `least` sweeps.
@@ -151,6 +153,33 @@ def sweeps_of(model: Model) -> Method:
     return plain_sweeps(prepare(model, choice))
 
 
+def choose_coupled(model: Model, settings: Settings) -> Choice:
+    """Choose as `choose` does, but sweeps of waiting times for all that is no independent draw.
+
+    Refuses models whose sweeps cannot be coupled.
+    """
+    from luce.kernels import KERNELS
+
+    _ = sweeps_of(model)
+    if is_sliced(model):
+        raise MethodError(
+            "warmup='certified' is not offered where θ of Rao and Kupper's ties is drawn: of the "
+            "slices that draw it no coupling is known. luce.unbiased draws it by another step, and "
+            "a known tie= can be given."
+        )
+    if model.counts.events is not None:
+        return choose(model, replace(settings, method="waiting-times"))
+    found = choose(model, settings)
+    kept = [KERNELS[name].independent for name in found.methods]
+    pairs = zip(kept, found.methods, found.reasons, strict=True)
+    chosen = [(name, why) if own else ("waiting-times", _CERTIFIED) for own, name, why in pairs]
+    return replace(
+        found,
+        methods=tuple(name for name, _ in chosen),
+        reasons=tuple(reason for _, reason in chosen),
+    )
+
+
 def plain_sweeps(method: Method) -> Method:
     """Leave out moves of groups and of single items, of which no coupling is known."""
     from luce.kernels.shifts import Shifts
@@ -159,6 +188,25 @@ def plain_sweeps(method: Method) -> Method:
     moved = (Shifts, SingleItems)
     parts = [replace(p, fit=None) if isinstance(p.fit, moved) else p for p in method.parts]
     return Method(tuple(parts), method.splits)
+
+
+def has_plain_sweeps(model: Model) -> bool:
+    """Tell whether `Posterior.sample` by "waiting-times" makes the sweeps of coupled chains."""
+    events = model.counts.events
+    if isinstance(events, Contests):
+        return not is_sliced(model)
+    if events is not None:
+        return True
+    method = prepare(model, Choice(("waiting-times",) * len(model.structure.cores), ()))
+    plain = plain_sweeps(method)
+    return all(a is b for a, b in zip(method.parts, plain.parts, strict=True))
+
+
+def is_sliced(model: Model) -> bool:
+    """Tell whether `Posterior.sample` draws a parameter of ties by a slice."""
+    events = model.counts.events
+    sliced = isinstance(events, Contests) and events.ties == "rao-kupper"
+    return sliced and "tie" in model.drawn_parameters
 
 
 class _Way:

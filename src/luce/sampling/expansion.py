@@ -84,7 +84,7 @@ class Expansion:
     @property
     def weight(self) -> FloatArray:
         """The sum of the factors of each product."""
-        return np.bincount(self.product, self.factor, 1 + sum(self.sizes))
+        return np.asarray(np.bincount(self.product, self.factor, 1 + sum(self.sizes)), np.float64)
 
     def products(self, shares: list[FloatArray]) -> FloatArray:
         """Multiply shares of cells, an array (rows, cells) for each core, along their paths."""

@@ -17,6 +17,7 @@ from functools import cached_property
 import numpy as np
 
 from luce._types import FloatArray, IntArray
+from luce.counts.labels import plural
 from luce.errors import MethodError
 from luce.model.model import Model
 from luce.sampling.coupled_chains import CoupledChains, NotMetError
@@ -116,7 +117,7 @@ def pilot_times(
 
 def steps_left(met: IntArray, lag: int, sweeps: IntArray) -> IntArray:
     """Compute max(0, ⌈(τ - L - t) / L⌉), shape (pair, t); `met` is τ - L."""
-    return np.maximum(-((sweeps - met[:, None]) // lag), 0)
+    return np.asarray(np.maximum(-((sweeps - met[:, None]) // lag), 0))
 
 
 def upper_limits(met: IntArray, lag: int, sweeps: IntArray) -> FloatArray:
@@ -177,13 +178,13 @@ class Certificate:
         return sentence(self.sweeps, self.limit)
 
 
-def sentence(sweeps: int, limit: float) -> str:
-    """Say how near the law of each chain is to the posterior after its warm-up."""
-    told = f"{np.ceil(limit * 1000) / 1000:.3f}"
-    return (
-        f"After {sweeps:,} warm-up sweep{'' if sweeps == 1 else 's'} each chain's law is within "
-        f"{told} (99 % sure) of the posterior."
-    )
+def sentence(sweeps: int, limit: float, warmup: bool = True) -> str:
+    """Say how near the law of each chain is to the posterior, after its warm-up or some sweeps."""
+    chain, kind = ("each chain's", "warm-up sweep") if warmup else ("a chain's", "sweep")
+    after = f"After {plural(sweeps, kind)} {chain} law"
+    if limit >= 1:
+        return f"{after} may be at any distance from the posterior."
+    return f"{after} is within {np.ceil(limit * 1000) / 1000:.3f} (99 % sure) of the posterior."
 
 
 def certify(

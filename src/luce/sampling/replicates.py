@@ -8,15 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 import numpy as np
 
 from luce._types import FloatArray
-from luce.sampling.chains import Snapshot, Watch, run_chains
-
-if TYPE_CHECKING:
-    from luce.sampling.chains import Chain, Rows, Sink
+from luce.sampling.chains import Chain, Rows, Sink, Snapshot, Watch, run_chains
 
 # Replicates of a block: enough that a task is worth sending to a worker.
 BLOCK = 25
@@ -39,6 +36,7 @@ class Block:
 
     experiment: Replicated
     number: int
+    done: int = 0
     found: list[FloatArray] = field(default_factory=list)
 
     @property
@@ -47,14 +45,9 @@ class Block:
         return min(BLOCK, self.experiment.replicates - self.number * BLOCK)
 
     @property
-    def done(self) -> int:
-        """Replicates made so far."""
-        return len(self.found)
-
-    @property
     def steps(self) -> int:
         """Replicates made so far."""
-        return len(self.found)
+        return self.done
 
     @property
     def finished(self) -> bool:
@@ -64,6 +57,7 @@ class Block:
     def advance(self, sink: Sink) -> None:
         """Make one replicate."""
         self.found.append(self.experiment.once(self.number * BLOCK + self.done))
+        self.done += 1
 
     def snapshot(self) -> Snapshot:
         """Return what was found so far."""
@@ -72,6 +66,7 @@ class Block:
     def restore(self, arrays: Snapshot) -> None:
         """Continue after what was found already."""
         self.found = list(arrays["found"])
+        self.done = len(self.found)
 
 
 class _Nowhere:
@@ -105,7 +100,7 @@ def repeat(
     Ctrl-C ends them.
     """
     wanted = range(number_of_blocks(experiment)) if numbers is None else numbers
-    blocks = [Block(experiment, number) for number in wanted]
+    blocks: list[Chain] = [Block(experiment, number) for number in wanted]
     if run_chains(blocks, _Nowhere(), threads, progress, watch):
         raise KeyboardInterrupt
-    return np.array([row for block in blocks for row in block.found])
+    return np.concatenate([block.snapshot()["found"] for block in blocks])

@@ -3,10 +3,11 @@
 Jacob, O'Leary and Atchadé (2020): with X `lag` L sweeps ahead of Y, both started from the same law,
 and met after M coupled sweeps,
 
-    H = mean over q = k..m of  h(X_q) + Σ_(j >= 1, q + j L < L + M) (h(X_(q + j L)) - h(Y_(q + (j-1) L)))
+    H = mean over q = k..m of   h(X_q) + Σ_j (h(X_(q + j L)) - h(Y_(q + (j - 1) L))),
 
-has exactly the posterior mean of h as its expectation.  Replicates are independent, so their spread
-gives a standard error that rests on no theory of autocorrelation.
+j = 1, 2, ... while q + j L < L + M, has exactly the posterior mean of h as its expectation.
+Replicates are independent, so their spread gives a standard error that rests on no theory of
+autocorrelation.
 """
 
 from __future__ import annotations
@@ -145,12 +146,9 @@ def unbiased(
     variance = means.var(axis=0, ddof=1)
     with np.errstate(divide="ignore", invalid="ignore"):  # 0 / 0 where nothing varies
         relative = np.nanmedian(variance[compared] * sweeps.mean() / ordinary)
-    value, error = (
-        pairs.labelled(x, like) for x in (means.mean(axis=0), np.sqrt(variance / replicates))
-    )
     return Estimate(
-        value,
-        error,
+        pairs.labelled(means.mean(axis=0), like),
+        pairs.labelled(np.sqrt(variance / replicates), like),
         f"{replicates:,} coupled pairs, k = lag = {k}, m = {m}; for the same error ordinary chains "
         f"would make {relative:.2g} times fewer sweeps, and a warm-up",
         {

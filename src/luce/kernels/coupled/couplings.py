@@ -86,7 +86,13 @@ def branch(bits: WordArray, spare: WordArray) -> None:
         spare[0, k] = spare[1, k] = z ^ (z >> np.uint64(31))
 
 
-@embedded
+@internal
+def draw_gamma(bits: WordArray, shape: float, wide: Wide) -> float:
+    """Draw G ~ Gamma(shape, 1), or its logarithm if `wide`; compiled once for all calls."""
+    return gamma_or_log(bits, shape, wide)
+
+
+@internal
 def is_taken(bits: WordArray, log_ratio: float) -> bool:
     """Draw an event of probability η min(1, exp(log_ratio))."""
     return math.log(uniform(bits)) <= _LOG_SHRINK + min(log_ratio, 0.0)
@@ -126,20 +132,20 @@ def couple_gamma(
         As in a `Problem`: if it is not None, rates and both results are logarithms.
     """
     if shape == other_shape and (rate == other or not close):
-        g = gamma_or_log(bits, shape, wide)
+        g = draw_gamma(bits, shape, wide)
         return _over(g, rate, wide), _over(g, other, wide)
     if not close:
         branch(bits, spare)
-        g = gamma_or_log(spare[0], shape, wide)
-        h = gamma_or_log(spare[1], other_shape, wide)
+        g = draw_gamma(spare[0], shape, wide)
+        h = draw_gamma(spare[1], other_shape, wide)
         return _over(g, rate, wide), _over(h, other, wide)
     gap = _log_ratio_of(rate, other, wide)
-    g = gamma_or_log(bits, shape, wide)
+    g = draw_gamma(bits, shape, wide)
     x = _over(g, rate, wide)
     if is_taken(bits, _log_ratio_of_gammas(shape, other_shape, gap, g, wide)):
         return x, x
     while True:
-        h = gamma_or_log(bits, other_shape, wide)
+        h = draw_gamma(bits, other_shape, wide)
         if not is_taken(bits, _log_ratio_of_gammas(other_shape, shape, -gap, h, wide)):
             return x, _over(h, other, wide)
 

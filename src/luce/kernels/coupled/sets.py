@@ -19,14 +19,14 @@ from luce.kernels.coupled.couplings import (
     couple_gamma,
     couple_splits,
     couple_times,
+    draw_gamma,
     times_apart,
 )
 from luce.kernels.grouped_outcomes import SplitSpace
 from luce.kernels.jit import borrowed, compiled, internal, on_stack
 from luce.kernels.layouts import AnyProblem
 from luce.kernels.problem import Wide
-from luce.kernels.random import gamma_spread, scaled_gamma
-from luce.kernels.set_sums import member_sums, normalise, one, plus, set_sums
+from luce.kernels.set_sums import member_sums, normalise, plus, set_sums
 
 
 @compiled
@@ -101,7 +101,7 @@ def couple_strengths(
     x, y
         Receive λ.
     """
-    total = scaled_gamma(bits, total_shape, gamma_spread(total_shape), one(wide), wide)
+    total = draw_gamma(bits, total_shape, wide)
     apart = 0.0
     for i in range(len(x)):
         rates[i] = plus(rates[i], total, wide)
