@@ -18,6 +18,9 @@ from luce.sampling.meeting_times import check_tail, sentence, steps_left, upper_
 from luce.sampling.plan import PosteriorPlan
 from luce.sampling.settings import Settings
 
+# Short runs, whose warm-up alone is looked at.
+pytestmark = pytest.mark.filterwarnings("ignore::luce.ConvergenceWarning")
+
 PAIRS = draws(compiled=2000, plain=100)
 
 # Prior, wins of each category in {0, 1} and {1, 2}, not symmetric; the second mixes slowly.
