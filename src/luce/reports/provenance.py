@@ -148,7 +148,7 @@ def _sample_line(found: ChoiceFindings, seed: str) -> str:
     attributes = found.run.attrs
     options = {"chains": repr(found.chains), "seed": seed}
     if not found.independent:
-        certified = "certified_limit" in attributes
+        certified = "certified" in attributes
         options["warmup"] = repr("certified" if certified else int(attributes.get("warmup", 0)))
     reasons = [str(x) for x in np.atleast_1d(attributes.get("core_reasons", []))]
     if any(reason.startswith("asked for") for reason in reasons):

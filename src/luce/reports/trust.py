@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
@@ -25,7 +24,6 @@ from luce.sampling.convergence import (
     Verdict,
     Worst,
 )
-from luce.sampling.meeting_times import sentence
 
 _WORDS = {"good": "yes", "mixed": "nearly", "bad": "no", "neutral": "for information"}
 
@@ -88,17 +86,9 @@ def _checks_of_chains(found: Findings, told: Verdict) -> list[Check]:
 def write_trust(page: Page, found: Findings, trust: Trust) -> None:
     """Add the verdict, its reason, and the checks."""
     page.text(Badge(trust.headline, trust.kind), " ", _why(found, trust))
-    told = certified_warmup(found.run.attrs)
-    if told is not None:
-        page.text(told)
+    if "certified" in found.run.attrs:
+        page.text(str(found.run.attrs["certified"]))
     table_of_checks(page, trust)
-
-
-def certified_warmup(attributes: Mapping[Any, Any]) -> str | None:
-    """Say how near chains were to the posterior after a certified warm-up; None without one."""
-    if "certified_limit" not in attributes:
-        return None
-    return sentence(int(attributes["warmup"]), float(attributes["certified_limit"]))
 
 
 def table_of_checks(page: Page, trust: Trust) -> None:

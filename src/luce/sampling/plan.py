@@ -372,6 +372,7 @@ class PosteriorPlan(SweepPlan):
             found["initial"] = "given"
         if self.certificate is not None:
             own = asdict(self.certificate)
+            found["certified"] = str(self.certificate)
             found |= {f"certified_{name}": own[name] for name in ("bound", "limit", "pairs", "lag")}
         if self.choice.methods:
             found["core_methods"] = list(self.choice.methods)

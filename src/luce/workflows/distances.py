@@ -242,7 +242,7 @@ def _warmup_of(run: DataTree) -> int:
         problem = "its starting points were given"
     elif not attributes["reduced"] and posterior.counts.events is None:
         problem = "it was drawn with reduce=False"
-    elif "certified_limit" not in attributes and not has_plain_sweeps(posterior.model):
+    elif "certified" not in attributes and not has_plain_sweeps(posterior.model):
         problem = "its sweeps begin with moves, or have a step, of which no coupling is known"
     if problem is not None:
         raise MethodError(
