@@ -17,6 +17,7 @@ import numpy as np
 
 from luce._types import FloatArray
 from luce.counts.contests import Contests
+from luce.counts.labels import plural
 from luce.counts.tied_choices import TiedChoices
 from luce.errors import MethodError
 from luce.model.model import Model
@@ -238,7 +239,7 @@ class _Way:
         size = min(_FIRST_SWEEPS, max(1, _MOST_NUMBERS // self.width))
         while not np.array_equal(self.state, self.behind):
             if self.met >= longest:
-                raise NotMetError(f"a pair of chains has not met after {longest:,} sweeps")
+                raise NotMetError(f"a pair of chains has not met after {plural(longest, 'sweep')}")
             out_x, out_y = self._both(min(size, longest - self.met), True)
             self.met += len(out_x)
             self.x, self.y = np.vstack([self.x, out_x]), np.vstack([self.y, out_y])
