@@ -33,6 +33,11 @@ if TYPE_CHECKING:
     from luce.cluster.sharded import sample_sharded as sample_sharded
     from luce.counts.comparability import comparable_groups as comparable_groups
     from luce.counts.counts import ConditionalCounts as ConditionalCounts
+    from luce.decide.brackets import play_bracket as play_bracket
+    from luce.decide.group_comparison import compare_groups as compare_groups
+    from luce.decide.leaderboards import leaderboard as leaderboard
+    from luce.decide.seasons import play as play
+    from luce.decide.updating import update as update
     from luce.embed.gibbs_step import GibbsStep as GibbsStep
     from luce.errors import ConvergenceWarning as ConvergenceWarning
     from luce.errors import LuceError as LuceError
@@ -76,6 +81,7 @@ _HOMES = {
     "bayes_factor": "hypotheses.bayes_factors",
     "beats": "answers.comparisons",
     "comparable_groups": "counts.comparability",
+    "compare_groups": "decide.group_comparison",
     "distance_to_posterior": "workflows.distances",
     "elo": "answers.scales",
     "from_choices": "reading.choices",
@@ -86,11 +92,14 @@ _HOMES = {
     "from_teams": "reading.teams",
     "from_transitions": "reading.transitions",
     "hypothesis": "hypotheses.hypothesis_tests",
+    "leaderboard": "decide.leaderboards",
     "load": "runs.saving",
     "log_odds": "answers.scales",
     "log_predictive": "answers.prediction",
     "loo": "answers.leave_one_out",
     "maximum_likelihood": "estimates.likelihood",
+    "play": "decide.seasons",
+    "play_bracket": "decide.brackets",
     "posterior_of": "posterior",
     "predict": "answers.fixtures",
     "probability_best": "answers.ranks",
@@ -105,6 +114,7 @@ _HOMES = {
     "summary": "answers.summaries",
     "tie_groups": "answers.ranks",
     "unbiased": "workflows.unbiased_means",
+    "update": "decide.updating",
 }
 
 _ROOMS = [

@@ -125,3 +125,13 @@ def test_intervals_of_draws_in_any_form() -> None:
     own = luce.answers.intervals(run["posterior"]["probabilities"])
     xr.testing.assert_allclose(luce.answers.intervals(run), own)
     xr.testing.assert_allclose(luce.answers.intervals(luce.answers.DrawsView.of(run)), own)
+
+
+def test_differences_of_draws_with_other_labels_are_refused_in_words() -> None:
+    runs = [
+        luce.Posterior(luce.ConditionalCounts(labels).observe({labels[0]: 2})).sample(20, seed=k)
+        for k, labels in enumerate(("ab", "xy"))
+    ]
+    difference = luce.shares(runs[0]) - luce.shares(runs[1])
+    with pytest.raises(DataError, match=r"nothing to summarise: .*luce\.compare_groups"):
+        luce.answers.intervals(difference)

@@ -336,11 +336,11 @@ def test_summary_has_the_ranks(table: Summary) -> None:
     assert table["prior_only"].tolist() == [False, False, False, True]
     words = [line.split()[-1] for line in str(table).splitlines()]
     assert words == ["prior_only", "no", "no", "no", "yes"]
-    by_mean = luce.summary(draws, 0.95, counts=counts, sort=True)
-    order = np.argsort(-table["mean"])
-    assert by_mean.categories == [table.categories[i] for i in order]
+    by_rank = luce.summary(draws, 0.95, counts=counts, sort=True)
+    order = np.argsort(ranks["mean"].values)
+    assert by_rank.categories == [table.categories[i] for i in order]
     for name in table.columns:
-        np.testing.assert_array_equal(by_mean[name], table[name][order])
+        np.testing.assert_array_equal(by_rank[name], table[name][order])
     with pytest.raises(DataError, match="give the counts that the draws were made from"):
         luce.summary(draws, counts=ConditionalCounts("abx"))
 
@@ -435,3 +435,16 @@ def test_one_draw_has_no_diagnostics() -> None:
     run = luce.Posterior(counts).sample(1, chains=1, seed=SEED, method="rejection", progress=False)
     table = luce.summary(run).to_pandas()
     assert table[["ess_bulk", "ess_tail", "r_hat", "mcse_mean"]].isna().all(axis=None)
+
+
+def test_a_sorted_summary_is_in_the_order_of_groups_and_pictures() -> None:
+    rng = np.random.default_rng(SEED)
+    logs = rng.normal(0, 0.1, (2, 50, 4)) + np.array([2.0, 1.0, 0.5, 0.0])
+    logs[:, :10, 3] += 5  # rarely far better: the largest mean, the worst expected rank but one
+    x = np.exp(logs) / np.exp(logs).sum(axis=2, keepdims=True)
+    found = luce.summary(x, sort=True).categories
+    above = (x[:, :, None, :] > x[:, :, :, None]).sum(axis=3).mean(axis=(0, 1))
+    assert found == np.argsort(above, kind="stable").tolist()
+    assert found == luce.answers.expected_order(x)
+    assert found == [label for group in luce.tie_groups(x) for label in group]
+    assert found != np.argsort(-x.mean(axis=(0, 1)), kind="stable").tolist()

@@ -349,7 +349,7 @@ def test_ties_and_advantages_are_ranked_only_where_asked(
     assert sorted(rows_of(out, "category")) == ["a", "c"]
     page = tmp_path / "ties.html"
     run(capsys, "report", saved, "--exclude", "b", "--out", page)
-    assert "The 2 competitors asked for, the largest mean first." in page.read_text()
+    assert "The 2 competitors asked for, by expected rank." in page.read_text()
     code, _, err = run(capsys, "report", saved, "--among", "z", "--out", page)
     assert (code, err) == (
         1,

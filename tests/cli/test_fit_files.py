@@ -148,7 +148,7 @@ def test_an_interrupt_is_exit_code_130(
     def interrupted(*arguments: Any, **options: Any) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("luce.cli.understand", interrupted)
+    monkeypatch.setattr("luce.cli.data.understand", interrupted)
     code, out, err = run(capsys, "inspect", write("duels.csv", table()))
     assert (code, out, err) == (130, "", "luce: interrupted\n")
     assert cli.main.__doc__ is not None
@@ -189,7 +189,7 @@ def test_a_reader_that_has_seen_enough_is_no_error(
     def closed(arguments: Any) -> None:
         raise BrokenPipeError
 
-    monkeypatch.setattr("luce.cli.run_demo", closed)
+    monkeypatch.setattr("luce.cli.paper.run_demo", closed)
     monkeypatch.setattr("sys.stdout", sys.stdout)  # put back afterwards
     assert main(["demo"]) == 141
     sys.stdout.close()  # the null device that stands in for it
@@ -349,7 +349,7 @@ def test_a_run_that_cannot_be_saved_is_summarised(
     def full(*_: Any, **__: Any) -> None:
         raise luce.LuceError("the disk is full")
 
-    monkeypatch.setattr(cli, "save", full)
+    monkeypatch.setattr(cli.fit, "save", full)
     path, out = write("duels.csv", table()), tmp_path / "run.nc"
     code, printed, err = run(capsys, "fit", path, "--draws", 100, "--seed", 1, "--out", out)
     assert (code, "luce: the disk is full" in err) == (1, True)

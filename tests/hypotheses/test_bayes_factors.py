@@ -57,7 +57,7 @@ def test_the_bayes_factor_of_estimates_adds_their_errors() -> None:
 
 
 def test_bayes_factors_of_other_data_are_refused() -> None:
-    with pytest.raises(DataError, match="one has 7 outcomes, the other 70"):
+    with pytest.raises(DataError, match=r"one has 7 outcomes, the other 70.*luce\.compare_groups"):
         luce.bayes_factor(Posterior(FEW), Posterior(PAIRS))
     for bad in (FEW, -3.0, "a"):
         with pytest.raises(DataError, match=f"{type(bad).__name__} was given"):

@@ -9,11 +9,16 @@ from lib.hypothesis_cases import ask
 from lib.maximum_cases import RIDGE, TWO_PEAKS, along_a_path, counts_of
 from lib.maximum_oracles import Data, Seen, largest_if, random_data
 from lib.published_data import BY_NAME, DATA, published
-from scipy.stats import chi2
+from scipy.stats import chi2, chi2_contingency
 
 import luce
-from luce import Posterior
-from luce.hypotheses.likelihood_ratio import ratio_of_equal, ratio_of_order, ratio_of_share
+from luce import ConditionalCounts, Posterior
+from luce.hypotheses.likelihood_ratio import (
+    ratio_of_equal,
+    ratio_of_groups,
+    ratio_of_order,
+    ratio_of_share,
+)
 
 
 def data_of(seed: int, grouped: float = 0.0) -> tuple[int, Data]:
@@ -120,3 +125,44 @@ def test_published_tests_of_icons() -> None:
     ahead, _ = ratio_of_order(counts, at["OA"], at["THC"])
     largest = published("icons", "max loglik with p_OA>=p_THC")
     assert ahead.statistic == pytest.approx(2 * (best - largest), abs=2e-5)
+
+
+def test_groups_of_plain_outcomes_have_the_g_test_of_their_table() -> None:
+    table = np.array([[20, 31, 9], [14, 40, 22], [8, 7, 11]])
+    groups = {
+        k: ConditionalCounts("abc").observe(dict(zip("abc", row, strict=True)))
+        for k, row in enumerate(table.tolist())
+    }
+    found, why = ratio_of_groups(groups, sum(groups.values()))
+    expected = chi2_contingency(table, correction=False, lambda_="log-likelihood")
+    assert found is not None
+    assert found == pytest.approx((expected.statistic, expected.dof, expected.pvalue))
+    assert why == ""
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_groups_lose_by_sharing_their_strengths(seed: int) -> None:
+    rng = np.random.default_rng([SEED, 50 + seed])
+    n = 4
+    circle = [
+        [Seen((k,), (k, (k + 1) % n), int(rng.integers(1, 9))) for k in range(n)] for _ in "xyz"
+    ]
+    data = {
+        name: own + random_data(rng, n, 5, 0.0) for name, own in zip("xyz", circle, strict=True)
+    }
+    groups = {name: counts_of(n, own) for name, own in data.items()}
+    found, _ = ratio_of_groups(groups, sum(groups.values()))
+    together = largest_if([seen for own in data.values() for seen in own], n)
+    statistic = 2 * (sum(largest_if(own, n) for own in data.values()) - together)
+    assert found is not None
+    assert found.statistic == pytest.approx(statistic, abs=1e-6)
+    assert found.degrees_of_freedom == 2 * (n - 1)
+
+
+def test_groups_without_an_estimate_have_no_ratio() -> None:
+    groups = {k: ConditionalCounts("ab").observe({"a": 3, "b": k}) for k in (0, 2)}
+    found, why = ratio_of_groups(groups, sum(groups.values()))
+    assert found is None
+    assert why.startswith("in group 0, the estimate of 'b' is 0, on the boundary")
+    never = {k: ConditionalCounts("ab").observe({"a": k}) for k in (1, 2)}
+    assert ratio_of_groups(never, sum(never.values()))[1].startswith("of all groups together, ")

@@ -40,11 +40,13 @@ def counts_of(
     return ConditionalCounts(labels).with_events(met)
 
 
-def made_up(ties: str | None, home: bool, draws: int = 40) -> xr.DataTree:
+def made_up(
+    ties: str | None, home: bool, draws: int = 40, a: tuple[float, ...] = (2.0, 3.0, 1.5)
+) -> xr.DataTree:
     """A run with draws of a Dirichlet distribution, and of gamma ones for home and tie."""
-    p = dirichlet([2.0, 3.0, 1.5], draws)
+    p = dirichlet(list(a), draws)
     rng = np.random.default_rng(11)
-    index = {"category": list("abc")}
+    index = {"category": list("abcdefghij"[: len(a)])}
     posterior: dict[str, Any] = {
         "probabilities": xr.DataArray(p, index, ("chain", "draw", "category"))
     }

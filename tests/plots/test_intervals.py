@@ -11,6 +11,11 @@ from luce.errors import DataError, MethodError
 from luce.plots.canvas import height_of
 
 
+def by_expected_rank(values: np.ndarray) -> np.ndarray:
+    """Sort columns by the mean of their ranks, the best first."""
+    return np.argsort((values[:, None, :] > values[:, :, None]).sum(axis=2).mean(axis=0))
+
+
 @pytest.mark.parametrize("scale", ["probability", "log-odds", "elo"])
 def test_strengths_are_means_and_quantiles(scale: str) -> None:
     draws = some_draws(4, ["a", "b", "c", "d"])
@@ -22,7 +27,7 @@ def test_strengths_are_means_and_quantiles(scale: str) -> None:
     }[scale]
     more = {} if scale == "probability" else {"reference": "b"}
     ax = plots.strengths(draws, scale=scale, at=1000.0, ci_prob=0.8, **more)
-    order = np.argsort(-values.mean(axis=0))
+    order = by_expected_rank(values)
     assert names(ax) == ["abcd"[i] for i in order]
     assert ax.get_ylim()[0] > ax.get_ylim()[1]  # the first is on top
     np.testing.assert_allclose(ax.lines[0].get_xdata(), values.mean(axis=0)[order])
@@ -56,7 +61,7 @@ def test_the_mean_of_all_is_the_reference_unless_given() -> None:
 
 def test_strengths_of_some_and_of_both_ends() -> None:
     draws = some_draws(9)
-    order = np.argsort(-draws.values.mean(axis=(0, 1)))
+    order = by_expected_rank(draws.values.reshape(-1, 9))
     everyone = [f"category {i}" for i in order]
     assert names(plots.strengths(draws)) == everyone
     assert names(plots.strengths(draws, among=everyone[5:1:-1])) == everyone[2:6]
@@ -88,7 +93,7 @@ def test_shares_are_those_of_the_shelf() -> None:
     ax = plots.shares(draws, among="bd")
     p = draws.values.reshape(-1, 5)[:, [1, 3]]
     shares = 100 * p / p.sum(axis=1, keepdims=True)
-    order = np.argsort(-shares.mean(axis=0))
+    order = by_expected_rank(shares)
     assert names(ax) == ["bd"[i] for i in order]
     np.testing.assert_allclose(ax.lines[0].get_xdata(), shares.mean(axis=0)[order])
     low, high = np.quantile(shares[:, order], [0.05, 0.95], axis=0)

@@ -144,6 +144,11 @@ def stored() -> Any:
     return luce.load("run.nc")
 
 
+def updated() -> Any:
+    run = luce.Posterior(luce.ConditionalCounts("abc").observe({"a": 1})).sample(seed=1, **QUIET)
+    return luce.update(run, luce.ConditionalCounts("ab").observe({"b": 1}), seed=2)
+
+
 RUNS: dict[str, Callable[[], Any]] = {
     "exact": lambda: of(luce.ConditionalCounts("abc").observe({"a": 1}), 1.0),
     "rejection": lambda: sampled(method="rejection"),
@@ -155,6 +160,7 @@ RUNS: dict[str, Callable[[], Any]] = {
     "logarithms": lambda: of(CORNERS, 1.0, log_probabilities=True),
     "one concentration each": lambda: of(CORNERS, [1.0, 2.0, 3.0]),
     "drawn concentration": lambda: of(CORNERS, luce.Gamma(2, 1)),
+    "updated": updated,
     "process": lambda: of(INSECTS, luce.DirichletProcess(2.0)),
     "process, drawn concentration": lambda: of(INSECTS, luce.DirichletProcess(luce.Gamma(2, 1))),
     "contests": lambda: of(luce.from_teams(MATCHES, ties="davidson", home="first"), 1.0),

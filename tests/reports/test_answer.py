@@ -42,9 +42,12 @@ def test_a_report_holds_the_numbers_of_the_summary(chains: xr.DataTree, drawn: P
     np.testing.assert_allclose(
         [float(x) for x in found["Elo"]], elo.sel(category=list(table.categories))
     )
-    assert [x.replace("\xa0", " ") for x in found["Known from"]] == [
-        "◐ prior only" if label == "unseen" else "data" for label in table.categories
-    ]
+    known = dict(zip(table.categories, found["Known from"], strict=True))
+    assert known.pop("unseen") == "◐\xa0prior only"
+    assert set(known.values()) <= {"data", "◐\xa0wide"}
+    games = {"a": (6, 4), "b": (6, 3), "c": (6, 3), "d": (6, 2), "unseen": (0, 0)}
+    counted = zip(found["Games"], found["Wins"], strict=True)
+    assert [(float(m), float(w)) for m, w in counted] == [games[str(c)] for c in table.categories]
 
 
 def test_shown_numbers_are_rounded(exact: xr.DataTree, tmp_path: Path) -> None:
@@ -119,8 +122,8 @@ def test_of_many_categories_only_the_first_are_told() -> None:
     # Labels that are numbers are sorted as such.
     rows = re.findall(r'<th scope="row" class="number" data-value="([^"]*)">', said)
     assert rows == [repr(float(label)) for label in table.categories[:2]]  # type: ignore[arg-type]
-    assert "The 3 smallest are left out." in said
-    assert f"; 2 more, down to \u2068{table.categories[-1]}\u2069 with" in said
+    assert "The last 3 are left out." in said
+    assert f"; 2 more, the last being \u2068{table.categories[-1]}\u2069 with" in said
     assert "; 2 more follow." in said
     assert "column, the best 4 of 5." in said
 
@@ -190,7 +193,7 @@ def test_effects_stand_below_the_competitors(tmp_path: Path) -> None:
     assert "Effects, which are no competitors: ranks, Elo and groups are without them." in said
     assert "Two competitors of median strength tie, nobody having an advantage, with" in said
     assert "Categories 5, 2 of them no competitors: tie (tie) and home (home)" in said
-    assert "All competitors, the largest mean first." in said
+    assert "All competitors, by expected rank." in said
     # What is not ranked is still judged and replicated.
     found = find(run, 0.9)
     assert isinstance(found, ChoiceFindings)

@@ -3,15 +3,18 @@
 import re
 from base64 import b64decode
 from html import unescape
+from itertools import pairwise
 from pathlib import Path
 from xml.etree import ElementTree
 
+import numpy as np
 import pytest
 import xarray as xr
 from lib.report_runs import sampled
 
 import luce
 from luce.page.document import Page
+from luce.page.words import probability
 from luce.reports import pictures
 from luce.reports.findings import ChoiceFindings, find
 
@@ -50,3 +53,42 @@ def test_nothing_is_drawn_where_there_is_nothing_to_show(exact: xr.DataTree) -> 
     pictures.write_chain_pictures(page, find(exact, 0.9))  # no chains
     pictures.write_check_picture(page, one, "the data has too many cells")
     assert page.to_html() == before
+
+
+def false_descriptions(ranks: str, wins: str, run: xr.DataTree) -> list[str]:
+    """List what descriptions say of ranks and duels that is false of the draws, by loops."""
+    labels = [str(c) for c in run.posterior["category"].to_numpy()]
+    rows = run.posterior["probabilities"].to_numpy().reshape(-1, len(labels)).tolist()
+    each = [[1 + sum(y > x for y in row) for x in row] for row in rows]
+    mean = dict(zip(labels, np.mean(each, axis=0).tolist(), strict=True))
+    order = sorted(labels, key=lambda c: mean[c])
+    wrong = []
+    told = re.findall("\u2068(\\w+)\u2069 rank (\\d+) \\(([^)]*)\\)", ranks)
+    if [name for name, _, _ in told] != order:
+        wrong.append("order")
+    for name, rank, chance in told:
+        places = [row[labels.index(name)] for row in each]
+        shares = [places.count(k) / len(places) for k in range(1, len(labels) + 1)]
+        if shares[int(rank) - 1] != max(shares) or chance != probability(max(shares)):
+            wrong.append(f"{name} {rank}")
+    over, then = wins.split("; each over the next: ")
+    first = [(order[0], *x) for x in re.findall("\u2068(\\w+)\u2069 ([\\d.<>]+)", over)]
+    later = re.findall("\u2068(\\w+)\u2069 over \u2068(\\w+)\u2069 ([\\d.<>]+\\d)", then)
+    if len(first) != len(order) - 1 or [x[:2] for x in later] != list(pairwise(order))[1:]:
+        wrong.append("duels")
+    for a, b, chance in [*first, *later]:
+        i, j = labels.index(a), labels.index(b)
+        value = sum(row[i] / (row[i] + row[j]) for row in rows) / len(rows)
+        wrong += [] if abs(float(chance) - value) <= 0.0005 + 1e-9 else [f"{a} over {b}"]
+    return wrong
+
+
+def test_every_rank_and_duel_that_is_described_is_true(chains: xr.DataTree, drawn: Path) -> None:
+    html = drawn.read_text(encoding="utf-8")
+    _, ranks, wins = [unescape(alt) for alt in re.findall(r'alt="([^"]*)"', html)][:3]
+    assert false_descriptions(ranks, wins, chains) == []
+    first, second = (f"\u2068{c}\u2069" for c in luce.answers.expected_order(chains)[:2])
+    swapped = ranks.replace(first, "?").replace(second, first).replace("?", second)
+    assert "order" in false_descriptions(swapped, wins, chains)
+    assert false_descriptions(ranks, wins.replace(f"over {second}", f"over {first}", 1), chains)
+    assert false_descriptions(re.sub(r"rank (\d)", "rank 5", ranks, count=1), wins, chains)

@@ -7,6 +7,7 @@ again by loops over the draws.  The same reader rejects sentences made false.
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from itertools import combinations
@@ -18,11 +19,13 @@ from lib.bounds import SEED
 
 import luce
 from luce.answers.view import DrawsView
+from luce.counts.records import Record
 from luce.reports import answer
 from luce.reports.findings import TOLD_APART, ChoiceFindings, find
 
 Draws = np.ndarray  # shape (chain, draw, category)
 Groups = list[list[int]]
+Rows = list[tuple[int, tuple[int, ...]]]  # who was chosen, and out of whom
 
 
 # -- draws -----------------------------------------------------------------------------------------
@@ -91,11 +94,29 @@ def drawn(make: Callable[[np.random.Generator, int], Draws], n: int, k: int) -> 
     return make(np.random.default_rng([SEED, n, k]), n)
 
 
-def findings_of(x: Draws) -> ChoiceFindings:
+def rows_for(n: int, k: int) -> Rows:
+    """Data of four kinds: one choice; games that some only win, or lose; of some; of all."""
+    everyone = tuple(range(n))
+    if k == 0:
+        return [(0, everyone)]
+    if k == 1:
+        return [(max(i, j), (i, j)) for i, j in combinations(everyone, 2) for _ in range(i + 1)]
+    if k == 2:
+        return [(i, (i, j)) for i in range(n // 2) for j in range(n // 2) if i != j]
+    games = [(i, (i, j)) for i in everyone for j in everyone if i != j]
+    return 9 * games + [(n - 1, everyone), (0, everyone)]
+
+
+def findings_of(x: Draws, rows: Rows | None = None) -> ChoiceFindings:
     """Findings of a run whose draws are these."""
-    run = luce.Posterior(luce.ConditionalCounts(x.shape[2]).observe({0: 1})).sample(
-        x.shape[1], chains=x.shape[0], seed=1, progress=False
-    )
+    counts = luce.ConditionalCounts(x.shape[2])
+    for chosen, offered in rows_for(x.shape[2], 0) if rows is None else rows:
+        counts = counts.observe({chosen: 1}, within=offered)
+    with warnings.catch_warnings():  # draws are replaced
+        warnings.simplefilter("ignore", luce.ConvergenceWarning)
+        run = luce.Posterior(counts).sample(
+            x.shape[1], chains=x.shape[0], seed=1, progress=False, log_probabilities=False
+        )
     run["posterior"]["probabilities"].to_numpy()[:] = x
     found = find(run, 0.9)
     assert isinstance(found, ChoiceFindings)
@@ -114,6 +135,28 @@ class Truth:
     """Facts about draws, by loops."""
 
     x: Draws
+    rows: Rows
+
+    def played(self, i: int) -> int:
+        return sum(i in offered for _, offered in self.rows)
+
+    def won(self, i: int) -> int:
+        return sum(i == chosen for chosen, _ in self.rows)
+
+    def are_games(self) -> bool:
+        return all(len(offered) == 2 for _, offered in self.rows)
+
+    def is_wide(self, i: int) -> bool:
+        """Is the standard deviation of the centred log more than half of the prior's?"""
+        if (self.x == 0).any():
+            return False
+        logs = np.log(self.x)
+        own = (logs[:, :, i] - logs.mean(axis=2)).std()
+        # A log gamma variable of shape 1 has the variance π²/6.
+        return bool(own > np.pi / np.sqrt(6) * np.sqrt(1 - 1 / self.x.shape[2]) / 2)
+
+    def is_thin(self, i: int) -> bool:
+        return self.won(i) in (0, self.played(i)) or self.is_wide(i)
 
     def larger(self, i: int, j: int) -> float:
         """P(p_i > p_j), ties half."""
@@ -148,9 +191,14 @@ def printed_as(words: str, value: float) -> bool:
     return abs(float(words) - value) <= 0.0005 + 1e-12
 
 
-def false_sentences(lead: str, groups: Groups, x: Draws) -> list[str]:
-    """List the sentences of a lead that are false of the draws, or that nobody could read."""
-    truth, n = Truth(x), x.shape[2]
+def false_sentences(lead: str, groups: Groups, x: Draws, rows: Rows | None = None) -> list[str]:
+    """List the sentences of a lead that are false of the draws, or that nobody could read.
+
+    Also what is wrong with the groups, and a leader of whom little is known if that is not said.
+    """
+    n = x.shape[2]
+    rows = rows_for(n, 0) if rows is None else rows
+    truth = Truth(x, rows)
     pairs = list(combinations(range(n), 2))
     number = r"([<>]?\d(?:\.\d+)?)"
     best = truth.best()
@@ -179,6 +227,46 @@ def false_sentences(lead: str, groups: Groups, x: Draws) -> list[str]:
         )
 
     order = [i for group in groups for i in group]
+    games = truth.are_games()
+    named = re.search(r"(\d+) is (?:the best|probably the best|it) ", lead)
+    leader = int(named[1]) if named else best.index(max(best))
+
+    def leads_with(name: str, wins: int, played: int) -> bool:
+        """Is this the leader, with so many wins out of so many?"""
+        i = int(name)
+        return i == leader and truth.won(i) == wins and truth.played(i) == played > 0
+
+    no_upper = (
+        "the data sets no upper limit to its strength, so that how far it leads rests on the prior"
+    )
+    no_lower = "the data sets no lower limit to its strength"
+    cautions: dict[str, Callable[..., bool]] = {
+        rf"(\d+) won all of its (\d+) games: {no_upper}\.": (
+            lambda a, m: games and leads_with(a, int(m), int(m)) and int(m) > 1
+        ),
+        rf"(\d+) won its only game: {no_upper}\.": lambda a: games and leads_with(a, 1, 1),
+        rf"(\d+) was chosen all (\d+) times it was offered: {no_upper}\.": (
+            lambda a, m: not games and leads_with(a, int(m), int(m)) and int(m) > 1
+        ),
+        rf"(\d+) was chosen the only time it was offered: {no_upper}\.": (
+            lambda a: not games and leads_with(a, 1, 1)
+        ),
+        rf"(\d+) won none of its (\d+) games: {no_lower}\.": (
+            lambda a, m: games and leads_with(a, 0, int(m)) and int(m) > 1
+        ),
+        rf"(\d+) lost its only game: {no_lower}\.": lambda a: games and leads_with(a, 0, 1),
+        rf"(\d+) was never chosen, out of (\d+) times it was offered: {no_lower}\.": (
+            lambda a, m: not games and leads_with(a, 0, int(m)) and int(m) > 1
+        ),
+        rf"(\d+) was offered once and not chosen: {no_lower}\.": (
+            lambda a: not games and leads_with(a, 0, 1)
+        ),
+        r"(\d+) is known only from the prior: no data speaks of it\.": (
+            lambda a: int(a) == leader and truth.played(leader) == 0
+        ),
+        r"There is little data on (\d+): its log odds have more than half of the standard "
+        r"deviation they have without data\.": lambda a: int(a) == leader and truth.is_wide(leader),
+    }
     readers: dict[str, Callable[..., bool]] = {
         r"(\d+) is the best in every draw\.": lambda a: best[int(a)] == 1,
         rf"(\d+) is the best with probability {number}; next comes (\d+) with {number}\.": (
@@ -213,9 +301,14 @@ def false_sentences(lead: str, groups: Groups, x: Draws) -> list[str]:
         r"separates all above it from all below\.": (
             lambda m, t: int(m) == len(pairs) and int(t) == told and finest(order) == 1
         ),
-        r"(\d+) (?:category is|categories are) known only from the prior\.": lambda m: True,
+        r"(\d+) (?:category is|categories are) known only from the prior\.": (
+            lambda m: int(m) == sum(truth.played(i) == 0 for i in range(n))
+        ),
+        **cautions,
     }
     wrong = [] if len(groups) == finest(order) else ["the groups are not the finest"]
+    if truth.is_thin(leader) and not any(re.search(caution, lead) for caution in cautions):
+        wrong.append("the leader's evidence is thin")
     for sentence in re.findall(r"\S.*?\.(?= |$)", lead.strip()):
         read = [(f, m) for r, f in readers.items() if (m := re.fullmatch(r, sentence))]
         if len(read) != 1 or not read[0][0](*read[0][1].groups()):
@@ -228,12 +321,17 @@ def false_sentences(lead: str, groups: Groups, x: Draws) -> list[str]:
 
 @pytest.mark.parametrize(("make", "n", "k"), CASES)
 def test_every_sentence_of_the_lead_is_true(make: Callable[..., Draws], n: int, k: int) -> None:
-    x = drawn(make, n, k)
-    found = findings_of(x)
+    x, rows = drawn(make, n, k), rows_for(n, k)
+    found = findings_of(x, rows)
     groups = [[int(str(i)) for i in group] for group in luce.tie_groups(x)]
-    assert false_sentences(lead_of(found), groups, x) == []
+    assert false_sentences(lead_of(found), groups, x, rows) == []
     # The columns of the table say the same.
-    truth, labels = Truth(x), [int(str(c)) for c in found.table.categories]
+    truth, labels = Truth(x, rows), [int(str(c)) for c in found.table.categories]
+    assert [bool(mark) for mark in found.evidence.marks] == [truth.is_thin(i) for i in labels]
+    record = found.evidence.record
+    assert isinstance(record, Record)
+    assert record.played.tolist() == [truth.played(i) for i in labels]
+    assert record.wins.tolist() == [truth.won(i) for i in labels]
     assert found.group.tolist() == [
         next(g for g, group in enumerate(groups, 1) if i in group) for i in labels
     ]
@@ -245,7 +343,7 @@ def test_every_sentence_of_the_lead_is_true(make: Callable[..., Draws], n: int, 
 
 def led_by_the_first(x: Draws) -> Groups:
     """The rule that compares each category with the leader of its group alone."""
-    truth = Truth(x)
+    truth = Truth(x, [])
     groups: Groups = []
     for i in (int(str(c)) for c in luce.answers.expected_order(x)):
         if not groups or truth.larger(groups[-1][0], i) >= TOLD_APART:
@@ -280,18 +378,23 @@ NO_CUT = "no cut through their order separates all above it from all below"
         (r"is probably the best", "is the best"),
         (r"(pairs \d+ can be told apart at 95 %)\.", rf"\1, but {NO_CUT}."),
         (r"better than each", "far better than each"),
+        (r"was never chosen, out of 4", "was never chosen, out of 5"),
+        (r"5 was never chosen, [^.]*\.", ""),
+        (r"no lower limit", "no upper limit"),
+        (r"(\d+) was never chosen", "0 was never chosen"),
     ],
 )  # fmt: skip
 def test_a_sentence_made_false_is_rejected(old: str, new: str) -> None:
     rng = np.random.default_rng(0)  # one lead with all these sentences
     logs = rng.normal([0.0, 0.4, 2.0, 2.1, 4.0, 4.4], 0.4, size=(2, 60, 6))
     x = _shares(logs)
-    found, groups = findings_of(x), [[int(str(i)) for i in g] for g in luce.tie_groups(x)]
+    rows = [(i, tuple(range(6))) for i in (0, 1, 2, 3)]
+    found, groups = findings_of(x, rows), [[int(str(i)) for i in g] for g in luce.tie_groups(x)]
     lead = lead_of(found)
-    assert false_sentences(lead, groups, x) == []
+    assert false_sentences(lead, groups, x, rows) == []
     mutant = re.sub(old, new, lead, count=1).replace("99", str(groups[-1][-1]))
     assert mutant != lead
-    assert false_sentences(mutant, groups, x) != []
+    assert false_sentences(mutant, groups, x, rows) != []
 
 
 def test_groups_that_could_be_finer_are_rejected() -> None:

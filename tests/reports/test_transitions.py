@@ -139,7 +139,7 @@ def test_tables_are_cut(run: xr.DataTree) -> None:
     transitions.write_rows(page, found, most=4)
     write_transition_pictures(page, found, PictureSizes(states=2, described=1))
     html = page.to_html()
-    assert "The smallest is left out." in html
+    assert "The last one is left out." in html
     assert "The 7 least probable are left out." in html
     assert "the first 2 of 4 states; × cannot occur." in html
     assert "3 more states follow" in html

@@ -24,6 +24,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from luce._types import FloatArray, IntArray
+from luce.answers.updates import Update
 from luce.answers.view import DrawsView, roles_of, tail_of
 from luce.errors import DataError, MethodError
 from luce.sampling import mixing
@@ -58,7 +59,7 @@ def verdict(run: DataTree) -> Verdict:
     Parameters
     ----------
     run
-        A run of `Posterior.sample` or `HDPTransitions.fit`, in memory or on a disk.
+        A run of `Posterior.sample`, `luce.update` or `HDPTransitions.fit`, in memory or on a disk.
 
     Returns
     -------
@@ -77,7 +78,9 @@ def verdict(run: DataTree) -> Verdict:
     if run.attrs.get("independent_draws") == 1:
         return judge_independent(sizes["chain"] * sizes["draw"])
     proposals = "sample_stats" in run.children and "accepted" in run["sample_stats"].data_vars
-    return judge_draws(_RunDraws(run), sizes["chain"], _quantities(run), proposals)
+    found = judge_draws(_RunDraws(run), sizes["chain"], _quantities(run), proposals)
+    update = Update.in_attributes(run.attrs)
+    return found if update is None else found.with_care(update.care)
 
 
 def _quantities(run: DataTree) -> list[Quantity]:

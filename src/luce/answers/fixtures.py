@@ -86,7 +86,7 @@ def predict(
     tail_of(ci_prob)
     x = DrawsView.of(draws)
     model = ResultModel.of(x)
-    meetings, index, many = _read_fixtures(model, first, second, home)
+    meetings, index, many = read_fixtures(model, first, second, home)
     values = _probabilities(model, meetings)
     dims = ("chain", "draw", "fixture", "result")
     found = x.labelled(values, dims, "probability", result=np.array(RESULTS))
@@ -110,10 +110,13 @@ def _probabilities(model: ResultModel, meetings: Meetings) -> FloatArray:
     return values
 
 
-def _read_fixtures(
+def read_fixtures(
     model: ResultModel, first: Side, second: Side, home: Any
 ) -> tuple[Meetings, dict[str, Any], bool]:
-    """Read sides and grounds; return the meetings, their coordinates, and if lists were given."""
+    """Read sides and grounds; return the meetings, their coordinates, and if lists were given.
+
+    The arguments are those of `predict`.
+    """
     x = model.draws
     given = {"first": first, "second": second}
     lists = {name: side for name, side in given.items() if _is_list(x, side)}
@@ -136,7 +139,7 @@ def _read_fixtures(
             f"advantage: it has {model.words}. Leave home=None, or read the data with home=."
         )
     members = [
-        (_read_side(model, a, "first"), _read_side(model, b, "second"))
+        (read_side(model, a, "first"), read_side(model, b, "second"))
         for a, b in zip(sides["first"], sides["second"], strict=True)
     ]
     for a, b in members:
@@ -189,8 +192,8 @@ def _read_home(given: Any) -> int:
     return _HOMES[given]
 
 
-def _read_side(model: ResultModel, given: Any, what: str) -> _Members:
-    """Read the members of a side and their weights."""
+def read_side(model: ResultModel, given: Any, what: str) -> _Members:
+    """Read the numbers and weights of the members of a side; `what` names the side in messages."""
     known = model.draws.categories.index
     if is_hashable(given) and given in known:
         weights = {given: 1.0}

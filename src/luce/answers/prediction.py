@@ -115,7 +115,7 @@ def log_predictive(
     if method not in _METHODS:
         raise MethodError(f"method = {method!r}; choose one of {', '.join(_METHODS)}.")
     x = DrawsView.of(draws)
-    mean = log_mean(_log_likelihoods(x, new_counts), "draws")
+    mean = log_mean(log_likelihoods(x, new_counts), "draws")
     if method != "evidences" and is_trusted(mean, x.n_draws):
         return mean
     if method == "draws":
@@ -191,7 +191,7 @@ class _Update:
         """Raise the power of the likelihood from 0 to 1 in steps, with draws of each posterior."""
         shares, means = [0.0], list[Estimate]()
         seeds = self.settings.seed_sequence().spawn(_MOST_STEPS)
-        logs = _log_likelihoods(x, self.new_counts)
+        logs = log_likelihoods(x, self.new_counts)
         while True:
             step = _largest_step(logs, 1 - shares[-1])
             means.append(log_mean(step * logs, "steps"))
@@ -205,7 +205,7 @@ class _Update:
                 break
             settings = self.settings.reseeded(seeds[len(means)])
             run = carry_out(PosteriorPlan.of(self.with_share(shares[-1]), settings))
-            logs = _log_likelihoods(DrawsView.of(run), self.new_counts)
+            logs = log_likelihoods(DrawsView.of(run), self.new_counts)
         return Estimate(
             value=sum(float(each) for each in means),
             standard_error=float(np.sqrt(sum(each.standard_error**2 for each in means))),
@@ -444,8 +444,16 @@ def aligned(x: DrawsView, counts: ConditionalCounts, what: str) -> tuple[FloatAr
     return ordered, counts.sets.renumbered(where, x.n_categories)
 
 
-def _log_likelihoods(x: DrawsView, new_counts: ConditionalCounts) -> FloatArray:
-    """Compute the log likelihood of each draw, shape (chain, draw)."""
+def log_likelihoods(x: DrawsView, new_counts: ConditionalCounts) -> FloatArray:
+    """Compute the log likelihood of each draw, shape (chain, draw).
+
+    Parameters
+    ----------
+    x
+        The draws, those of the parameters of the counts included.
+    new_counts
+        Counts over the draws' categories, in any order.
+    """
     counts, family = aligned(x, new_counts, "new_counts")
     out = np.empty(x.values.shape[:2])
     for chain, rows in x.blocks(x.n_categories + len(family.members) + family.n_sets):

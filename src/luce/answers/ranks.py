@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 
     from luce.answers.view import DrawsLike
 
+# Draws times pairs of categories that are compared unasked.
+_MOST_COMPARISONS = 2e9
+
 
 class RankMoments(NamedTuple):
     """Moments of the ranks of each category, each of shape (category,).
@@ -169,7 +172,7 @@ def expected_order(draws: DrawsLike, among: Labels | None = None) -> list[Label]
     [1, 0]
     """
     x = DrawsView.ranked(draws, among)
-    return [x.categories[int(i)] for i in _order(x)]
+    return [x.categories[int(i)] for i in order_of(x)]
 
 
 def probability_larger(draws: DrawsLike, among: Labels | None = None) -> DataArray:
@@ -236,7 +239,7 @@ def tie_groups(
     """
     _check_level(probability)
     x = DrawsView.ranked(draws, among)
-    order = _order(x)
+    order = order_of(x)
     low, high = _surely_between(x, float(probability))
     groups: list[list[Label]] = [[]]
     reach = 0  # the last place that is not told from some place up to here
@@ -280,7 +283,7 @@ def not_told_from(
     above = larger(x)
     told = np.maximum(above, above.T) >= probability
     np.fill_diagonal(told, val=True)
-    order = _order(x)
+    order = order_of(x)
     labels = [x.categories[int(i)] for i in order]
     told = told[np.ix_(order, order)]
     return {label: [labels[j] for j in np.flatnonzero(~told[k])] for k, label in enumerate(labels)}
@@ -298,6 +301,11 @@ def larger(x: DrawsView) -> FloatArray:
             halves[i, i + 1 :] += values.shape[1] + above - below
     upper = halves / (2 * x.n_draws)
     return np.triu(upper, 1) + np.tril(1 - upper.T, -1) + np.diag(np.full(n, 0.5))
+
+
+def can_compare_pairs(x: DrawsView) -> bool:
+    """Tell whether all pairs of categories can be compared within some seconds."""
+    return x.n_categories**2 / 2 * x.n_draws <= _MOST_COMPARISONS
 
 
 def in_order(x: DrawsView, groups: list[list[Label]]) -> float:
@@ -442,7 +450,7 @@ def _moments(low: IntArray, high: IntArray, tail: float) -> RankMoments:
     return RankMoments(mean, sd, rising[:, beyond], falling[:, -1 - beyond], first_places)
 
 
-def _order(x: DrawsView) -> IntArray:
+def order_of(x: DrawsView) -> IntArray:
     """Sort category numbers by expected rank, best first."""
     sums = np.zeros(x.n_categories)
     for chain, rows in x.blocks(x.n_categories):

@@ -14,7 +14,7 @@ import numpy as np
 from luce._types import FloatArray, IntArray, Label, Labels
 from luce.answers.view import DrawsView, tail_of
 from luce.counts.labels import as_mapping, label_array, some
-from luce.errors import DataError
+from luce.errors import DataError, MethodError
 
 if TYPE_CHECKING:
     from xarray import DataArray, Dataset, DataTree
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from luce.answers.view import DrawsLike
 
 _SAMPLE = ("chain", "draw")
+SCALES = ("probability", "log-odds", "elo")
 # Elo points by which odds grow e-fold: 400 points are odds of 10 to 1.
 _ELO = 400 / np.log(10)
 
@@ -144,6 +145,39 @@ def elo(
     return x.labelled(float(at) + _ELO * _log_odds(x, reference), (*_SAMPLE, "category"), "elo")
 
 
+def scaled(x: DrawsView, scale: str, reference: Label | None, at: float) -> DataArray:
+    """Put draws on one of `SCALES`, dimensions (chain, draw, category).
+
+    `reference` and `at` are those of `elo`.
+    """
+    if scale not in SCALES:
+        raise MethodError(f"scale = {scale!r} was given; {some(SCALES)} are possible.")
+    if scale == "elo":
+        return elo(x, reference, at)
+    if scale == "log-odds":
+        return log_odds(x, reference)
+    if reference is not None:
+        raise MethodError(
+            f"reference = {reference!r} was given, but probabilities are against nothing; "
+            'choose scale="log-odds" or scale="elo".'
+        )
+    return x.labelled(x.probabilities, (*_SAMPLE, "category"), "probabilities")
+
+
+def odds_in_words(x: DrawsView) -> str:
+    """Say of what log odds and Elo tell odds: choices, or wins where ties and home are apart.
+
+    `x` holds all categories, effects among them.
+    """
+    events = x.events
+    if events is None or events.kind != "contests":
+        return "odds"
+    if events.ties == "rao-kupper":
+        return "a ratio of strengths"
+    home = events.home or "home" in x.effects.values()
+    return f"odds of a win against a loss{' on neutral ground' if home else ''}"
+
+
 def intervals(array: DataArray | DataTree | DrawsView, ci_prob: float = 0.9) -> Dataset:
     """Compute mean, standard deviation and central interval over all chains and draws.
 
@@ -182,6 +216,12 @@ def intervals(array: DataArray | DataTree | DrawsView, ci_prob: float = 0.9) -> 
     values = array.transpose(*_SAMPLE, *rest).to_numpy()
     if values.shape[0] * values.shape[1] == 0:
         raise DataError(f"no draws: sizes {dict(array.sizes)} were given.")
+    if values.size == 0:
+        raise DataError(
+            f"there is nothing to summarise: sizes {dict(array.sizes)} were given. A difference of "
+            "arrays keeps the labels that both have; luce.compare_groups compares groups of data "
+            "whose labels differ, and says what becomes of these."
+        )
     lower, upper = np.quantile(values, [tail, 1 - tail], axis=(0, 1))
     found = {
         "mean": values.mean(axis=(0, 1)),

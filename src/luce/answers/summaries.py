@@ -19,6 +19,7 @@ from luce.counts.comparability import prior_only
 from luce.counts.confounding import untold_parameters
 from luce.counts.labels import plural, printable, some
 from luce.errors import DataError
+from luce.page.plain_tables import bare_html, text_lines
 from luce.page.words import escaped, probability
 
 if TYPE_CHECKING:
@@ -88,23 +89,13 @@ class Summary:
 
     def to_text(self, most: int = 40) -> str:
         """Lay the table out as text, at most `most` rows of categories."""
-        head, *rows = table = self._cells(most)
-        widths = [max(map(len, column)) for column in zip(*table, strict=True)]
-        lines = [_line(row, widths) for row in (head, *rows)]
+        lines = text_lines(self._cells(most), left=[0])
         below = [f"\n{table.to_text(most)}" for table in self._below]
         return "\n".join([*lines, *self._closing(most), *below])
 
     def to_html(self, most: int = 40) -> str:
         """Lay the table out as HTML, at most `most` rows of categories; labels are escaped."""
-        head, *rows = self._cells(most)
-        names = "".join(f'<th scope="col">{escaped(name)}</th>' for name in head)
-        body = "\n".join(
-            f'<tr><th scope="row">{escaped(r[0])}</th>'
-            + "".join(f"<td>{escaped(x)}</td>" for x in r[1:])
-            + "</tr>"
-            for r in rows
-        )
-        table = f"<table>\n<thead><tr>{names}</tr></thead>\n<tbody>\n{body}\n</tbody>\n</table>"
+        table = bare_html(self._cells(most), head=0)
         closing = [f"<p>{escaped(line)}</p>" for line in self._closing(most)]
         below = [table.to_html(most) for table in self._below]
         return "\n".join([table, *closing, *below])
@@ -211,7 +202,8 @@ def summary(
         those among all.  Unless given, all are kept but the effects of the data
         (`ConditionalCounts.effects`: a tie, a home advantage), which stand below.
     sort
-        Put the largest mean first; otherwise rows stay in stored order.
+        Put the best expected rank first, as `luce.answers.expected_order` does; otherwise rows
+        stay in stored order.
 
     Examples
     --------
@@ -238,7 +230,7 @@ def summary(
     if counts is not None:
         columns["prior_only"] = _marks(labels, counts)
     if sort:
-        order = np.argsort(-columns["mean"], kind="stable")
+        order = np.argsort(ranks.mean, kind="stable")
         labels = [labels[int(i)] for i in order]
         columns = {name: values[order] for name, values in columns.items()}
     parameters = _parameters(whole, counts, ci_prob)
@@ -313,12 +305,6 @@ def _module(name: str) -> Any:
             f"{name} is not installed; `pip install {name}`, or take the columns as arrays: "
             "summary.columns."
         ) from None
-
-
-def _line(row: Sequence[str], widths: Sequence[int]) -> str:
-    """Align a row: its label to the left, numbers to the right."""
-    cells = [cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True)]
-    return "  ".join([row[0].ljust(widths[0]), *cells])
 
 
 def _word(column: str, value: Any) -> str:

@@ -29,7 +29,7 @@ from numpy.typing import ArrayLike
 
 from luce._types import FloatArray, IntArray, Label, Labels, WordArray
 from luce.counts.events import Events, added
-from luce.counts.family import SetFamily, describe_set
+from luce.counts.family import SetFamily, describe_set, single_sets
 from luce.counts.labels import (
     Categories,
     describe,
@@ -42,6 +42,7 @@ from luce.counts.observations import (
     Entry,
     Log,
     Merged,
+    expanded,
     grouped,
     merge,
     observed,
@@ -348,6 +349,57 @@ class ConditionalCounts:
             inside = self._events.restricted(place, len(kept), self.categories)
             new = new.with_events(inside)
         return new.with_effects({c: kind for c, kind in self.effects.items() if c in left})
+
+    def expand(self, labels: Labels) -> ConditionalCounts:
+        """Put the counts among more categories, which could not have occurred.
+
+        Where any of the present categories L could occur, the outcome becomes one given L:
+
+            prod_{i in L} p_i^(n_i)   becomes   prod_{i in L} (p_i / p(L))^(n_i)
+
+        Other sets stay as they are, without the new categories.  `restrict` goes the other way.
+
+        Parameters
+        ----------
+        labels
+            All categories, in their new order; those that are here must be among them.
+
+        Examples
+        --------
+        >>> counts = ConditionalCounts("ab").observe({"a": 3, "b": 1})
+        >>> counts.expand("abc") == ConditionalCounts("abc").observe({"a": 3, "b": 1}, within="ab")
+        True
+        >>> counts.expand("abc").restrict("ab") == counts
+        True
+        """
+        from luce.counts.comparability import unconditional
+
+        wider = Categories(labels)
+        missing = [label for label in self.categories if label not in wider.index]
+        if missing:
+            raise DataError(
+                f"labels lacks {some(missing)}; expand keeps all categories, and restrict leaves "
+                "some out."
+            )
+        if wider == self._categories:
+            return self
+        place, n = wider.numbers(self.categories, "labels"), len(wider)
+        log: Log = None, Entry(place, self.category_counts, self.sets.expanded(place, n), 0.0)
+        free = unconditional(self)
+        if free > 0 and n > self.n_categories > 1:
+            present = single_sets(n, [place], [False], [-free])
+            log = log, Entry(np.empty(0, np.int64), np.empty(0), present, 0.0)
+        own = self._log
+        return ConditionalCounts.from_nests(
+            wider.labels,
+            *merge(n, log),
+            self._n_outcomes,
+            merged=True,
+            source=(lambda: expanded(own, place, n)) if self._remembers else None,
+            effects=self.effects,
+            copy=False,
+            events=None if self._events is None else self._events.renumbered(place, n),
+        )
 
     def with_events(self, events: Events) -> ConditionalCounts:
         """Add events that are known to be right, over the same categories: the door for readers."""

@@ -188,6 +188,21 @@ class SetFamily:
         sets = self.complement, self.set_start, end, self.exponent
         return SetFamily(n, moved, start, *sets, weights, self.log_constant)
 
+    def expanded(self, place: IntArray, n: int) -> SetFamily:
+        """Move category i to ``place[i]`` among n categories; no set gains any of the new ones.
+
+        Complement nests list the new categories first, at the cost of storing them.
+        """
+        new = np.setdiff1d(np.arange(n), place)
+        at = np.repeat(self.nest_start[:-1][self.complement], len(new))
+        listed = np.tile(new, int(self.complement.sum()))
+        members = np.insert(place[self.members], at, listed)
+        weights = None if self.weights is None else np.insert(self.weights, at, 1.0)
+        added = np.r_[0, np.cumsum(len(new) * self.complement)]  # before each nest, and after all
+        ends = self.set_end + added[self.nest_of_set + 1]
+        sets = self.complement, self.set_start, ends, self.exponent
+        return SetFamily(n, members, self.nest_start + added, *sets, weights, self.log_constant)
+
 
 def fields(f: SetFamily) -> tuple[Any, ...]:
     """Return the arguments that a family was constructed from."""

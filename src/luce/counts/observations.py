@@ -249,6 +249,15 @@ def restricted(categories: Categories, log: Log, kept: IntArray) -> list[Entry]:
     return [_restricted(categories, entry, place, len(kept)) for entry in _unfolded(log)]
 
 
+def expanded(log: Log, place: IntArray, n: int) -> Log:
+    """Move category i of all entries to ``place[i]`` among n; no set gains the new categories."""
+    new: Log = None
+    for entry in _unfolded(log):
+        sets = entry.sets.expanded(place, n)
+        new = new, entry._replace(outcomes=place[entry.outcomes], sets=sets)
+    return new
+
+
 def _unfolded(log: Log) -> list[Entry]:
     """List the entries of a log, oldest first, with those of added counts in place of their sum."""
     found = list[Entry]()

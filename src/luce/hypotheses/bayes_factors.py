@@ -90,7 +90,8 @@ def _require_comparable(a: object, b: object) -> None:
         if abs(ours - theirs) > 1e-9 * max(ours, theirs):
             raise DataError(
                 f"the two posteriors are not of the same data: one has {ours:g} outcomes, the "
-                f"other {theirs:g}. Evidences compare models of one and the same data."
+                f"other {theirs:g}. Evidences compare models of one and the same data. Whether "
+                "groups of data share their probabilities is asked by luce.compare_groups."
             )
 
 

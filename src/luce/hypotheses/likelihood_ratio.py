@@ -6,11 +6,13 @@ freedom; under one that bounds a single parameter it is 0 half of the time.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from luce._types import FloatArray, IntArray
+from luce._types import FloatArray, IntArray, Label
 from luce.counts.counts import ConditionalCounts
 from luce.errors import NoMaximumError
 from luce.estimates.event_density import EventDensity, EventMaximum
@@ -76,10 +78,41 @@ def ratio_of_parameter(counts: ConditionalCounts, name: str, value: float, above
     return found._replace(p_value=found.p_value / (2 if above else 1)), ""
 
 
-def _best(counts: ConditionalCounts) -> MaximumLikelihood | str:
+def ratio_of_groups(
+    groups: Mapping[Label, ConditionalCounts],
+    total: ConditionalCounts,
+    held: Mapping[str, Any] = MappingProxyType({}),
+) -> _Answer:
+    """Test that groups of data have the same probabilities, and the same parameters.
+
+    Parameters
+    ----------
+    groups
+        The data of each group, over the same categories.
+    total
+        Their sum.
+    held
+        Values of parameters that are known, as `maximum_likelihood` takes them.
+    """
+    together = _best(total, held)
+    if isinstance(together, str):
+        return None, f"of all groups together, {together}"
+    largest = 0.0
+    for name, counts in groups.items():
+        best = _best(counts, held)
+        if isinstance(best, str):
+            return None, f"in group {name!r}, {best}"
+        largest += best.log_likelihood
+    free = total.n_categories - 1 + len(total.parameters) - len(together.known)
+    return _chi_square(largest, together.log_likelihood, (len(groups) - 1) * free), ""
+
+
+def _best(
+    counts: ConditionalCounts, held: Mapping[str, Any] = MappingProxyType({})
+) -> MaximumLikelihood | str:
     """Return the maximum-likelihood estimate, or why there is no test based on it."""
     try:
-        best = maximum_likelihood(counts)
+        best = maximum_likelihood(counts, **held)
     except NoMaximumError as none:
         return str(none)
     if best.at_zero:
@@ -97,9 +130,13 @@ def _best(counts: ConditionalCounts) -> MaximumLikelihood | str:
 
 
 def _ratio(best: MaximumLikelihood, restricted: float, freedom: int) -> LikelihoodRatio:
+    return _chi_square(best.log_likelihood, restricted, freedom)
+
+
+def _chi_square(largest: float, restricted: float, freedom: int) -> LikelihoodRatio:
     from scipy.special import chdtrc
 
-    statistic = max(2 * (best.log_likelihood - restricted), 0.0)
+    statistic = max(2 * (largest - restricted), 0.0)
     return LikelihoodRatio(statistic, freedom, float(chdtrc(freedom, statistic)))
 
 

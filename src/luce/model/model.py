@@ -155,7 +155,10 @@ class Model:
             )
 
     def with_counts(
-        self, counts: ConditionalCounts, known: Mapping[str, float] | None = None
+        self,
+        counts: ConditionalCounts,
+        known: Mapping[str, float] | None = None,
+        prior: PriorLike | None = None,
     ) -> Model:
         """Return the model of other data with the same priors, those of parameters included.
 
@@ -165,11 +168,13 @@ class Model:
             The other data.  Parameters that this model does not have get their usual priors.
         known
             Values of parameters that are known in the new model.
+        prior
+            Prior of the probabilities, where it is another one.
         """
         given = self._arguments(counts.parameters)
         for name, value in (known or {}).items():
             given.setdefault(name.rstrip("0123456789"), {})[name] = value
-        return Model(counts, self.prior, parameters=given)
+        return Model(counts, self.prior if prior is None else prior, parameters=given)
 
     def _arguments(self, names: Sequence[str]) -> dict[str, dict[str, ParameterPrior]]:
         """Return the priors of some parameters, by the argument that each belongs to."""

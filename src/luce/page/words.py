@@ -134,6 +134,21 @@ def html_of(words: Words) -> str:
     )
 
 
+def plain_text(words: Words) -> str:
+    """Turn words into text without marks, joined without spaces.
+
+    Examples
+    --------
+    >>> plain_text([Name("Ann"), " is ", Strong("first")])
+    'Ann is first'
+    """
+    if isinstance(words, str):
+        return words
+    if isinstance(words, Sequence):
+        return "".join(map(plain_text, words))
+    return words.text
+
+
 def html_of_cell(cell: Cell) -> str:
     """Turn a table cell, which may be `Folded`, into HTML."""
     if not isinstance(cell, Folded):

@@ -8,15 +8,19 @@ returns the axes.  New figures have no background and suit light and dark pages 
 from luce.plots.chains import autocorrelation, trace
 from luce.plots.checks import predictive_check, reliability
 from luce.plots.fixtures import predictions
+from luce.plots.group_differences import differences
 from luce.plots.heatmaps import rank_heatmap, win_matrix
 from luce.plots.intervals import shares, strengths
+from luce.plots.season_ends import places
 from luce.plots.time_series import durations, moves, segmentation, similarity
 from luce.plots.triangle import simplex
 
 __all__ = [
     "autocorrelation",
+    "differences",
     "durations",
     "moves",
+    "places",
     "predictions",
     "predictive_check",
     "rank_heatmap",

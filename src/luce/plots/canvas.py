@@ -155,6 +155,19 @@ def name_columns(ax: Axes, at: Sequence[float], names: Names, width: float | Non
     ax.tick_params(axis="x", length=0, top=True, labeltop=True, bottom=False, labelbottom=False)
 
 
+def legend_above(ax: Axes, columns: int) -> None:
+    """Put the legend above the axes, in rows of at most `columns` entries."""
+    ax.legend(
+        loc="lower left",
+        bbox_to_anchor=(-0.02, 1.0),
+        ncols=columns,
+        borderpad=0,
+        columnspacing=1.2,
+        handlelength=1.0,
+        handletextpad=0.5,
+    )
+
+
 def add_scale(
     ax: Axes,
     shades: ScalarMappable,

@@ -9,7 +9,15 @@ import numpy as np
 from luce._types import FloatArray, Label
 from luce.answers.fixtures import RESULTS
 from luce.errors import DataError
-from luce.plots.canvas import BLUE, GREY, VERMILION, drawing, name_rows, require_matplotlib
+from luce.plots.canvas import (
+    BLUE,
+    GREY,
+    VERMILION,
+    drawing,
+    legend_above,
+    name_rows,
+    require_matplotlib,
+)
 from luce.plots.label_text import Names, names_of
 
 if TYPE_CHECKING:
@@ -78,15 +86,7 @@ def predictions(predicted: DataArray, *, most: int = 40, ax: Axes | None = None)
         percent = f"{round(100 * float(many.attrs.get('ci_prob', 0.9)), 10):g} %"
         more = f"; {left_out:,} more fixtures" if left_out else ""
         axes.set_xlabel(f"probability in %; lines: {percent} intervals of the wins{more}")
-        axes.legend(
-            loc="lower left",
-            bbox_to_anchor=(-0.02, 1.0),
-            ncols=3,
-            borderpad=0,
-            columnspacing=1.2,
-            handlelength=1.0,
-            handletextpad=0.5,
-        )
+        legend_above(axes, 3)
     return axes
 
 

@@ -22,7 +22,7 @@ from luce.plots.canvas import (
     room_for,
 )
 from luce.plots.intervals import most_rows
-from luce.plots.label_text import names_of
+from luce.plots.label_text import Names, names_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -69,18 +69,36 @@ def rank_heatmap(
            [0.  , 0.25, 0.75]])
     """
     require_matplotlib()
-    from matplotlib.colors import PowerNorm
-
     x = DrawsView.ranked(draws, among)
     order = _best(x, expected_order(x), most_rows(most))
     table = rank_probabilities(x).values[order]
-    ranks = [str(rank + 1) for rank in range(len(order))]
-    if x.n_categories > most:
-        beyond = table[:, most:].sum(axis=1, keepdims=True)
-        table = np.hstack([table[:, :most], beyond])
-        ranks.append(f">{most}")
     names = names_of(list(x.categories), order.tolist())
-    rows, columns = table.shape
+    return draw_ranks(table, names, "rank", ax)
+
+
+def draw_ranks(table: FloatArray, names: Names, words: str, ax: Axes | None) -> Axes:
+    """Draw probabilities of ranks as shades, in per cent where there is room.
+
+    Parameters
+    ----------
+    table
+        Probabilities of the rows that are drawn, shape (row, rank): all ranks, of which those
+        beyond the number of rows stand together in the last column.
+    names
+        Names of the rows.
+    words
+        What a rank is called.
+    ax
+        Axes to draw into.
+    """
+    from matplotlib.colors import PowerNorm
+
+    rows = len(table)
+    ranks = [str(rank + 1) for rank in range(rows)]
+    if table.shape[1] > rows:
+        table = np.hstack([table[:, :rows], table[:, rows:].sum(axis=1, keepdims=True)])
+        ranks.append(f">{rows}")
+    columns = len(ranks)
     small = rows <= _ANNOTATED
     height = max(1.2, 0.32 * rows) if small else height_of(rows)
     width = max(2.4, 0.45 * columns) if small else min(0.19 * columns, 8.0)
@@ -89,13 +107,13 @@ def rank_heatmap(
         # Shades go by square roots: of many cells most hold little.
         image = _shade(axes, table, _SHADES, PowerNorm(0.5, 0.0, table.max()))
         if small:
-            _annotate(axes, image, table, table >= 0.005, (width, height) if ax is None else None)
+            annotate(axes, image, table, table >= 0.005, (width, height) if ax is None else None)
         name_rows(axes, range(rows), names, height if ax is None else None)
         room = room_for(axes, "x", width if ax is None else None)
         kept = named_ranks(columns, room)
         axes.set_xticks(kept, [ranks[k] for k in kept], fontsize=9)
         axes.tick_params(axis="x", length=0)
-        axes.set_xlabel("rank")
+        axes.set_xlabel(words)
         add_scale(axes, image, "probability", percent=True)
     return axes
 
@@ -150,7 +168,7 @@ def win_matrix(
         name_columns(axes, range(rows), names, side if ax is None else None)
         if rows <= _ANNOTATED:
             others = ~np.eye(rows, dtype=np.bool_)
-            _annotate(axes, image, table, others, (side, side) if ax is None else None)
+            annotate(axes, image, table, others, (side, side) if ax is None else None)
         add_scale(axes, image, "P(row over column)", percent=True)
     return axes
 
@@ -192,7 +210,7 @@ def transition_heatmap(
         name_columns(axes, range(len(states)), columns, width if ax is None else None)
         if small:
             seen = ~forbidden & (table >= 0.005)
-            _annotate(axes, image, table, seen, (width, height) if ax is None else None)
+            annotate(axes, image, table, seen, (width, height) if ax is None else None)
         add_scale(axes, image, "P(row to column)", percent=True)
     return axes
 
@@ -218,7 +236,7 @@ def _shade(ax: Axes, table: FloatArray, shades: list[str], norm: Normalize) -> A
     return image
 
 
-def _annotate(
+def annotate(
     ax: Axes,
     image: AxesImage,
     table: FloatArray,

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from luce._types import FloatArray, IntArray, Label, Labels
-from luce.answers.scales import elo, intervals, log_odds
+from luce.answers.ranks import order_of
+from luce.answers.scales import intervals, scaled
 from luce.answers.scales import shares as shares_of
 from luce.answers.view import DrawsView, tail_of
-from luce.counts.labels import some
-from luce.errors import DataError, MethodError
+from luce.errors import DataError
 from luce.plots.canvas import BLUE, GREY, drawing, height_of, name_rows, require_matplotlib
 from luce.plots.label_text import names_of
 
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
     from luce.answers.view import DrawsLike
 
-_SCALES = ("probability", "log-odds", "elo")
 _INNER = 0.5  # probability of the interval drawn as a thick line
 
 
@@ -45,7 +44,7 @@ def strengths(
     most: int = 60,
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw the strengths of the categories, the strongest first.
+    """Draw the strengths of the categories, the best expected rank first.
 
     A dot is the posterior mean, a thin line the central interval, a thick one that of 50 %.
 
@@ -65,7 +64,7 @@ def strengths(
         Draw these labels only; their probabilities are still those among all categories.  All but
         effects unless given, as for `luce.rank_probabilities`.
     most
-        Largest number of rows.  Of more categories the strongest and the weakest are drawn.
+        Largest number of rows.  Of more categories the first and the last are drawn.
     ax
         Axes to draw into.
 
@@ -82,7 +81,7 @@ def strengths(
     x = DrawsView.ranked(draws, among)
     chosen = np.arange(x.n_categories)
     values, words, look = _scaled(x, scale, reference, at)
-    axes = _draw_dots(values, chosen, list(x.categories), ci_prob, most, words, ax)
+    axes = _draw_dots(values, x, chosen, ci_prob, most, words, ax)
     axes.xaxis.label.set(**look)
     if scale == "probability":
         _begin_at_zero(axes)
@@ -99,7 +98,7 @@ def shares(
     most: int = 60,
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw the shares of choice when only some categories are on offer, the largest first.
+    """Draw shares of choice when only some are on offer, the best expected rank first.
 
     Dots and lines are those of `strengths`; mean and interval stand in numbers, too.
 
@@ -132,7 +131,7 @@ def shares(
         ]
 
     words = "share of choices in %"
-    axes = _draw_dots(values, chosen, list(x.categories), ci_prob, most, words, ax, numbers)
+    axes = _draw_dots(values, x, chosen, ci_prob, most, words, ax, numbers)
     _begin_at_zero(axes)
     return axes
 
@@ -180,18 +179,10 @@ def _scaled(
     x: DrawsView, scale: str, reference: Label | None, at: float
 ) -> tuple[DataArray, str, dict[str, Any]]:
     """Convert draws to a scale; return them, the axis label, and the text properties it needs."""
-    if scale not in _SCALES:
-        raise MethodError(f"scale = {scale!r} was given; {some(_SCALES)} are possible.")
+    found = scaled(x, scale, reference, at)
     if scale == "probability":
-        if reference is not None:
-            raise MethodError(
-                f"reference = {reference!r} was given, but probabilities are against nothing; "
-                'choose scale="log-odds" or scale="elo".'
-            )
-        p = x.labelled(x.probabilities, ("chain", "draw", "category"), "probabilities")
-        return p, "probability", {}
+        return found, "probability", {}
     known = x.categories
-    found = elo(x, reference, at) if scale == "elo" else log_odds(x, reference)
     whom, look = "the mean", {}
     if reference is not None:
         names = names_of(list(known), [known.index[reference]])
@@ -202,23 +193,23 @@ def _scaled(
 
 def _draw_dots(
     values: DataArray,
+    x: DrawsView,
     chosen: IntArray,
-    labels: list[Label],
     ci_prob: float,
     most: int,
     words: str,
     ax: Axes | None,
     numbers: Callable[[Spread], list[str]] | None = None,
 ) -> Axes:
-    """Draw one row for each category number in `chosen`, whose draws are `values`."""
-    order = np.argsort(-values.values.mean(axis=(0, 1)), kind="stable")
+    """Draw one row for each category number of x in `chosen`, whose draws are `values`."""
+    order = order_of(x.take(chosen))
     left_out = max(0, len(order) - most_rows(most))
     upper = len(order) if not left_out else (most + 1) // 2
     shown = np.r_[order[:upper], order[upper + left_out :]]
     at = np.arange(len(shown), dtype=np.float64)
     at[upper:] += 1  # an empty row where some are left out
     spread = spread_of(values[:, :, shown], ci_prob)
-    names = names_of(labels, chosen[shown].tolist())
+    names = names_of(list(x.categories), chosen[shown].tolist())
     rows = len(shown) + bool(left_out)
     height = height_of(rows)
     wide = 5.4 + 0.07 * max(map(len, names.texts)) + (1.2 if numbers else 0.0)

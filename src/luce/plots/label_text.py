@@ -1,16 +1,15 @@
-"""Labels as text of pictures: one line, short, distinct, in letters that some font has."""
+"""Labels as text of pictures: short and distinct, in letters that some font has."""
 
 from __future__ import annotations
 
 import unicodedata
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from functools import cache
 from typing import Any, NamedTuple
 
 from luce._types import Label
+from luce.counts.short_labels import MOST_CHARACTERS, abridged, numbered, one_line
 
-_MOST = 26  # characters of a name
 # Fonts that hold stand-ins or parts of formulas at the code points of other characters.
 _NO_LETTERS = ("Last Resort", "cm", "STIXNonUni", "STIXSize")
 
@@ -29,7 +28,7 @@ class Names(NamedTuple):
         return {**upright, "parse_math": False, "usetex": False}
 
 
-def names_of(labels: Sequence[Label], numbers: Iterable[int], most: int = _MOST) -> Names:
+def names_of(labels: Sequence[Label], numbers: Iterable[int], most: int = MOST_CHARACTERS) -> Names:
     """Convert the labels of some categories to names.
 
     Parameters
@@ -42,32 +41,10 @@ def names_of(labels: Sequence[Label], numbers: Iterable[int], most: int = _MOST)
         Largest number of characters; longer names lose their middle.
     """
     chosen = list(numbers)
-    short = [_shortened(_one_line(labels[i]), most) for i in chosen]
+    short = [abridged(one_line(labels[i]), most) for i in chosen]
     fonts, known = _fonts_for({c for text in short for c in text})
     texts = [_written(text, known) for text in short]
-    pairs = list(zip(chosen, texts, strict=True))
-    alike = Counter(text for _, text in set(pairs))  # one category may be named twice
-    return Names([f"{t} #{i}" if alike[t] > 1 else t for i, t in pairs], fonts)
-
-
-def _one_line(label: Label) -> str:
-    kept = []
-    # Only both ends of a long label can be shown; it may be a book.
-    text = str(label)
-    for c in text if len(text) < 4000 else text[:2000] + text[-2000:]:
-        kind = unicodedata.category(c)
-        if kind in ("Cc", "Zl", "Zp"):
-            kept.append(" ")
-        elif kind != "Cf":  # such characters turn the direction of writing, or show nothing
-            kept.append(c)
-    return " ".join("".join(kept).split()) or repr(text[:_MOST])
-
-
-def _shortened(text: str, most: int) -> str:
-    if len(text) <= most:
-        return text
-    tail = (most - 1) // 2
-    return f"{text[: most - 1 - tail].rstrip()}…{text[-tail:].lstrip()}"
+    return Names(numbered(zip(chosen, texts, strict=True)), fonts)
 
 
 def _written(text: str, known: set[str]) -> str:

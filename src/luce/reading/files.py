@@ -32,7 +32,7 @@ class TextOptions(NamedTuple):
     missing: Iterable[str] | None = None
 
 
-_USUAL_TEXT = TextOptions()
+USUAL_TEXT = TextOptions()
 
 
 def read(
@@ -88,14 +88,14 @@ def read(
 def understand(
     path: str | PathLike[str],
     kind: str | None = None,
-    text: TextOptions = _USUAL_TEXT,
+    text: TextOptions = USUAL_TEXT,
     **options: Any,
 ) -> tuple[str, Reading]:
     """Read a file, and tell the kind of its data and the number of observations."""
-    where = _checked_file(path)
+    where = checked_file(path)
     if kind is not None:
         kind_named(kind)
-    with _naming(where.name):
+    with naming(where.name):
         source, found, defaults = _settled(where, kind, text, options)
         reading = found.read(source, **{**defaults, **options})
     return found.name, reading._replace(uses=source.uses)
@@ -105,8 +105,8 @@ def ask_about(
     path: str | PathLike[str], kind: str | None, text: TextOptions, **options: Any
 ) -> None:
     """Ask about the kind, the options and the columns of a file, and read no further."""
-    where = _checked_file(path)
-    with _naming(where.name):
+    where = checked_file(path)
+    with naming(where.name):
         _settled(where, kind, text, options)
 
 
@@ -117,16 +117,20 @@ def _settled(
 
     All questions about the kind, its options and the columns are asked at once.
     """
-    source, settled, defaults = _open(path, kind, text)
-    known = kind or settled
-    found = None if known is None else kind_named(known)
+    source, settled, defaults = open_file(path, kind, text)
+    return source, kind_of(source, kind or settled, options), defaults
+
+
+def kind_of(source: Source, kind: str | None, options: Mapping[str, Any]) -> Kind:
+    """Find the kind of the data where it is not named; ask about it and its options at once."""
+    found = None if kind is None else kind_named(kind)
     with Questions() as questions:
         with questions.gathered():
             check_options(source, options, found)
         with questions.gathered():
             found = found or find_kind(source, options)
     assert found is not None
-    return source, found, defaults
+    return found
 
 
 def keep_only(reading: Reading, labels: Labels) -> Reading:
@@ -155,7 +159,7 @@ def _spelled(labels: Labels, known: Collection[Label]) -> list[Label]:
 
 
 @contextmanager
-def _naming(file: str) -> Iterator[None]:
+def naming(file: str) -> Iterator[None]:
     """Put the name of the file before the message of any DataError."""
     try:
         yield
@@ -165,7 +169,7 @@ def _naming(file: str) -> Iterator[None]:
         raise error from None
 
 
-def _checked_file(given: str | PathLike[str]) -> Path:
+def checked_file(given: str | PathLike[str]) -> Path:
     """Refuse a path that is not a file, or that must not be read."""
     path = Path(given)
     try:
@@ -186,8 +190,8 @@ def open_table(path: str | PathLike[str], encoding: str | None = None) -> Source
     Every row of it is a moment, also one in which no value stands.  Text is UTF-8 unless another
     encoding is given.
     """
-    where = _checked_file(path)
-    with _naming(where.name):
+    where = checked_file(path)
+    with naming(where.name):
         if (opened := _open_parquet(where)) is not None:
             return opened
         file = TextFile(where, encoding)
@@ -201,7 +205,7 @@ def open_table(path: str | PathLike[str], encoding: str | None = None) -> Source
         return delimited_source(file, None, missing_texts(None), blank_rows=True)
 
 
-def _open(path: Path, kind: str | None, text: TextOptions) -> _Opened:
+def open_file(path: Path, kind: str | None, text: TextOptions) -> _Opened:
     """Find the format of a file by its first bytes and its suffix, and open it."""
     parquet = _open_parquet(path)
     if parquet is not None:

@@ -27,7 +27,13 @@ from luce.reading.inspection import Inspection
 from luce.reading.kind import Columns, Match, Reading, find_role, leave_out
 from luce.reading.kinds import PAIRS
 from luce.reading.rows import Column
-from luce.reading.sides import SideOptions, count_meetings, inspect_sides, read_meetings
+from luce.reading.sides import (
+    Meetings,
+    SideOptions,
+    count_meetings,
+    inspect_sides,
+    read_meetings,
+)
 from luce.reading.sources import PlainSource, Source
 from luce.reading.tables import Table, is_square, read_table
 from luce.reading.values import describe_type, is_list, refuse_set
@@ -107,12 +113,27 @@ def from_pairs(
     """
     columns = PAIRS.columns(locals())
     options = SideOptions(ties, home, home_effect, tie_label, home_label, categories)
+    meetings, _ = read_results(data, columns, options, ignore, skip_bad)
+    counts, number = count_meetings(meetings, options)
+    return PAIRS.reading(counts, number)
+
+
+def read_results(
+    data: Any,
+    columns: Columns,
+    options: SideOptions,
+    ignore: Sequence[str] = (),
+    skip_bad: bool = False,
+) -> tuple[Meetings, str]:
+    """Read the results of pair comparisons, and the name of the layout they are written in.
+
+    The arguments are those of `from_pairs`, `columns` and `options` holding several of them.
+    """
     source, found = _find_layout(data, columns, ignore, skip_bad)
     inspection = inspect_sides(PAIRS, source, found, options)
     sides = _read_sides(inspection, found)
     meetings = read_meetings(inspection, sides, sides, options, teams=False)
-    counts, number = count_meetings(meetings.take(inspection.settle(skip_bad)), options)
-    return PAIRS.reading(counts, number)
+    return meetings.take(inspection.settle(skip_bad)), found.layout
 
 
 def _find_layout(

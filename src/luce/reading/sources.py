@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from luce._types import IntArray
-from luce.errors import DataError, Problem
+from luce.errors import BadRowsError, DataError, Problem, SkippedRowsWarning, warn_user
 from luce.reading.rows import Column, Measurements, Rows, Runs
 from luce.reading.values import hashable, in_order, is_missing
 
@@ -120,6 +120,62 @@ class PlainSource(Source):
         if not names:
             return iter([])
         return zip(*(map(hashable, self._columns[name]) for name in names), strict=True)
+
+
+class Part(PlainSource):
+    """Some rows of a source, each with its place there."""
+
+    def __init__(
+        self, whole: Source, columns: Mapping[str, Sequence[Any]], places: Sequence[int]
+    ) -> None:
+        super().__init__(columns)
+        self.unit, self.name, self.missing = whole.unit, whole.name, whole.missing
+        self.index = [name for name in whole.index if name in columns]
+        self._places = places
+
+    def place(self, i: int) -> int:
+        """Return the place of row i in the whole source."""
+        return self._places[i]
+
+    def distinct(self, keys: Sequence[str], numbers: Sequence[str] = ()) -> Rows:
+        """Return the distinct rows of some columns."""
+        names = [*keys, *numbers]
+        counter = Counter(self._tuples(names))
+        return counted_rows(
+            names, counter, lambda: zip(self._places, self._tuples(names), strict=True)
+        )
+
+
+def split(source: Source, by: Sequence[str], skip_bad: bool = False) -> dict[Any, Part]:
+    """Split rows into groups by the labels in some columns, which the parts lack.
+
+    The groups stand in the order in which they first appear.  Rows that name no group are refused,
+    or left out with a warning if `skip_bad`.
+    """
+    columns = source.columns(source.names)
+    keys = [columns[name].labels() for name in by]
+    codes = zip(*(key.codes.tolist() for key in keys), strict=True)
+    rows: dict[tuple[int, ...], list[int]] = {}
+    for row, code in enumerate(codes):
+        rows.setdefault(code, []).append(row)
+    found: dict[Any, Part] = {}
+    problems = list(source.problems)
+    for code, own in rows.items():
+        labels = tuple(key.values[k] for key, k in zip(keys, code, strict=True))
+        places = [source.place(row) for row in own]
+        nameless = [name for name, label in zip(by, labels, strict=True) if is_missing(label)]
+        if nameless:
+            why = f"{nameless[0]} is missing; it names the group of a row."
+            problems += [Problem(place, why) for place in places]
+            continue
+        rest = {name: columns[name].take(np.array(own)) for name in columns if name not in by}
+        key = labels[0] if len(by) == 1 else labels
+        found[key] = Part(source, {name: own.tolist() for name, own in rest.items()}, places)
+    if problems and not skip_bad:
+        raise BadRowsError(sorted(problems), source.unit, source.name, source.advice)
+    if problems:
+        warn_user(SkippedRowsWarning(sorted(problems), source.unit, source.name, source.advice))
+    return found
 
 
 def without(source: Source, ignore: Sequence[str]) -> Source:

@@ -7,19 +7,20 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from luce._types import Label
+from luce._types import FloatArray, Label
 from luce.answers.effects import parameter_sentences, sentences
+from luce.answers.scales import odds_in_words
 from luce.answers.view import tail_of
 from luce.counts.labels import plural
-from luce.page.document import Badge, Cell, Folded, Inline, Name, Number, Page, Strong
+from luce.decide.first_place import best_in_words, leader_of
+from luce.decide.thin_evidence import MEANING, NO_DATA, record_in_words
+from luce.page.document import Badge, Cell, Folded, Inline, Name, Number, Page
 from luce.page.words import percent, probability, shortened
 from luce.reports.findings import TOLD_APART, ChoiceFindings, Findings, in_words
 from luce.reports.formatting import decimals_for, names_of, number_cell
 
 MOST_ROWS = 5000  # of a table; a browser takes about a second to lay them out
 
-# Probabilities from which on the first is called probably the best, and the best.
-_LIKELY, _SURE = 2 / 3, 0.95
 _ELO = 400 / np.log(10)  # points of Elo for one unit of log odds
 _AVERAGE = 1500.0  # points of Elo of an average category
 
@@ -38,7 +39,13 @@ def lead(found: ChoiceFindings) -> list[Inline]:
     one, several = found.nouns
     if found.n == 1:
         return [f"There is only one {one}, ", Name(shortened(found.names[0])), ". "]
-    words = [*best_in_words(found, one, "the best"), _told_apart(found)]
+    best = found.table["p_best"]
+    first = leader_of(best)
+    words = [
+        *best_in_words(found.names, best, one),
+        *found.evidence.caution(first, found.names[first]),
+        _told_apart(found),
+    ]
     if found.prior_only.any():
         known = f"{one} is known only from the prior", f"{several} are known only from the prior"
         words += [f"{plural(int(found.prior_only.sum()), *known)}. "]
@@ -52,10 +59,11 @@ def write_table(page: Page, found: ChoiceFindings, most: int = MOST_ROWS) -> Non
         *moment_columns(found, found.nouns[0].capitalize()),
         *rank_columns(found),
         *_odds_columns(found),
+        *_record_columns(found),
         Column("Group", lambda i: number_cell(found.group[i], ",.0f")),
         *_not_told_columns(found),
         *diagnostic_columns(found),
-        *_source_columns(found),
+        *_evidence_columns(found),
     ]
     write_columns(page, columns, n, f"{_rows_in_words(found)}{left_out(found.n - n)}")
     _explain(page, found)
@@ -65,7 +73,7 @@ def left_out(number: int) -> str:
     """Say how many rows of a table are left out, or nothing."""
     if number == 0:
         return ""
-    return f" The {number:,} smallest are left out." if number > 1 else " The smallest is left out."
+    return f" The last {number:,} are left out." if number > 1 else " The last one is left out."
 
 
 def _capitalised(sentence: str) -> str:
@@ -76,7 +84,7 @@ def _rows_in_words(found: ChoiceFindings) -> str:
     """Say which categories a table has, and in which order."""
     asked_for = f"The {plural(found.n, *found.nouns)} asked for"
     whose = asked_for if found.is_selection else f"All {found.nouns[1]}"
-    return f"{whose}, the largest mean first."
+    return f"{whose}, by expected rank."
 
 
 def write_effects(page: Page, found: ChoiceFindings) -> None:
@@ -209,11 +217,31 @@ def _odds_columns(found: ChoiceFindings) -> list[Column]:
     ]
 
 
-def _source_columns(found: ChoiceFindings) -> list[Column]:
-    def source(i: int) -> Cell:
-        return Badge("prior only", "mixed") if found.prior_only[i] else "data"
+def _record_columns(found: ChoiceFindings) -> list[Column]:
+    """Declare the columns of what was played and won, where the data tells."""
+    record = found.evidence.record
+    if isinstance(record, str):
+        return []
 
-    return [Column("Known from", source, False)] if found.prior_only.any() else []
+    def counted(head: str, values: FloatArray) -> Column:
+        return Column(head, lambda i: number_cell(float(values[i]), ",.10g"))
+
+    heads = ("Games", "Wins", "Win rate") if record.are_games else ("Offered", "Chosen", "Share")
+    columns = [counted(heads[0], record.played), counted(heads[1], record.wins)]
+    if record.tied is not None:
+        columns.append(counted("Ties", record.tied))
+    return [*columns, Column(heads[2], lambda i: number_cell(float(record.rate[i]), ".3f"))]
+
+
+def _evidence_columns(found: ChoiceFindings) -> list[Column]:
+    """Declare the column of marks, where the evidence of some row is thin."""
+    marks = found.evidence.marks
+
+    def known(i: int) -> Cell:
+        word = "prior only" if marks[i] == NO_DATA else marks[i]
+        return Badge(word, "mixed") if word else "data"
+
+    return [Column("Known from", known, False)] if any(marks) else []
 
 
 def _not_told_columns(found: Findings) -> list[Column]:
@@ -221,33 +249,6 @@ def _not_told_columns(found: Findings) -> list[Column]:
     if number is None:
         return []
     return [Column("Not told from", lambda i: number_cell(number[i], ",.0f"))]
-
-
-def best_in_words(found: Findings, noun: str, place: str) -> list[Inline]:
-    """Say who has the first place, with which probability, and who comes next.
-
-    Parameters
-    ----------
-    found
-        The run, with two rows at least.
-    noun
-        One of the rows in a word, such as "category".
-    place
-        The first place in words, such as "the best".
-    """
-    best = found.table["p_best"]
-    first, second = (int(i) for i in np.argsort(-best, kind="stable")[:2])
-    sure = float(best[first])
-    name = Name(shortened(found.names[first]))
-    if sure == 1:
-        return [name, f" is {place} in every draw. "]
-    words: list[Inline] = [name, f" is {place} with probability "]
-    if sure < _LIKELY:
-        words = [f"No {noun} is likely to be {place}: ", name, " is it with probability "]
-    elif sure < _SURE:
-        words = [name, f" is probably {place}, with probability "]
-    words += [Strong(probability(sure)), "; next comes ", Name(shortened(found.names[second]))]
-    return [*words, f" with {probability(float(best[second]))}. "]
 
 
 def _told_apart(found: ChoiceFindings) -> str:
@@ -285,20 +286,28 @@ def _pairs_told_apart(found: ChoiceFindings) -> str:
     return f"Of all {pairs:,} pairs {told:,} can be told apart at {level}{but}. "
 
 
-def _odds(found: ChoiceFindings) -> str:
-    """Say of what Elo tells odds: those of choices, or of wins where ties and home are apart."""
-    events = found.whole.events
-    if events is None or events.kind != "contests":
-        return "odds"
-    if events.ties == "rao-kupper":
-        return "a ratio of strengths"
-    home = events.home or "home" in found.whole.effects.values()
-    return f"odds of a win against a loss{' on neutral ground' if home else ''}"
+def _record_in_words(found: ChoiceFindings) -> dict[str, Cell]:
+    """Explain the columns of games or choices, and of evidence; say why a column is not there."""
+    counts, evidence = found.posterior.counts, found.evidence
+    words: dict[str, Cell] = {}
+    if isinstance(evidence.record, str):
+        words["Games, wins"] = f"missing: {evidence.record}"
+    else:
+        games = "Games, wins" if evidence.record.are_games else "Offered, chosen"
+        words[games] = " ".join(record_in_words(evidence.record, counts))
+    marks = [mark for mark in dict.fromkeys(evidence.marks) if mark]
+    if marks:
+        words["Known from"] = "; ".join(
+            "“prior only” marks those that no data speaks of" if mark == NO_DATA else MEANING[mark]
+            for mark in marks
+        )
+    return words
 
 
 def _explain(page: Page, found: ChoiceFindings) -> None:
     """Explain the columns."""
     outer, tail, (one, several) = percent(found.ci_prob), tail_of(found.ci_prob), found.nouns
+    odds = odds_in_words(found.whole)
     words: dict[str, Cell] = {
         f"Mean, {outer} interval": f"of the {one}’s probability; the interval reaches from the "
         f"{percent(tail)} to the {percent(1 - tail)} quantile of the draws, and is sorted by its "
@@ -306,8 +315,7 @@ def _explain(page: Page, found: ChoiceFindings) -> None:
         "P(best), rank": "probability to be the largest, and place in the order, 1 being the "
         f"largest: mean and interval, with at most {percent(tail)} of the draws beyond each end",
         "Elo, log odds": f"against the average of these {several}: log p minus the mean of all "
-        f"their log p; the average is 1500 points of Elo, and 400 more are {_odds(found)} of 10 "
-        "to 1",
+        f"their log p; the average is 1500 points of Elo, and 400 more are {odds} of 10 to 1",
         "Group": "any two of different groups can be told apart: that of the earlier group is the "
         f"larger with probability {percent(TOLD_APART)} or more, pair by pair. Two of one group "
         "may be told apart or not",
@@ -315,6 +323,7 @@ def _explain(page: Page, found: ChoiceFindings) -> None:
         f"probability {percent(TOLD_APART)} or more",
         "ESS, R-hat": "how far the draws of this category can be trusted, see below",
     }
+    words |= _record_in_words(found)
     if found.not_told_from is None:
         del words["Not told from"]
     if found.log_odds is None:

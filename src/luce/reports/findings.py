@@ -10,11 +10,12 @@ import numpy as np
 
 from luce._types import BoolArray, FloatArray, IntArray, Label, Labels
 from luce.answers.diagnostics import verdict
-from luce.answers.ranks import in_order, not_told_from, tie_groups
+from luce.answers.ranks import can_compare_pairs, in_order, not_told_from, tie_groups
 from luce.answers.scales import log_odds
 from luce.answers.summaries import Summary, summary, without_ranks
 from luce.answers.view import DrawsView, tail_of
-from luce.counts.comparability import comparable_groups, prior_only
+from luce.counts.comparability import comparable_groups
+from luce.decide.thin_evidence import Evidence, evidence_of
 from luce.errors import DataError
 from luce.posterior import Posterior, posterior_of
 from luce.reports.formatting import names_of
@@ -35,7 +36,6 @@ if TYPE_CHECKING:
     from luce.sequences.semi_markov import SemiMarkov
 
 TOLD_APART = 0.95  # probability from which on two categories count as different
-_MOST_COMPARISONS = 2e9  # draws times pairs of categories that are compared for a page
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,7 +71,7 @@ class RunFindings:
 
 @dataclass(frozen=True, eq=False)
 class Findings(RunFindings):
-    """A run and its summaries; rows are the compared probabilities, the largest mean first.
+    """A run and its summaries; rows are the compared probabilities, by expected rank.
 
     Parameters
     ----------
@@ -127,7 +127,7 @@ class Findings(RunFindings):
     @cached_property
     def not_told_from(self) -> IntArray | None:
         """Number of others that each row is not told from; None where that takes too long."""
-        if self.n**2 / 2 * self.view.n_draws > _MOST_COMPARISONS:
+        if not can_compare_pairs(self.view):
             return None
         others = not_told_from(self.view, TOLD_APART)
         return np.array([len(others[label]) for label in self.table.categories])
@@ -188,11 +188,16 @@ class ChoiceFindings(Findings):
         effects = self.posterior.counts.effects
         return any(c not in effects for c in self.rest.categories) if self.rest else False
 
-    @cached_property
+    @property
     def prior_only(self) -> BoolArray:
         """Marks of the categories that the data says nothing about."""
-        unknown = set(prior_only(self.posterior.counts))
-        return np.array([label in unknown for label in self.table.categories])
+        return self.evidence.no_data
+
+    @cached_property
+    def evidence(self) -> Evidence:
+        """How much data each row rests on."""
+        rows = self.view.take(self.view.numbers(self.table.categories, "rows"))
+        return evidence_of(rows, self.posterior.counts, self.posterior.model)
 
     @cached_property
     def comparable(self) -> list[list[Label]]:

@@ -138,12 +138,12 @@ def _strengths(
         for i in range(min(found.n, most.described))
     ]
     words = (
-        f"{subject}, mean and {percent(found.ci_prob)} interval, the largest "
-        f"first: {', '.join(rows)}"
+        f"{subject}, mean and {percent(found.ci_prob)} interval, by expected "
+        f"rank: {', '.join(rows)}"
     )
     if found.n > most.described:
         words += (
-            f"; {found.n - most.described:,} more, down to {spoken(found.names[-1])} with "
+            f"; {found.n - most.described:,} more, the last being {spoken(found.names[-1])} with "
             f"{probability(found.table['mean'][-1], decimals)}"
         )
     return panel_of(axes, f"{words}.", caption)

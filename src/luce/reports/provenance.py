@@ -10,6 +10,7 @@ from pathlib import PurePath
 
 import numpy as np
 
+from luce.answers.updates import Update
 from luce.counts.labels import plural
 from luce.model.priors import Gamma
 from luce.page.document import Cell, Code, Page
@@ -34,6 +35,17 @@ def write_provenance(
     `title` is the page's heading where one was given.
     """
     page.facts(_facts(found))
+    update = Update.in_attributes(found.run.attrs)
+    if update is not None:
+        page.text(
+            f"This run took in data after its first draws, by {plural(update.number, 'update')}. "
+            f"The last one: {update}"
+        )
+        page.text(
+            "The same runs, data and seeds give the same draws again: those of the first run, then "
+            "of each update (luce.update)."
+        )
+        return
     lines = python_lines(found, source)
     if lines is None:
         page.text("The seed of this run is not recorded, so its draws cannot be made again.")

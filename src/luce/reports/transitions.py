@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from luce.counts.labels import plural
+from luce.decide.first_place import best_in_words
 from luce.model.priors import Gamma
 from luce.page.document import Cell, Code, Folded, Inline, Name, Number, Page, Strong
 from luce.page.words import percent, probability, shortened
 from luce.reports.answer import (
     MOST_ROWS,
-    best_in_words,
     diagnostic_columns,
     left_out,
     moment_columns,
@@ -34,7 +34,9 @@ def lead(found: TransitionFindings) -> list[Inline]:
     """Say which state is the most popular destination, and how sure that is."""
     if found.n == 1:
         return [Name(shortened(found.names[0])), " is the only destination. "]
-    return best_in_words(found, "state", "the most popular destination")
+    return best_in_words(
+        found.names, found.table["p_best"], "state", "the most popular destination"
+    )
 
 
 def write_table(page: Page, found: TransitionFindings, most: int = MOST_ROWS) -> None:

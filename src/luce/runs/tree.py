@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 # Groups that bear the attributes of the run.
-_DESCRIBED = ("posterior", "sample_stats")
+DESCRIBED = ("posterior", "sample_stats")
 
 
 def as_tree(plan: Plan, sink: Memory) -> DataTree:
@@ -43,12 +43,12 @@ def run_tree(
 
     attributes = {**run_attributes(plan), **final}
     found = {"/": xr.Dataset(attrs=attributes)}
-    for name in dict.fromkeys([*_DESCRIBED, *(output.group for output in plan.outputs)]):
+    for name in dict.fromkeys([*DESCRIBED, *(output.group for output in plan.outputs)]):
         coords = {**_index_of(plan, name, draws), **plan.coords(name)}
-        own = attributes if name in _DESCRIBED else {}
-        found[f"/{name}"] = _dataset(_variables(plan, arrays, name), coords, own)
+        own = attributes if name in DESCRIBED else {}
+        found[f"/{name}"] = dataset(_variables(plan, arrays, name), coords, own)
     for name, group in plan.groups().items():
-        found[f"/{name}"] = _dataset(group.variables, group.coords, group.attributes)
+        found[f"/{name}"] = dataset(group.variables, group.coords, group.attributes)
     return xr.DataTree.from_dict(found)
 
 
@@ -62,10 +62,10 @@ def _index_of(plan: Plan, group: str, draws: int) -> dict[str, Any]:
     return {"chain": np.arange(plan.settings.chains), "draw": numbers, **labels}
 
 
-def _dataset(
+def dataset(
     variables: Mapping[str, tuple[Any, ...]], coords: Mapping[str, Any], attributes: Attributes
 ) -> Dataset:
-    """Build a dataset of NumPy's arrays.
+    """Build a group of a run from NumPy's arrays.
 
     Given bare arrays, xarray imports Dask, where it is installed, to find out whether they are
     Dask's.  That takes longer than a small run; arrays of numbers and of texts are therefore

@@ -118,6 +118,11 @@ class Verdict:
         """The verdict in a few words."""
         return HEADLINES[self.kind]
 
+    def with_care(self, reasons: tuple[str, ...]) -> Verdict:
+        """Add reasons for care; draws that were good are mixed then."""
+        kind: Kind = "mixed" if reasons and self.kind == "good" else self.kind
+        return replace(self, kind=kind, care=(*self.care, *reasons))
+
     def __str__(self) -> str:
         if self.problem is not None:
             return self.problem[0].upper() + self.problem[1:]

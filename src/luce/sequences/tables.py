@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from luce.counts.labels import plural, printable
+from luce.page.plain_tables import bare_html, text_lines
 from luce.page.words import escaped, probability
 
 # Rows that are printed unless others are asked for.
@@ -90,22 +91,12 @@ class Table:
 
     def to_text(self, most: int = _ROWS_PRINTED) -> str:
         """Lay the table out as text, at most `most` rows."""
-        cells = self._cells(most)
-        widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-        lines = [
-            "  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True))
-            for row in cells
-        ]
+        lines = text_lines(self._cells(most))
         return "\n".join([*self.header, *lines, *self._closing(most)])
 
     def to_html(self, most: int = _ROWS_PRINTED) -> str:
         """Lay the table out as HTML, at most `most` rows; labels are escaped."""
-        head, *rows = self._cells(most)
-        names = "".join(f'<th scope="col">{escaped(name)}</th>' for name in head)
-        body = "\n".join(
-            f"<tr>{''.join(f'<td>{escaped(cell)}</td>' for cell in row)}</tr>" for row in rows
-        )
-        table = f"<table>\n<thead><tr>{names}</tr></thead>\n<tbody>\n{body}\n</tbody>\n</table>"
+        table = bare_html(self._cells(most))
         above = [f"<p>{escaped(line)}</p>" for line in self.header]
         below = [f"<p>{escaped(line)}</p>" for line in self._closing(most)]
         return "\n".join([*above, table, *below])

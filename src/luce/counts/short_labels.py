@@ -1,0 +1,53 @@
+"""Labels as short, distinct text on one line, for pictures and tables."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+from luce._types import Label
+from luce.counts.labels import printable
+
+MOST_CHARACTERS = 26  # of a name, unless told otherwise
+
+
+def short_labels(labels: Sequence[Label], most: int = MOST_CHARACTERS) -> list[str]:
+    """Shorten labels to be printed; those that are equal then end in their place.
+
+    Examples
+    --------
+    >>> short_labels(["Ann", "a name of many words 1", "a name of many words 2"], 12)
+    ['Ann', 'a name…rds 1', 'a name…rds 2']
+    """
+    texts = [abridged(one_line(printable(label)), most) for label in labels]
+    return numbered(enumerate(texts))
+
+
+def one_line(label: Label) -> str:
+    """Write a label on one line, without characters that show nothing."""
+    kept = []
+    # Only both ends of a long label can be shown; it may be a book.
+    text = str(label)
+    for c in text if len(text) < 4000 else text[:2000] + text[-2000:]:
+        kind = unicodedata.category(c)
+        if kind in ("Cc", "Zl", "Zp"):
+            kept.append(" ")
+        elif kind != "Cf":  # such characters turn the direction of writing, or show nothing
+            kept.append(c)
+    return " ".join("".join(kept).split()) or repr(text[:MOST_CHARACTERS])
+
+
+def abridged(text: str, most: int) -> str:
+    """Leave out the middle of a text of more than `most` characters."""
+    if len(text) <= most:
+        return text
+    tail = (most - 1) // 2
+    return f"{text[: most - 1 - tail].rstrip()}…{text[-tail:].lstrip()}"
+
+
+def numbered(texts: Iterable[tuple[int, str]]) -> list[str]:
+    """Add their numbers to the texts that several numbers share."""
+    pairs = list(texts)
+    alike = Counter(text for _, text in set(pairs))  # one number may come twice
+    return [f"{text} #{i}" if alike[text] > 1 else text for i, text in pairs]
