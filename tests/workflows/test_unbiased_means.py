@@ -205,6 +205,13 @@ def test_results_have_the_labels_of_the_function() -> None:
 
 
 @pytest.mark.compiled
+def test_a_constant_is_its_own_mean() -> None:
+    found = luce.unbiased(duels(), lambda p: p.sum(axis=1), replicates=30, seed=1, progress=False)
+    assert float(found) == pytest.approx(1.0, abs=1e-12)
+    assert found.standard_error < 1e-12
+
+
+@pytest.mark.compiled
 def test_labels_that_are_no_texts_are_kept() -> None:
     counts = ConditionalCounts([("a", 1), 2, None]).observe({2: 3, None: 1}, within=[2, None])
     counts = counts.observe({("a", 1): 3, 2: 1}, within=[("a", 1), 2])

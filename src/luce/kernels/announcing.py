@@ -22,6 +22,7 @@ UNSAID = 0.4
 # What users know the modules of kernels as; others go by their own names.
 NAMES = {
     "changing_counts": "steps of other samplers",
+    "coupled": "pairs of coupled chains",
     "curvature": "the curvature of the posterior",
     "densities_at": "densities at draws",
     "dirichlet_tree": "exact draws",

@@ -15,6 +15,9 @@ import numpy as np
 from luce._types import FloatArray
 from luce.sampling.chains import Chain, Rows, Sink, Snapshot, Watch, run_chains
 
+# Replicates that may run at the same time, on so many processors.
+MOST_AT_ONCE = 10**6
+
 # Replicates of a block: enough that a task is worth sending to a worker.
 BLOCK = 25
 

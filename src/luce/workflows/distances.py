@@ -28,12 +28,11 @@ from luce.sampling.meeting_times import (
     steps_left,
     upper_limits,
 )
+from luce.sampling.replicates import MOST_AT_ONCE
 from luce.sampling.settings import Settings, check_whole
 
 if TYPE_CHECKING:
     from xarray import DataArray, DataTree
-
-_MOST_THREADS = 10**6
 
 # Numbers of sweeps that are looked at where none are given: up to some multiple of the lag, and
 # most of them.
@@ -158,7 +157,7 @@ def distance_to_posterior(
     check_whole("replicates", replicates, 100)
     check_whole("longest", longest, 1)
     check_cluster(cluster)
-    settings = Settings(chains=_MOST_THREADS, seed=seed, threads=threads, progress=progress)
+    settings = Settings(chains=MOST_AT_ONCE, seed=seed, threads=threads, progress=progress)
     model = posterior.model
     if model.hyperprior is None and model.counts.events is None and model.structure.is_exact:
         return _nothing(given if given is not None else np.zeros(1, np.int64))
@@ -236,11 +235,11 @@ def _warmup_of(run: DataTree) -> int:
         )
     posterior = posterior_of(run)
     problem = None
-    if attributes["method"] != "waiting-times":
-        problem = f"its method is {attributes['method']!r}"
+    if attributes.get("method") != "waiting-times":
+        problem = f"its method is {attributes.get('method')!r}"
     elif attributes.get("initial") == "given":
         problem = "its starting points were given"
-    elif not attributes["reduced"] and posterior.counts.events is None:
+    elif not attributes.get("reduced") and posterior.counts.events is None:
         problem = "it was drawn with reduce=False"
     elif "certified" not in attributes and not has_plain_sweeps(posterior.model):
         problem = "its sweeps begin with moves, or have a step, of which no coupling is known"

@@ -29,6 +29,7 @@ from luce.posterior import Posterior
 from luce.sampling.coupled_chains import CoupledChains, NotMetError
 from luce.sampling.meeting_times import LONGEST, child, pilot_times
 from luce.sampling.mixing import errors_of_means
+from luce.sampling.replicates import MOST_AT_ONCE
 from luce.sampling.settings import Settings, check_whole
 
 if TYPE_CHECKING:
@@ -43,8 +44,6 @@ _ORDINARY_CHAINS, _ORDINARY_SWEEPS, _MOST_COMPARED = 4, 10, 200
 
 # Number, among the children of a pair's seed, of the seed of its exact splits.
 _SPLITTER = 10**6
-
-_MOST_THREADS = 10**6
 
 Function = Callable[..., Any]
 
@@ -124,7 +123,7 @@ def unbiased(
     check_whole("replicates", replicates, 2)
     check_whole("longest", longest, 1)
     check_cluster(cluster)
-    settings = Settings(chains=_MOST_THREADS, seed=seed, threads=threads, progress=progress)
+    settings = Settings(chains=MOST_AT_ONCE, seed=seed, threads=threads, progress=progress)
     model, own, at_once = posterior.model, settings.seed_sequence(), settings.n_threads()
     if function is None and _is_closed(model):
         return _closed_form(posterior)
@@ -144,8 +143,10 @@ def unbiased(
         ) from error
     means, times, sweeps = rows[:, :-2], rows[:, -2].astype(np.int64), rows[:, -1]
     variance = means.var(axis=0, ddof=1)
-    with np.errstate(divide="ignore", invalid="ignore"):  # 0 / 0 where nothing varies
-        relative = np.nanmedian(variance[compared] * sweeps.mean() / ordinary)
+    moves = ordinary > 0
+    relative = 1.0
+    if moves.any():
+        relative = np.median(variance[compared][moves] * sweeps.mean() / ordinary[moves])
     return Estimate(
         pairs.labelled(means.mean(axis=0), like),
         pairs.labelled(np.sqrt(variance / replicates), like),
