@@ -206,6 +206,9 @@ def test_refusals_say_what_to_do() -> None:
         20, method="waiting-times", initial=np.full(6, 1 / 6), seed=1, progress=False
     )
     raw = path().sample(20, method="waiting-times", reduce=False, seed=1, progress=False)
+    certified = path().sample(100, warmup="certified", seed=1, progress=False)
+    updated = luce.update(certified, ConditionalCounts(6).observe({0: 1}, within=[0, 1]), seed=1)
+    assert not [name for name in updated.attrs if name.startswith("certified")]
     sliced = posterior_of(ALL["rao-kupper home"])
     slow = Posterior(path().counts, 1e-3)
 
@@ -216,6 +219,7 @@ def test_refusals_say_what_to_do() -> None:
         (lambda: luce.distance_to_posterior(other), "its method is 'hamiltonian'"),
         (lambda: luce.distance_to_posterior(started), "its starting points were given"),
         (lambda: luce.distance_to_posterior(raw), "reduce=False"),
+        (lambda: luce.distance_to_posterior(updated), "updated by new data"),
         (lambda: luce.distance_to_posterior({"a": 1}), "is needed, not dict"),
         (lambda: luce.distance_to_posterior(path(), -1), "at least 0"),
         (lambda: luce.distance_to_posterior(path(), []), "sweeps is empty"),

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from luce._types import FloatArray, IntArray, SeedLike
+from luce.answers.updates import Update
 from luce.cluster.connect import ClusterLike, check_cluster
 from luce.cluster.replicates import repeat_on
 from luce.counts.labels import plural
@@ -235,7 +236,9 @@ def _warmup_of(run: DataTree) -> int:
         )
     posterior = posterior_of(run)
     problem = None
-    if attributes.get("method") != "waiting-times":
+    if Update.in_attributes(attributes) is not None:
+        problem = "it was updated by new data"
+    elif attributes.get("method") != "waiting-times":
         problem = f"its method is {attributes.get('method')!r}"
     elif attributes.get("initial") == "given":
         problem = "its starting points were given"
