@@ -73,11 +73,11 @@ def _picture(png: str, size: dict[str, int]) -> str:
 class ShownNotebooks(Extension):
     """Show the notebooks that pages name."""
 
-    def extendMarkdown(self, md: Markdown) -> None:  # noqa: N802
+    def extendMarkdown(self, md: Markdown) -> None:
         """Register the notebooks after spaces were made regular, before code is put away."""
         md.preprocessors.register(Notebooks(md), "notebooks", 28)  # spaces: 30, code: 25
 
 
-def makeExtension(**settings: Any) -> ShownNotebooks:  # noqa: N802
+def makeExtension(**settings: Any) -> ShownNotebooks:
     """Make the extension, as Python-Markdown asks for it."""
     return ShownNotebooks(**settings)

@@ -47,6 +47,7 @@ _MOST_ROWS = 40
 _WIDTH = 120  # characters of a line where there is no terminal
 _LEAST_ROOM = 14  # characters for the names of those tied with
 _GAP = 2  # characters between columns
+_LISTED = 40  # characters, in HTML, of the names of those tied with
 _PICTURES = 5  # number of the column, in HTML, that draws the interval of the score before it
 
 # Columns that are left out of a narrow terminal, in this order.
@@ -138,7 +139,10 @@ class Leaderboard:
 
     def to_html(self, most: int = MOST_ROWS) -> str:
         """Lay the leaderboard out as HTML, at most `most` rows; labels are escaped."""
-        columns = self._printed(most)
+        columns = [
+            c if c.lists is None else c._replace(words=[_named(own, _LISTED) for own in c.lists])
+            for c in self._printed(most)
+        ]
         ends = (self.columns[name][:most].tolist() for name in ("score_lb", "score", "score_ub"))
         drawn = small_pictures.intervals(*ends)
         rows = list(zip(*([c.head, *c.words] for c in columns), strict=True))

@@ -118,9 +118,10 @@ def members(inside: Collection[int], among: int) -> SmallPicture:
 
 
 def _picture(content: str, width: int = _WIDTH) -> SmallPicture:
+    size = f'width="{width}" height="{_HEIGHT}" viewBox="0 0 {width} {_HEIGHT}"'
     return SmallPicture(
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{_HEIGHT}" '
-        f'viewBox="0 0 {width} {_HEIGHT}" aria-hidden="true">{content}</svg>'
+        f'<svg xmlns="http://www.w3.org/2000/svg" {size} style="max-width: none" '
+        f'aria-hidden="true">{content}</svg>'
     )
 
 
