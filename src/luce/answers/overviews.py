@@ -11,7 +11,7 @@ from luce._types import FloatArray
 from luce.answers.diagnostics import verdict
 from luce.answers.summaries import Summary, summary
 from luce.answers.view import DrawsView
-from luce.counts.labels import describe, plural
+from luce.counts.labels import plural
 from luce.errors import DataError
 from luce.page.plain_tables import MOST_ROWS, PictureColumn
 from luce.page.small_pictures import lines
@@ -81,7 +81,7 @@ def overview(run: DataTree, ci_prob: float = 0.9) -> Overview:
 
     if not isinstance(run, xr.DataTree):
         raise DataError(
-            f"run must be what Posterior.sample returned; {describe(run)} was given. "
+            f"run must be what Posterior.sample returned; {type(run).__name__} was given. "
             "luce.summary takes arrays of draws, too."
         )
     view = DrawsView.of(run)

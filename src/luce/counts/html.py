@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from luce.counts.confounding import untold_parameters
 from luce.counts.family import SetFamily, describe_set
 from luce.counts.labels import plural, printable, some
 from luce.page.plain_tables import MOST_ROWS, PictureColumn, bare_html
@@ -28,6 +29,8 @@ def html_of_counts(counts: ConditionalCounts) -> str:
         rows = [[printable(words)] for words in told[:MOST_ROWS]]
         unit = counts.events.unit
         parts += [bare_html([[unit], *rows], 0), *_more(len(told), f"more {unit}")]
+        untold = untold_parameters(counts).items()
+        parts += [_paragraph(f"{name}: {why}") for name, why in untold]
     if counts.effects:
         names = some(counts.effects, quote=False)
         parts.append(_paragraph(f"No competitors, but effects: {names}."))
