@@ -17,7 +17,7 @@ import nbformat
 from nbclient import NotebookClient
 
 NOTEBOOKS = Path(__file__).parent / "notebooks"
-SECONDS = 120  # that a cell may take
+SECONDS = 600  # that a cell may take, compiling included
 NOTE = re.compile(r"luce: compiling [^\n]*\n+")  # what is said once on every machine
 DRAWING = re.compile(r"<svg .*?</svg>", re.DOTALL)
 

@@ -62,8 +62,8 @@ def test_meetings_and_effects_are_told() -> None:
     assert faults(html) == []
     assert "a at home against b: 1 win" in html
     assert "b at home against &lt;c&gt;" in html
+    games = {"home": ["a", "b"], "away": ["b", "c"], "result": ["H", "D"]}
     with pytest.warns(luce.errors.ConfoundedHomeWarning):
-        games = {"home": ["a", "b"], "away": ["b", "c"], "result": ["H", "D"]}
         untold = luce.from_pairs(games, ties="davidson", home="first")
     (home,) = [line for line in untold.summary().split("\n") if line.startswith("  home: ")]
     assert home.strip().replace("'", "&#x27;") in untold._repr_html_()
