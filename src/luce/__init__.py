@@ -62,6 +62,7 @@ if TYPE_CHECKING:
     from luce.sequences.hdp import HDPTransitions as HDPTransitions
     from luce.sequences.semi_markov import SemiMarkov as SemiMarkov
     from luce.version import __version__ as __version__
+    from luce.workflows.fitting import fit as fit
     from luce.workflows.many_posteriors import sample_many as sample_many
     from luce.workflows.resuming import resume as resume
 
@@ -81,6 +82,7 @@ _HOMES = {
     "comparable_groups": "counts.comparability",
     "compare_groups": "decide.group_comparison",
     "elo": "answers.scales",
+    "fit": "workflows.fitting",
     "from_choices": "reading.choices",
     "from_groups": "reading.groups",
     "from_pairs": "reading.pairs",

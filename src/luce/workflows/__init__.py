@@ -1,4 +1,4 @@
-"""Many posteriors, event logs, sensitivity to the prior, resumed runs, compilation beforehand."""
+"""Whole tasks: data to draws, many posteriors, event logs, resumed runs, compilation beforehand."""
 
 from typing import TYPE_CHECKING
 
@@ -6,6 +6,7 @@ from luce._lazy import lazy_names
 
 if TYPE_CHECKING:
     from luce.workflows.event_logs import reduce_logs as reduce_logs
+    from luce.workflows.fitting import fit as fit
     from luce.workflows.many_posteriors import sample_many as sample_many
     from luce.workflows.prior_sensitivity import sensitivity as sensitivity
     from luce.workflows.resuming import resume as resume
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "Warmed": "warming",
+    "fit": "fitting",
     "reduce_logs": "event_logs",
     "resume": "resuming",
     "sample_many": "many_posteriors",

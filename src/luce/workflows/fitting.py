@@ -1,0 +1,129 @@
+"""From data to draws in one call: read, join with a prior, draw until the check is met."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from luce._types import Labels, SeedLike
+from luce.cluster.connect import ClusterLike
+from luce.counts.counts import ConditionalCounts
+from luce.errors import DataError
+from luce.model.priors import ParameterPrior, PriorLike
+from luce.posterior import Posterior
+from luce.reading.files import TextOptions, keep_only, understand
+
+if TYPE_CHECKING:
+    from xarray import DataTree
+
+
+def fit(
+    data: Any,
+    kind: str | None = None,
+    *,
+    concentration: PriorLike | None = None,
+    home_prior: ParameterPrior | None = None,
+    tie_prior: ParameterPrior | None = None,
+    draws: int = 1000,
+    until: float | str | None = "auto",
+    chains: int = 4,
+    seed: SeedLike = None,
+    method: str = "auto",
+    to: str | os.PathLike[str] | None = None,
+    cluster: ClusterLike = None,
+    threads: int | None = None,
+    progress: bool = True,
+    encoding: str | None = None,
+    delimiter: str | None = None,
+    missing: Iterable[str] | None = None,
+    only: Labels | None = None,
+    **options: Any,
+) -> DataTree:
+    r"""Read data and draw from their posterior, until the draws can be trusted.
+
+    ``luce fit FILE`` does the same in a shell: the same seed gives the same draws.
+
+    Parameters
+    ----------
+    data
+        A file, as for `luce.read`; a frame, a mapping of columns or a list of records; counts; or a
+        `Posterior`, which has a prior of its own.
+    kind
+        Kind of data: "pairs", "rankings", "choices", "transitions", "table", "teams" or
+        "groups"; found where the columns leave no doubt, else asked for.
+    concentration
+        The prior, as for `Posterior`; 1 for all categories unless given.
+    home_prior, tie_prior
+        Priors of the parameters of contests: `home` and `tie` of `Posterior`.
+    draws, chains, seed, method, to, cluster, threads, progress
+        As in `Posterior.sample`.
+    until
+        As in `Posterior.sample`: "converged", a number of effective draws, or None.  "auto" stands
+        for "converged", and for None with `to` or `cluster`, whose draws are counted beforehand.
+    encoding, delimiter, missing, only
+        As in `luce.read`.
+    options
+        Options of the reader of that kind: columns, ties, home, unranked, skip_bad and so on.
+
+    Returns
+    -------
+    DataTree
+        The run, with data and prior: `luce.summary`, `luce.report` and `luce.save` take it, and
+        `luce.posterior_of` gives the posterior.
+
+    Examples
+    --------
+    >>> import luce
+    >>> games = {"winner": ["ann", "bo", "ann"], "loser": ["bo", "cy", "cy"]}
+    >>> run = luce.fit(games, seed=1)
+    >>> luce.answers.expected_order(run)
+    ['ann', 'bo', 'cy']
+    """
+    reading = {"encoding": encoding, "delimiter": delimiter, "missing": missing, **options}
+    priors = {"concentration": concentration, "home_prior": home_prior, "tie_prior": tie_prior}
+    if isinstance(data, Posterior):
+        _refuse({**reading, **priors, "kind": kind, "only": only}, "a posterior is")
+        posterior = data
+    else:
+        text = TextOptions(encoding, delimiter, missing)
+        counts = _counts(data, kind, text, only, options)
+        prior = 1.0 if concentration is None else concentration
+        posterior = Posterior(counts, prior, home=home_prior, tie=tie_prior)
+    if until == "auto":
+        until = None if to is not None or cluster is not None else "converged"
+    return posterior.sample(
+        draws,
+        until=until,
+        chains=chains,
+        seed=seed,
+        method=method,
+        to=to,
+        cluster=cluster,
+        threads=threads,
+        progress=progress,
+    )
+
+
+def _counts(
+    data: Any, kind: str | None, text: TextOptions, only: Labels | None, options: dict[str, Any]
+) -> ConditionalCounts:
+    """Read data as counts, unless they are counts already."""
+    if isinstance(data, ConditionalCounts):
+        _refuse({**text._asdict(), **options, "kind": kind}, "counts are")
+        return data if only is None else data.restrict(only)
+    _, reading = understand(data, kind, text, **options)
+    counts = (reading if only is None else keep_only(reading, only)).counts
+    if isinstance(counts, dict):
+        raise DataError(
+            "rows='separate' makes a posterior for each state; read the data with luce.read, and "
+            "draw them by luce.sample_many."
+        )
+    return counts
+
+
+def _refuse(given: dict[str, Any], what: str) -> None:
+    """Refuse arguments that have no meaning for data which were read already."""
+    for name, value in given.items():
+        if value is not None:
+            raise DataError(f"{name} = {value!r} has no meaning where {what} given.")
