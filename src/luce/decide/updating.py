@@ -36,7 +36,7 @@ from luce.cluster.execution import carry_out
 from luce.counts.comparability import unconditional
 from luce.counts.counts import ConditionalCounts
 from luce.counts.events import added
-from luce.counts.labels import describe, label_array, some
+from luce.counts.labels import describe, label_array, plural, some
 from luce.counts.tied_blocks import TiedBlocks
 from luce.counts.wider import widened
 from luce.errors import DataError, MethodError
@@ -364,7 +364,8 @@ class _Step:
         """Say why weights would rest on too few draws."""
         if not self.pareto_k <= MOST_K:
             if np.isnan(self.pareto_k):
-                return f"{self.n_draws} draws are too few for weights"
+                are = "is" if self.n_draws == 1 else "are"
+                return f"{plural(self.n_draws, 'draw')} {are} too few for weights"
             return f"the Pareto k of the weights is {self.pareto_k:.2f}, above {MOST_K}"
         if self.effective < LEAST_SHARE:
             return f"the effective share of the draws is {self.effective:.3f}, below a third"
