@@ -197,7 +197,7 @@ class Summary:
     def _cells(self, most: int) -> list[list[str]]:
         head = [self._heading, *self.columns]
         return [head] + [
-            [text, *(_word(name, values[i]) for name, values in self.columns.items())]
+            [text, *(entry_in_words(name, values[i]) for name, values in self.columns.items())]
             for i, text in enumerate(_texts_of(self.categories[:most]))
         ]
 
@@ -350,7 +350,7 @@ def _texts_of(labels: Sequence[Label]) -> list[str]:
     ]
 
 
-def _word(column: str, value: Any) -> str:
+def entry_in_words(column: str, value: Any) -> str:
     """Print an entry as its column wants it."""
     if isinstance(value, (bool, np.bool_)):
         return "yes" if value else "no"

@@ -14,6 +14,7 @@ from luce.answers.diagnostics import verdict
 from luce.cli.data import add_reading, read_data, read_data_by
 from luce.cli.printing import NOT_CONVERGED, print_ignored, split_at_commas, warnings_printed
 from luce.cli.priors import add_priors
+from luce.cli.standard_input import called
 from luce.errors import DataError
 from luce.sampling.settings import check_whole
 
@@ -104,7 +105,7 @@ def _read(arguments: argparse.Namespace) -> dict[Label, Reading]:
             f"{files[0]}: one file is one group; give --by COLUMN, which names the group of each "
             "row, or several files."
         )
-    stems = [Path(file).stem for file in files]
+    stems = [Path(called(file)).stem for file in files]
     names = stems if len(set(stems)) == len(files) else files
     if len(set(names)) < len(files):
         raise DataError("a file is given twice; each file is a group.")

@@ -18,6 +18,7 @@ from luce.cli.printing import (
     uninterrupted,
     warnings_printed,
 )
+from luce.cli.standard_input import called, kept_file
 from luce.counts.labels import plural, printable, some
 from luce.errors import DataError, IgnoredColumnsWarning, LuceError
 from luce.runs.saving import check_target, save
@@ -56,7 +57,11 @@ def add_segment(commands: Any) -> None:
     parser = commands.add_parser(
         "segment", help="read a time series, find its states, print a table of segments"
     )
-    parser.add_argument("file", metavar="FILE", help="CSV, Parquet or JSON Lines, a row a time")
+    parser.add_argument(
+        "file",
+        metavar="FILE",
+        help="CSV, Parquet or JSON Lines, a row a time; - for standard input",
+    )
     columns = "the channels, as x,y; again for more (default: all columns of numbers)"
     parser.add_argument("--columns", action="append", metavar="NAME", help=columns)
     sequence = (
@@ -231,12 +236,12 @@ def _read(model: SemiMarkov, arguments: argparse.Namespace) -> Series:
     sequence, time = (
         False if name == "none" else name for name in (arguments.sequence, arguments.time)
     )
-    with warnings_printed(), _columns_unsaid():
-        series = model.read(arguments.file, columns=columns, sequence=sequence, time=time)
+    with warnings_printed(), _columns_unsaid(), kept_file(arguments.file) as path:
+        series = model.read(path, columns=columns, sequence=sequence, time=time)
     missing = f", {plural(series.n_missing, 'missing value')}" if series.n_missing else ""
     of = f" in {plural(series.n_sequences, 'sequence')}" if series.n_sequences > 1 else ""
     print(
-        f"{printable(Path(arguments.file).name)}: time series: {plural(series.length, 'row')} of "
+        f"{printable(called(arguments.file))}: time series: {plural(series.length, 'row')} of "
         f"{plural(series.n_channels, 'channel')} ({some(series.channels)}){of}{missing}"
     )
     for name, use in series.uses.items():

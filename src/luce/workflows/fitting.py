@@ -13,6 +13,8 @@ from luce.errors import DataError
 from luce.model.priors import ParameterPrior, PriorLike
 from luce.posterior import Posterior
 from luce.reading.files import TextOptions, keep_only, understand
+from luce.reading.kind import Counts
+from luce.sequences.separate_rows import SeparateRows
 
 if TYPE_CHECKING:
     from xarray import DataTree
@@ -48,7 +50,7 @@ def fit(
     ----------
     data
         A file, as for `luce.read`; a frame, a mapping of columns or a list of records; counts; or a
-        `Posterior`, which has a prior of its own.
+        `Posterior` or `SeparateRows`, which have priors of their own.
     kind
         Kind of data: "pairs", "rankings", "choices", "transitions", "table", "teams" or
         "groups"; found where the columns leave no doubt, else asked for.
@@ -69,7 +71,7 @@ def fit(
     Returns
     -------
     DataTree
-        The run, with data and prior: `luce.summary`, `luce.report` and `luce.save` take it, and
+        The run, with data and prior; of transitions with ``rows="separate"`` one run of all rows: `luce.summary`, `luce.report` and `luce.save` take it, and
         `luce.posterior_of` gives the posterior.
 
     Examples
@@ -82,17 +84,16 @@ def fit(
     """
     reading = {"encoding": encoding, "delimiter": delimiter, "missing": missing, **options}
     priors = {"concentration": concentration, "home_prior": home_prior, "tie_prior": tie_prior}
-    if isinstance(data, Posterior):
+    if isinstance(data, Posterior | SeparateRows):
         _refuse({**reading, **priors, "kind": kind, "only": only}, "a posterior is")
-        posterior = data
+        model = data
     else:
         text = TextOptions(encoding, delimiter, missing)
         counts = _counts(data, kind, text, only, options)
-        prior = 1.0 if concentration is None else concentration
-        posterior = Posterior(counts, prior, home=home_prior, tie=tie_prior)
+        model = posterior_with(counts, concentration, home_prior, tie_prior)
     if until == "auto":
         until = None if to is not None or cluster is not None else "converged"
-    return posterior.sample(
+    return model.sample(
         draws,
         until=until,
         chains=chains,
@@ -105,21 +106,31 @@ def fit(
     )
 
 
+def posterior_with(
+    counts: Counts,
+    concentration: PriorLike | None,
+    home_prior: ParameterPrior | None,
+    tie_prior: ParameterPrior | None,
+) -> Posterior | SeparateRows:
+    """Join counts with a prior; separate rows of transitions are drawn together."""
+    prior = 1.0 if concentration is None else concentration
+    if isinstance(counts, ConditionalCounts):
+        return Posterior(counts, prior, home=home_prior, tie=tie_prior)
+    for name, given in (("home", home_prior), ("tie", tie_prior)):
+        if given is not None:
+            raise DataError(f"{name}_prior (--{name}-prior): transitions have no such parameter.")
+    return SeparateRows(counts, prior)
+
+
 def _counts(
     data: Any, kind: str | None, text: TextOptions, only: Labels | None, options: dict[str, Any]
-) -> ConditionalCounts:
+) -> Counts:
     """Read data as counts, unless they are counts already."""
     if isinstance(data, ConditionalCounts):
         _refuse({**text._asdict(), **options, "kind": kind}, "counts are")
         return data if only is None else data.restrict(only)
     _, reading = understand(data, kind, text, **options)
-    counts = (reading if only is None else keep_only(reading, only)).counts
-    if isinstance(counts, dict):
-        raise DataError(
-            "rows='separate' makes a posterior for each state; read the data with luce.read, and "
-            "draw them by luce.sample_many."
-        )
-    return counts
+    return (reading if only is None else keep_only(reading, only)).counts
 
 
 def _refuse(given: dict[str, Any], what: str) -> None:
