@@ -71,8 +71,9 @@ def fit(
     Returns
     -------
     DataTree
-        The run, with data and prior; of transitions with ``rows="separate"`` one run of all rows: `luce.summary`, `luce.report` and `luce.save` take it, and
-        `luce.posterior_of` gives the posterior.
+        The run, with data and prior: `luce.summary`, `luce.report` and `luce.save` take it, and
+        `luce.posterior_of` gives the posterior.  Of transitions with ``rows="separate"`` it is the
+        run of `SeparateRows`.
 
     Examples
     --------
