@@ -58,6 +58,7 @@ def _described(parser: argparse.ArgumentParser, about: str) -> _Command:
     values: dict[str, list[str]] = {}
     words: list[str] = []
     flags = set[str]()
+    expanded = parser._get_formatter()._expand_help
     for action in parser._actions:
         known = sorted(map(str, action.choices or ()))
         if not action.option_strings:
@@ -65,7 +66,7 @@ def _described(parser: argparse.ArgumentParser, about: str) -> _Command:
         for option in action.option_strings:
             if not option.startswith("--"):
                 continue
-            options[option] = str(action.help or "").replace("%%", "%")
+            options[option] = expanded(action) if action.help else ""
             if known:
                 values[option] = known
             if action.nargs == 0:

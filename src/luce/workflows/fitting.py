@@ -119,7 +119,9 @@ def posterior_with(
         return Posterior(counts, prior, home=home_prior, tie=tie_prior)
     for name, given in (("home", home_prior), ("tie", tie_prior)):
         if given is not None:
-            raise DataError(f"{name}_prior (--{name}-prior): transitions have no such parameter.")
+            raise DataError(
+                f"{name}_prior, --{name}-prior: transitions have no such parameter; leave it out."
+            )
     return SeparateRows(counts, prior)
 
 
