@@ -1,4 +1,4 @@
-"""Tables of text fit their width: names are shortened and stay apart, columns left out are named."""
+"""Tables of text fit their width: names stay apart, and columns left out are named."""
 
 import random
 

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from lib.streaming_runs import same_numbers
 
 import luce
 from luce.cli import main
@@ -25,24 +26,19 @@ def file(tmp_path: Path) -> Path:
     return path
 
 
-def same_draws(one: Any, other: Any) -> bool:
-    """Tell whether two runs have the same variables and draws, bit for bit."""
-    return bool(one["posterior"].to_dataset().identical(other["posterior"].to_dataset()))
-
-
 @pytest.mark.compiled
 def test_fit_is_its_steps_one_by_one(file: Path) -> None:
     prior = {"home_prior": luce.Gamma(4.0, 3.0), "tie_prior": 0.5}
     found = luce.fit(file, concentration=2.0, **prior, **READ, **QUICK)
     counts = luce.read(file, **READ)
     posterior = luce.Posterior(counts, 2.0, home=luce.Gamma(4.0, 3.0), tie=0.5)
-    assert same_draws(found, posterior.sample(**QUICK))
-    assert not same_draws(found, luce.Posterior(counts, 2.0).sample(**QUICK))  # the control
+    assert same_numbers(found, posterior.sample(**QUICK))
+    assert not same_numbers(found, luce.Posterior(counts, 2.0).sample(**QUICK))  # the control
     frame = pd.read_csv(file)
     for data in (frame, frame.to_dict("list"), frame.to_dict("records")):
-        assert same_draws(luce.fit(data, concentration=2.0, **prior, **READ, **QUICK), found)
-    assert same_draws(luce.fit(counts, concentration=2.0, **prior, **QUICK), found)
-    assert same_draws(luce.fit(posterior, **QUICK), found)
+        assert same_numbers(luce.fit(data, concentration=2.0, **prior, **READ, **QUICK), found)
+    assert same_numbers(luce.fit(counts, concentration=2.0, **prior, **QUICK), found)
+    assert same_numbers(luce.fit(posterior, **QUICK), found)
 
 
 @pytest.mark.compiled
@@ -64,7 +60,7 @@ def test_the_command_has_the_draws_of_the_function(
     out = tmp_path / "run.nc"
     assert main(["fit", str(file), *usual.split(), *words.split(), "--out", str(out)]) in (0, 3)
     how = {**READ, "draws": 60, "chains": 2, "seed": 3, "progress": False, **keywords}
-    assert same_draws(luce.load(out), luce.fit(file, **how))
+    assert same_numbers(luce.load(out), luce.fit(file, **how))
 
 
 def test_draws_go_on_until_the_check_is_met_unless_they_go_to_a_disk(tmp_path: Path) -> None:
