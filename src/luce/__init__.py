@@ -64,9 +64,11 @@ if TYPE_CHECKING:
     from luce.sequences.hdp import HDPTransitions as HDPTransitions
     from luce.sequences.semi_markov import SemiMarkov as SemiMarkov
     from luce.version import __version__ as __version__
+    from luce.workflows.distances import distance_to_posterior as distance_to_posterior
     from luce.workflows.fitting import fit as fit
     from luce.workflows.many_posteriors import sample_many as sample_many
     from luce.workflows.resuming import resume as resume
+    from luce.workflows.unbiased_means import unbiased as unbiased
 
 _HOMES = {
     "ConditionalCounts": "counts.counts",
@@ -83,6 +85,7 @@ _HOMES = {
     "beats": "answers.comparisons",
     "comparable_groups": "counts.comparability",
     "compare_groups": "decide.group_comparison",
+    "distance_to_posterior": "workflows.distances",
     "elo": "answers.scales",
     "fit": "workflows.fitting",
     "from_choices": "reading.choices",
@@ -116,6 +119,7 @@ _HOMES = {
     "shares": "answers.scales",
     "summary": "answers.summaries",
     "tie_groups": "answers.ranks",
+    "unbiased": "workflows.unbiased_means",
     "update": "decide.updating",
 }
 

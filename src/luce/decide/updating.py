@@ -63,7 +63,18 @@ MOST_K, LEAST_SHARE = 0.7, 1 / 3
 _ORIGIN = "origin"
 
 # Attributes that tell of the draws asked for, not of those that are there.
-_OUTDATED = ("until", "until_met", "draws_asked_for", "sampling_time", "complete")
+_OUTDATED = (
+    "until",
+    "until_met",
+    "draws_asked_for",
+    "sampling_time",
+    "complete",
+    "certified",
+    "certified_bound",
+    "certified_limit",
+    "certified_pairs",
+    "certified_lag",
+)
 
 
 def update(
