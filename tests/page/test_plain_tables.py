@@ -62,15 +62,15 @@ def test_lines_fit_a_width() -> None:
         for head in heads:  # what is not shown is named
             assert (head in shown) != (head in said.replace(",", " ").replace(".", " ").split())
         assert ("c2" in shown) == ("c3" in shown)
-        names = fitted_lines([[row[0]] for row in rows], min(width, 60), names=[0], left=[0])
+        names = fitted_lines([[row[0]] for row in rows], min(width, 100), names=[0], left=[0])
         assert len(set(names)) == len(rows)
 
 
-def test_any_width_shortens_names_of_more_than_60_letters_alone() -> None:
-    rows = [["name", "n"], ["x" * 7000, "1"], ["y" * 60, "2"]]
+def test_any_width_shortens_names_of_more_than_100_letters_alone() -> None:
+    rows = [["name", "n"], ["x" * 7000, "1"], ["y" * 100, "2"]]
     lines = fitted_lines(rows, None, names=[0], left=[0])
-    assert [len(line) for line in lines] == [63] * 3
-    assert lines[2].startswith("y" * 60)
+    assert [len(line) for line in lines] == [103] * 3
+    assert lines[2].startswith("y" * 100)
 
 
 def test_wide_letters_take_two_cells() -> None:

@@ -13,7 +13,7 @@ from shutil import get_terminal_size
 from luce.page.short_texts import told_apart
 from luce.page.words import escaped
 
-MOST_OF_NAME = 60  # characters of a name, also where lines may be of any length
+MOST_OF_NAME = 100  # characters of a name, also where lines may be of any length
 LEAST_OF_NAME = 12  # characters of a name in a narrow terminal
 _GAP = 2  # characters between columns
 _NARROWEST = 20  # characters of a line of words
@@ -65,7 +65,7 @@ def fitted_lines(
     rows
         The head, then the rows.
     width
-        Characters of a line; None for any number, where names have 60 at most.
+        Characters of a line; None for any number, where names have 100 at most.
     names
         Numbers of the columns of names, which may be shortened.
     left
