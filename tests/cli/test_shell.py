@@ -135,3 +135,19 @@ def test_the_examples_of_the_help_run(
         assert luce == "luce"
         assert main(words) == 0, capsys.readouterr().err
     assert {"games.nc", "season.md"} <= {path.name for path in tmp_path.iterdir()}
+
+
+@pytest.mark.filterwarnings("ignore::luce.ConvergenceWarning")
+def test_one_long_label_makes_no_long_lines(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("COLUMNS", raising=False)
+    path = tmp_path / "long.csv"
+    long = "x" * 7000
+    path.write_text(f"winner,loser\n{long}a,{long}b\n{long}b,c\nc,{long}a\n")
+    for words in (["inspect"], ["fit", "--seed", "1", "--draws", "200"]):
+        assert main([words[0], str(path), "--kind", "pairs", *words[1:]]) == 0
+        lines = capsys.readouterr().out.splitlines()
+        assert max(map(len, lines)) < 400
+    ends = [line.split()[0][-1] for line in lines if re.match(r"[xc]\S* +0\.", line)]
+    assert sorted(ends) == ["a", "b", "c"]
