@@ -98,7 +98,8 @@ def update(
         A run of `Posterior.sample` or of this function, in memory or loaded.  It is not changed.
     new_counts
         The new data alone, read as the old data was: with the same ``ties=`` and ``home=``.  It may
-        leave out categories of the run.  Categories that the run does not have are taken in, where
+        leave out categories of the run, unless they could have been outcomes, as states that
+        could follow in transitions.  Categories that the run does not have are taken in, where
         the prior is one number for all; outcomes among all categories of either data are then
         outcomes given that they lay among these.
     seed
@@ -377,8 +378,7 @@ class _Step:
         """Say why weights would rest on too few draws."""
         if not self.pareto_k <= MOST_K:
             if np.isnan(self.pareto_k):
-                are = "is" if self.n_draws == 1 else "are"
-                return f"{plural(self.n_draws, 'draw')} {are} too few for weights"
+                return f"{plural(self.n_draws, 'draw')} cannot tell what their weights are worth"
             return f"the Pareto k of the weights is {self.pareto_k:.2f}, above {MOST_K}"
         if self.effective < LEAST_SHARE:
             return f"the effective share of the draws is {self.effective:.3f}, below a third"
