@@ -42,7 +42,7 @@ def fit(
     only: Labels | None = None,
     **options: Any,
 ) -> DataTree:
-    r"""Read data and draw from their posterior, until the draws can be trusted.
+    r"""Read data and draw from their posterior, until the check of convergence is met.
 
     ``luce fit FILE`` does the same in a shell: the same seed gives the same draws.
 
