@@ -86,6 +86,7 @@ def test_what_has_no_meaning_is_refused(file: Path) -> None:
     posterior = luce.Posterior(counts)
     for words, data, how in (
         ("kind = 'pairs' has no meaning where counts are given", counts, {"kind": "pairs"}),
+        ("the number of draws is named: draws=1000", counts, {"kind": 1000}),
         ("ties = 'half' has no meaning where counts", counts, {"ties": "half"}),
         ("concentration = 2.0 has no meaning where a posterior", posterior, {"concentration": 2.0}),
         ("encoding = 'utf-8' is for files of text", {"a": [1]}, {"encoding": "utf-8"}),

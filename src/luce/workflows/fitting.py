@@ -83,6 +83,8 @@ def fit(
     >>> luce.answers.expected_order(run)
     ['ann', 'bo', 'cy']
     """
+    if not isinstance(kind, str | None):
+        raise DataError(f"kind = {kind!r}; the number of draws is named: draws=1000.")
     reading = {"encoding": encoding, "delimiter": delimiter, "missing": missing, **options}
     priors = {"concentration": concentration, "home_prior": home_prior, "tie_prior": tie_prior}
     if isinstance(data, Posterior | SeparateRows):
