@@ -66,6 +66,7 @@ if TYPE_CHECKING:
     from luce.sequences.semi_markov import SemiMarkov as SemiMarkov
     from luce.version import __version__ as __version__
     from luce.workflows.distances import distance_to_posterior as distance_to_posterior
+    from luce.workflows.fitting import fit as fit
     from luce.workflows.many_posteriors import sample_many as sample_many
     from luce.workflows.resuming import resume as resume
     from luce.workflows.unbiased_means import unbiased as unbiased
@@ -87,6 +88,7 @@ _HOMES = {
     "compare_groups": "decide.group_comparison",
     "distance_to_posterior": "workflows.distances",
     "elo": "answers.scales",
+    "fit": "workflows.fitting",
     "from_choices": "reading.choices",
     "from_groups": "reading.groups",
     "from_pairs": "reading.pairs",

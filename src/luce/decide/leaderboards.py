@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import os
-import sys
-import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -28,8 +24,15 @@ from luce.decide.first_place import best_in_words, leader_of
 from luce.decide.thin_evidence import MEANING, Evidence, evidence_of, record_in_words
 from luce.errors import DataError
 from luce.page import small_pictures
-from luce.page.plain_tables import MOST_ROWS, PictureColumn, bare_html, text_lines
-from luce.page.words import Name, escaped, percent, plain_text, probability
+from luce.page.plain_tables import (
+    MOST_ROWS,
+    PictureColumn,
+    bare_html,
+    line_width,
+    text_lines,
+    wrapped,
+)
+from luce.page.words import Name, count, escaped, percent, plain_text, probability
 from luce.posterior import posterior_of
 from luce.sampling.convergence import HEADLINES
 
@@ -130,12 +133,12 @@ class Leaderboard:
             Characters of a line; those of the terminal unless given.  Columns that do not fit are
             left out, and named.
         """
-        room = _width_of_terminal() if width is None else width
+        room = (line_width() or _WIDTH) if width is None else width
         columns, left_out = _fitted(self._printed(most), room)
         rows = list(zip(*([c.head, *c.words] for c in columns), strict=True))
         table = text_lines(rows, left=[j for j, c in enumerate(columns) if c.left])
-        said = [line for note in self._below(most, left_out) for line in _wrapped(note, room)]
-        head = _wrapped(printable(self.headline), room)
+        said = [line for note in self._below(most, left_out) for line in wrapped(note, room)]
+        head = wrapped(printable(self.headline), room)
         return "\n".join([*head, "", *(line.rstrip() for line in table), "", *said])
 
     def to_html(self, most: int = MOST_ROWS) -> str:
@@ -184,7 +187,7 @@ class Leaderboard:
         ]
         for name in ("games", "wins", "ties", "offered", "chosen"):
             if name in c:
-                found.append(_Column(name, [f"{c[name][i]:,.10g}" for i in rows]))
+                found.append(_Column(name, [count(c[name][i]) for i in rows]))
         for name in ("win_rate", "share"):
             if name in c:
                 words = ["" if np.isnan(c[name][i]) else probability(c[name][i]) for i in rows]
@@ -393,7 +396,7 @@ def _scale_note(whole: DrawsView, attrs: Mapping[str, Any]) -> str:
     whom = "the mean of those listed" if reference is None else printable(reference)
     if scale == "elo":
         odds = odds_in_words(whole)
-        return f"Elo: {whom} has {attrs['at']:,.10g} points; 400 more are {odds} of 10 to 1."
+        return f"Elo: {whom} has {count(attrs['at'])} points; 400 more are {odds} of 10 to 1."
     if scale == "log-odds":
         return f"Log odds: against {whom}; {_LN10:.3f} more are {odds_in_words(whole)} of 10 to 1."
     return "Probability: among all categories of the data."
@@ -489,18 +492,6 @@ def _objects(values: Sequence[Any]) -> npt.NDArray[Any]:
 def _span(low: int, high: int) -> str:
     """Write an interval of ranks."""
     return f"{low:,}" if low == high else f"{low:,} to {high:,}"
-
-
-def _width_of_terminal() -> int:
-    """Return the characters of a line: those of the terminal, or of COLUMNS, if there are any."""
-    if "COLUMNS" in os.environ or sys.stdout.isatty():
-        return get_terminal_size((_WIDTH, 24)).columns
-    return _WIDTH
-
-
-def _wrapped(text: str, width: int) -> list[str]:
-    """Break a sentence into lines."""
-    return textwrap.wrap(text, max(width, 20), break_long_words=False) or [""]
 
 
 def _fitted(columns: list[_Column], room: int) -> tuple[list[_Column], list[str]]:

@@ -236,7 +236,10 @@ class Structure:
         """Numbers of atoms and cores, in the words of docs/structure.md."""
         atoms = plural(self.n_atoms, "atom")
         head = f"{plural(self.n_categories, 'category', 'categories')} in {atoms}"
-        sizes = [f"{c.n_atoms:,} atoms and {c.n_sets:,} sets" for c in self.cores[:_MOST_SHOWN]]
+        sizes = [
+            f"{plural(c.n_atoms, 'atom')} and {plural(c.n_sets, 'set')}"
+            for c in self.cores[:_MOST_SHOWN]
+        ]
         if not sizes:
             return f"{head}, no core"
         more = "; ..." if len(self.cores) > _MOST_SHOWN else ""
@@ -248,7 +251,7 @@ class Structure:
         cells = (
             plural(core.n_atoms, "category", "categories")
             if single
-            else (f"{core.n_atoms:,} groups of categories")
+            else plural(core.n_atoms, "group of categories", "groups of categories")
         )
         return plural(core.n_sets, "set"), cells
 

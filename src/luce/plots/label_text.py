@@ -8,7 +8,8 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from luce._types import Label
-from luce.counts.short_labels import MOST_CHARACTERS, abridged, numbered, one_line
+from luce.counts.short_labels import MOST_CHARACTERS, one_line
+from luce.page.short_texts import abridged, numbered
 
 # Fonts that hold stand-ins or parts of formulas at the code points of other characters.
 _NO_LETTERS = ("Last Resort", "cm", "STIXNonUni", "STIXSize")
