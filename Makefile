@@ -44,7 +44,7 @@ lint: $(VENV)/.tools  ## style, types, and imports that go one way
 	$(BIN)/lint-imports --no-logo
 
 docs: $(VENV)/.site  ## the documentation as a site, in site/; a warning is a failure
-	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+	$(BIN)/python -m zensical build --clean --strict
 
 audit: $(VENV)/.package  ## licences, origins and known vulnerabilities of what luce needs
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --group audit
