@@ -161,10 +161,11 @@ class Posterior:
             The same seed gives the same draws, for any number of threads.
         method
             "auto" chooses for each core, see `structure`.  Or one for all: "exact" (where the
-            sets nest), "rejection" (perfect draws, where each set leaves out one atom),
-            "hamiltonian" (for weakly connected cores), "independence" (proposals around the mode,
-            for much data on few categories), "waiting-times" (for any data), "hidden-counts" (the
-            paper's) or "metropolis" (the paper's baseline).  Where the sets nest nothing is left
+            sets nest), "rejection" (perfect draws, where each set leaves out one atom, or from
+            little data), "from-the-past" (perfect draws from more data), "hamiltonian" (for weakly
+            connected cores), "independence" (proposals around the mode, for much data on few
+            categories), "waiting-times" (for any data), "hidden-counts" (the paper's) or
+            "metropolis" (the paper's baseline).  Where the sets nest nothing is left
             to simulate, and every method but one with ``reduce=False`` is exact.  Where the
             concentration is drawn too, "hamiltonian" and "waiting-times" alone can be used.
         reduce

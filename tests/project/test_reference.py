@@ -152,6 +152,7 @@ def updated() -> Any:
 RUNS: dict[str, Callable[[], Any]] = {
     "exact": lambda: of(luce.ConditionalCounts("abc").observe({"a": 1}), 1.0),
     "rejection": lambda: sampled(method="rejection"),
+    "from-the-past": lambda: sampled(method="from-the-past"),
     "hamiltonian": lambda: sampled(method="hamiltonian"),
     "waiting times": lambda: sampled(method="waiting-times"),
     "hidden counts": lambda: sampled(method="hidden-counts"),

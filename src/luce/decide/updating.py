@@ -323,6 +323,8 @@ class _Step:
         """The verdict on the draws that were sampled last, and their effective number."""
         if self.last is not None and self.last.way == "reweighted":
             return self.last.source_verdict, self.last.source_ess
+        if self.run.attrs.get("independent_draws") == 1:  # nothing to judge
+            return "good", float(self.n_draws)
         found = verdict(self.run)
         ess = self.n_draws if np.isnan(found.ess) else found.ess
         return found.kind, float(ess)

@@ -24,6 +24,7 @@ METHODS = (
     "waiting-times",
     "hidden-counts",
     "metropolis",
+    "from-the-past",
     "single-weighted-set",
 )
 
