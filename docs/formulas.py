@@ -1,11 +1,11 @@
-"""Typeset formulas while the site is built: TeX in a page becomes MathML, which browsers draw themselves.
+r"""Typeset formulas while the site is built: TeX becomes MathML, which browsers draw themselves.
 
 A formula stands between dollars in a line, or between lines of two dollars, as on forges::
 
-    The mean of $\\operatorname{Beta}(a, b)$ is
+    The mean of $\operatorname{Beta}(a, b)$ is
 
     $$
-    \\frac{a}{a + b}.
+    \frac{a}{a + b}.
     $$
 
 Pages need no script and no font for it.  A formula that cannot be typeset stops the build.
@@ -24,6 +24,8 @@ INLINE = r"(?<![\\$\w])\$(?![\s$])([^$\n]+?)(?<!\s)\$(?![\w$])"
 BLOCK = re.compile(r"^( *)\$\$ *\n(.*?)\n\1\$\$ *$", re.MULTILINE | re.DOTALL)
 
 
+# A wide formula scrolls by itself, by keys too.
+BOX = '<div class="formula" role="group" aria-label="Formula" tabindex="0">{}</div>'
 CONVERTER = LatexToMathML()
 
 
@@ -42,10 +44,8 @@ class Blocks(Preprocessor):
         """Put each formula away as finished HTML."""
 
         def finished(found: re.Match[str]) -> str:
-            inside = mathml(found[2], block=True)
-            # A wide formula scrolls by itself, by keys too.
-            box = f'<div class="formula" role="group" aria-label="Formula" tabindex="0">{inside}</div>'
-            return f"\n{found[1]}{self.md.htmlStash.store(box)}\n"
+            html = BOX.format(mathml(found[2], block=True))
+            return f"\n{found[1]}{self.md.htmlStash.store(html)}\n"
 
         return BLOCK.sub(finished, "\n".join(lines)).split("\n")
 
@@ -53,7 +53,7 @@ class Blocks(Preprocessor):
 class Inline(InlineProcessor):
     """Formulas between dollars within a line; code is recognised before."""
 
-    def handleMatch(self, m: re.Match[str], data: str) -> tuple[str, int, int]:  # noqa: N802
+    def handleMatch(self, m: re.Match[str], data: str) -> tuple[str, int, int]:
         """Put the formula away as finished HTML."""
         return self.md.htmlStash.store(mathml(m[1])), m.start(0), m.end(0)
 
@@ -61,12 +61,12 @@ class Inline(InlineProcessor):
 class Formulas(Extension):
     """Read formulas between dollars."""
 
-    def extendMarkdown(self, md: Markdown) -> None:  # noqa: N802
+    def extendMarkdown(self, md: Markdown) -> None:
         """Register both kinds of formulas."""
         md.preprocessors.register(Blocks(md), "formulas", 18)  # blocks of code and of HTML: 25, 20
         md.inlinePatterns.register(Inline(INLINE, md), "formula", 185)  # code: 190, escapes: 180
 
 
-def makeExtension(**settings: Any) -> Formulas:  # noqa: N802
+def makeExtension(**settings: Any) -> Formulas:
     """Make the extension, as Python-Markdown asks for it."""
     return Formulas(**settings)

@@ -27,11 +27,11 @@ class Boxes(Treeprocessor):
 class Tables(Extension):
     """Box the tables of a page."""
 
-    def extendMarkdown(self, md: Markdown) -> None:  # noqa: N802
+    def extendMarkdown(self, md: Markdown) -> None:
         """Register the boxes, to be made when cells are read."""
         md.treeprocessors.register(Boxes(md), "boxes", 15)  # cells: 20; HTML is written at 10
 
 
-def makeExtension(**settings: Any) -> Tables:  # noqa: N802
+def makeExtension(**settings: Any) -> Tables:
     """Make the extension, as Python-Markdown asks for it."""
     return Tables(**settings)
