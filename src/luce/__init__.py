@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from luce.answers.comparisons import beats as beats
     from luce.answers.fixtures import predict as predict
     from luce.answers.leave_one_out import loo as loo
+    from luce.answers.overviews import overview as overview
     from luce.answers.prediction import log_predictive as log_predictive
     from luce.answers.ranks import probability_best as probability_best
     from luce.answers.ranks import rank_probabilities as rank_probabilities
@@ -102,6 +103,7 @@ _HOMES = {
     "loo": "answers.leave_one_out",
     "maximum_likelihood": "estimates.likelihood",
     "next_comparison": "decide.designs",
+    "overview": "answers.overviews",
     "play": "decide.seasons",
     "play_bracket": "decide.brackets",
     "posterior_of": "posterior",

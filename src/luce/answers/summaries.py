@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from importlib import import_module
 from itertools import repeat
@@ -19,7 +20,8 @@ from luce.counts.comparability import prior_only
 from luce.counts.confounding import untold_parameters
 from luce.counts.labels import plural, printable, some
 from luce.errors import DataError
-from luce.page.plain_tables import bare_html, text_lines
+from luce.page.plain_tables import MOST_ROWS, PictureColumn, bare_html, text_lines
+from luce.page.small_pictures import intervals
 from luce.page.words import escaped, probability
 
 if TYPE_CHECKING:
@@ -93,9 +95,12 @@ class Summary:
         below = [f"\n{table.to_text(most)}" for table in self._below]
         return "\n".join([*lines, *self._closing(most), *below])
 
-    def to_html(self, most: int = 40) -> str:
-        """Lay the table out as HTML, at most `most` rows of categories; labels are escaped."""
-        table = bare_html(self._cells(most), head=0)
+    def to_html(self, most: int = MOST_ROWS, beside: Sequence[PictureColumn] = ()) -> str:
+        """Lay the table out as HTML, at most `most` rows of categories; labels are escaped.
+
+        Pictures that are given stand beside those of the intervals, one for each row.
+        """
+        table = bare_html(self._cells(most), 0, [*self._pictures(most), *beside])
         closing = [f"<p>{escaped(line)}</p>" for line in self._closing(most)]
         below = [table.to_html(most) for table in self._below]
         return "\n".join([table, *closing, *below])
@@ -167,6 +172,16 @@ class Summary:
             [printable(label), *(_word(name, values[i]) for name, values in self.columns.items())]
             for i, label in enumerate(self.categories[:most])
         ]
+
+    def _pictures(self, most: int) -> list[PictureColumn]:
+        """Draw the intervals of categories; those of parameters have no common scale."""
+        ends = [name for name in self.columns if re.fullmatch(r"eti.*_(lb|ub)", name)]
+        if len(ends) != 2 or self._heading == "parameter":
+            return []
+        low, mean, high = (
+            self.columns[name][:most].tolist() for name in (ends[0], "mean", ends[1])
+        )
+        return [PictureColumn(1, "interval", intervals(low, mean, high, origin=True))]
 
     def _closing(self, most: int) -> list[str]:
         left = len(self.categories) - most

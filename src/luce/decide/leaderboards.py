@@ -27,7 +27,8 @@ from luce.decide.doubts import doubts
 from luce.decide.first_place import best_in_words, leader_of
 from luce.decide.thin_evidence import MEANING, Evidence, evidence_of, record_in_words
 from luce.errors import DataError
-from luce.page.plain_tables import bare_html, text_lines
+from luce.page import small_pictures
+from luce.page.plain_tables import MOST_ROWS, PictureColumn, bare_html, text_lines
 from luce.page.words import Name, escaped, percent, plain_text, probability
 from luce.posterior import posterior_of
 from luce.sampling.convergence import HEADLINES
@@ -47,6 +48,8 @@ _MOST_ROWS = 40
 _WIDTH = 120  # characters of a line where there is no terminal
 _LEAST_ROOM = 14  # characters for the names of those tied with
 _GAP = 2  # characters between columns
+_LISTED = 40  # characters, in HTML, of the names of those tied with
+_PICTURES = 5  # number of the column, in HTML, that draws the interval of the score before it
 
 # Columns that are left out of a narrow terminal, in this order.
 _DISPENSABLE = ("tied with", "ties", "win rate", "share", "wins", "chosen", "P(best)")
@@ -135,12 +138,18 @@ class Leaderboard:
         head = _wrapped(printable(self.headline), room)
         return "\n".join([*head, "", *(line.rstrip() for line in table), "", *said])
 
-    def to_html(self, most: int = _MOST_ROWS) -> str:
+    def to_html(self, most: int = MOST_ROWS) -> str:
         """Lay the leaderboard out as HTML, at most `most` rows; labels are escaped."""
-        columns = self._printed(most)
+        columns = [
+            c if c.lists is None else c._replace(words=[_named(own, _LISTED) for own in c.lists])
+            for c in self._printed(most)
+        ]
+        ends = (self.columns[name][:most].tolist() for name in ("score_lb", "score", "score_ub"))
+        drawn = small_pictures.intervals(*ends)
         rows = list(zip(*([c.head, *c.words] for c in columns), strict=True))
         below = "\n".join(f"<p>{escaped(note)}</p>" for note in self._below(most, []))
-        return f"<p>{escaped(self.headline)}</p>\n{bare_html(rows, head=1)}\n{below}"
+        table = bare_html(rows, 1, [PictureColumn(_PICTURES, "interval", drawn)])
+        return f"<p>{escaped(self.headline)}</p>\n{table}\n{below}"
 
     def to_pandas(self) -> Any:
         """Make a pandas data frame of all rows, the labels as index."""

@@ -23,6 +23,9 @@ from luce.counts.events import Events
 from luce.counts.family import SetFamily, set_arrays, single_sets
 from luce.counts.labels import plural
 from luce.model.modules import find_tree
+from luce.page.plain_tables import MOST_ROWS, PictureColumn, bare_html
+from luce.page.small_pictures import bar
+from luce.page.words import escaped, percent
 
 if TYPE_CHECKING:
     from luce.kernels.problem import Problem
@@ -179,6 +182,24 @@ class Structure:
         if len(lines) > _MOST_SHOWN:
             shown.append(f"... and {len(lines) - _MOST_SHOWN:,} more places")
         return "\n".join([repr(self), *shown])
+
+    def _repr_html_(self) -> str:
+        """Show the sentences and, for each of the first cores, its share of the categories."""
+        sentences = "\n".join(f"<p>{escaped(line)}</p>" for line in str(self).splitlines())
+        if not self.cores or self.together is not None:
+            return sentences
+        first = self.cores[:MOST_ROWS]
+        shares = [float(self._module_sizes[core.union]) / self.n_categories for core in first]
+        rows = [
+            [f"{q + 1}", *self._place(core), percent(round(share, 3))]
+            for q, (core, share) in enumerate(zip(first, shares, strict=True))
+        ]
+        head = ["place", "sets that overlap", "among", "share of the categories"]
+        pictures = [PictureColumn(4, "of all", [bar(share) for share in shares])]
+        table = bare_html([head, *rows], 0, pictures)
+        left = len(self.cores) - len(first)
+        more = f"\n<p>... and {plural(left, 'more place')}</p>" if left else ""
+        return f"{sentences}\n{table}{more}"
 
     def __repr__(self) -> str:
         whole = plural(self.n_categories, "category", "categories")

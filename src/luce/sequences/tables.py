@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from luce.counts.labels import plural, printable
-from luce.page.plain_tables import bare_html, text_lines
+from luce.page.plain_tables import MOST_ROWS, bare_html, text_lines
 from luce.page.words import escaped, probability
 
 # Rows that are printed unless others are asked for.
@@ -94,7 +94,7 @@ class Table:
         lines = text_lines(self._cells(most))
         return "\n".join([*self.header, *lines, *self._closing(most)])
 
-    def to_html(self, most: int = _ROWS_PRINTED) -> str:
+    def to_html(self, most: int = MOST_ROWS) -> str:
         """Lay the table out as HTML, at most `most` rows; labels are escaped."""
         table = bare_html(self._cells(most))
         above = [f"<p>{escaped(line)}</p>" for line in self.header]
