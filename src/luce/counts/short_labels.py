@@ -5,23 +5,67 @@ from __future__ import annotations
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from os.path import commonprefix
 
 from luce._types import Label
 from luce.counts.labels import printable
 
 MOST_CHARACTERS = 26  # of a name, unless told otherwise
+_ENDS = 8  # characters kept of both ends together, where what stays is in the middle
 
 
 def short_labels(labels: Sequence[Label], most: int = MOST_CHARACTERS) -> list[str]:
-    """Shorten labels to be printed; those that are equal then end in their place.
+    """Shorten labels to be printed; those that are equal even so end in their place.
 
     Examples
     --------
     >>> short_labels(["Ann", "a name of many words 1", "a name of many words 2"], 12)
     ['Ann', 'a name…rds 1', 'a name…rds 2']
+    >>> short_labels(["vendor/model-2025-08-05-long", "vendor/model-2025-11-20-long"], 16)
+    ['vend…08-05…-long', 'vend…11-20…-long']
     """
-    texts = [abridged(one_line(printable(label)), most) for label in labels]
+    texts = shortened([one_line(printable(label)) for label in labels], most)
     return numbered(enumerate(texts))
+
+
+def shortened(texts: Sequence[str], most: int) -> list[str]:
+    """Shorten texts of more than `most` characters, so that different ones stay different.
+
+    Their middle is left out.  Of texts that would be alike then, the part in which they differ
+    stays, between parts of both ends.
+    """
+    found = {text: abridged(text, most) for text in texts}
+    if most > _ENDS + 2:  # both ends, two signs of omission, and a part between
+        _tell_apart(found, list(found), most)
+    return [found[text] for text in texts]
+
+
+def _tell_apart(found: dict[str, str], texts: list[str], most: int) -> None:
+    """Shorten those of the texts again that are alike in `found`."""
+    alike: dict[str, list[str]] = {}
+    for text in texts:
+        alike.setdefault(found[text], []).append(text)
+    for group in alike.values():
+        if len(group) == 1:
+            continue
+        start = len(commonprefix(group))
+        end = len(commonprefix([text[start:][::-1] for text in group]))
+        for text in group:
+            found[text] = _around(text, start, len(text) - end, most)
+        if len({found[text] for text in group}) > 1:
+            _tell_apart(found, group, most)
+
+
+def _around(text: str, start: int, end: int, most: int) -> str:
+    """Keep the part between two places of a text, and as much of both ends as there is room for."""
+    kept = abridged(text[start:end], most - _ENDS - 2)
+    room = most - len(kept) - 2
+    tail = min(room // 2, len(text) - end)
+    head = min(room - tail, start)
+    tail = min(room - head, len(text) - end)
+    before = "" if head == start else "…"
+    after = "" if tail == len(text) - end or (before and not kept) else "…"
+    return f"{text[:head]}{before}{kept}{after}{text[len(text) - tail :]}"
 
 
 def one_line(label: Label) -> str:

@@ -10,7 +10,8 @@ import numpy as np
 from luce._types import FloatArray, IntArray
 from luce.answers.view import DrawsView
 from luce.errors import DataError
-from luce.plots.canvas import GREY, add_scale, drawing, require_matplotlib
+from luce.plots.canvas import GREY, VERMILION, add_scale, drawing, require_matplotlib
+from luce.plots.heatmaps import SHADES
 from luce.plots.label_text import names_of
 
 if TYPE_CHECKING:
@@ -60,7 +61,7 @@ def simplex(draws: DrawsLike, *, ax: Axes | None = None) -> Axes:
     with drawing(ax, 5.2, 4.2) as axes:
         _shade(axes, x)
         points = _points(x, x.evenly(_SHOWN)) @ _CORNERS
-        axes.plot(*points.T, ".", color="white", markersize=3.0, markeredgewidth=0, alpha=0.45)
+        axes.plot(*points.T, ".", color=VERMILION, markersize=2.6, markeredgewidth=0, alpha=0.6)
         axes.lines[-1].set(rasterized=True, zorder=2)
         axes.plot(*_CORNERS[[0, 1, 2, 0]].T, color=GREY, linewidth=1.0, zorder=3)
         axes.set(xlim=(-0.06, 1.06), ylim=(-0.03, 0.9), aspect="equal")
@@ -74,10 +75,11 @@ def simplex(draws: DrawsLike, *, ax: Axes | None = None) -> Axes:
 
 def _shade(ax: Axes, x: DrawsView) -> None:
     """Draw the density as an image, cut along the sides."""
-    from matplotlib import colormaps
+    from matplotlib.colors import LinearSegmentedColormap
     from matplotlib.patches import Polygon
 
-    shades = colormaps["cividis"].resampled(64)  # more would only make files large
+    # More than 64 shades would only make files large.
+    shades = LinearSegmentedColormap.from_list("luce", SHADES, 64)
     density = _density(_points(x, x.evenly(_USED)))
     # A few pixels must not take all the shades, nor noise where the density is flat.
     darkest = max(float(np.quantile(density, 0.998)), 2.0)
