@@ -35,7 +35,7 @@ def shortened(texts: Sequence[str], most: int) -> list[str]:
     stays, between parts of both ends.
     """
     found = {text: abridged(text, most) for text in texts}
-    if most > _ENDS + 2:  # both ends, two signs of omission, and a part between
+    if most >= _ENDS + 5:  # both ends, two signs of omission, and three characters between
         _tell_apart(found, list(found), most)
     return [found[text] for text in texts]
 
