@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from math import ceil
+from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 from luce.counts.labels import plural
@@ -26,6 +27,9 @@ BLUE, VERMILION = "#0072B2", "#D55E00"
 CHAINS = (BLUE, "#E69F00", "#009E73", "#CC79A7", VERMILION, "#56B4E9")
 GREY = "#767676"  # 4.5 to 1 on white, 4.6 to 1 on black
 GRID = "#80808040"
+# White to dark blue; and vermilion to blue, through white.  Both get darker evenly.
+SHADES = ("#f7f9fc", "#c6dcec", "#7fb6d9", "#2f86bd", "#0b5a93", "#08304f")
+SIDES = ("#8a3b00", "#d55e00", "#f0b48a", "#f7f7f7", "#8fc1de", "#0072b2", "#003f63")
 
 _STYLE: dict[str, Any] = {
     "font.size": 10.0,
@@ -155,7 +159,19 @@ def name_columns(ax: Axes, at: Sequence[float], names: Names, width: float | Non
     ax.tick_params(axis="x", length=0, top=True, labeltop=True, bottom=False, labelbottom=False)
 
 
-def legend_above(ax: Axes, columns: int) -> None:
+def fitting(words: str, inches: float, points: float) -> str:
+    """Break words into lines that fit into a width, letters being 0.54 as wide as high."""
+    return fill(words, max(12, int(72 * inches / (0.54 * points))), break_long_words=False)
+
+
+def label_below(ax: Axes, words: str, inches: float | None) -> None:
+    """Name the horizontal axis, in lines that fit into the width of the axes."""
+    if inches is None:
+        inches = float(ax.get_window_extent().width / ax.figure.dpi)
+    ax.set_xlabel(fitting(words, inches, 10.0), parse_math=False)
+
+
+def legend_above(ax: Axes, columns: int, handle: float = 1.0) -> None:
     """Put the legend above the axes, in rows of at most `columns` entries."""
     ax.legend(
         loc="lower left",
@@ -163,7 +179,7 @@ def legend_above(ax: Axes, columns: int) -> None:
         ncols=columns,
         borderpad=0,
         columnspacing=1.2,
-        handlelength=1.0,
+        handlelength=handle,
         handletextpad=0.5,
     )
 

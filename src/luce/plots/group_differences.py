@@ -20,6 +20,7 @@ from luce.plots.canvas import (
     name_rows,
     require_matplotlib,
 )
+from luce.plots.findings import told_from_zero, write_title
 from luce.plots.intervals import most_rows
 from luce.plots.label_text import names_of
 
@@ -42,6 +43,7 @@ def differences(
     *,
     contrasts: Sequence[str] | None = None,
     most: int = 60,
+    title: str | bool = True,
     ax: Axes | None = None,
 ) -> Axes:
     """Draw the differences between groups, the largest first.
@@ -59,6 +61,8 @@ def differences(
         Names of the contrasts to draw, as "north - south"; at most six.  All unless given.
     most
         Largest number of categories; those with the largest differences are drawn.
+    title
+        A title; True for how many of all differences are told from 0, False for none.
     ax
         Axes to draw into.
 
@@ -80,6 +84,7 @@ def differences(
             f"the result of luce.compare_groups is needed; {type(comparison).__name__} was given."
         )
     found = _chosen(comparison.differences(scale), contrasts)
+    marks = (found["simultaneous_lower"].values > 0) | (found["simultaneous_upper"].values < 0)
     order = np.argsort(-np.abs(found["mean"].values).max(axis=0), kind="stable")
     left_out = max(0, len(order) - most_rows(most))
     shown = order[: len(order) - left_out]
@@ -99,6 +104,8 @@ def differences(
         axes.set_xlabel(_words(found, scale, left_out), parse_math=False)
         if several > 1:
             legend_above(axes, min(several, 3))
+        level = float(found.attrs["ci_prob"])
+        write_title(axes, title, lambda: told_from_zero(marks, level), own=ax is None)
     return axes
 
 

@@ -10,8 +10,8 @@ import numpy as np
 from luce._types import FloatArray, IntArray
 from luce.answers.view import DrawsView
 from luce.errors import DataError
-from luce.plots.canvas import GREY, VERMILION, add_scale, drawing, require_matplotlib
-from luce.plots.heatmaps import SHADES
+from luce.plots.canvas import GREY, SHADES, VERMILION, add_scale, drawing, require_matplotlib
+from luce.plots.findings import best_of, write_title
 from luce.plots.label_text import names_of
 
 if TYPE_CHECKING:
@@ -27,7 +27,9 @@ _USED = 5000  # largest number of draws that the density is estimated from
 _AT_ONCE = 500  # draws whose kernels are held in memory together
 
 
-def simplex(draws: DrawsLike, *, ax: Axes | None = None) -> Axes:
+def simplex(
+    draws: DrawsLike, *, title: str | bool = True, ax: Axes | None = None
+) -> Axes:
     """Draw the posterior density of three probabilities over the triangle, with draws as dots.
 
     A corner is where its category has probability 1, the side opposite where it has 0.  The
@@ -39,6 +41,8 @@ def simplex(draws: DrawsLike, *, ax: Axes | None = None) -> Axes:
     draws
         What `Posterior.sample` returned, or an array of shape (chain, draw, category), with three
         categories beside effects.
+    title
+        A title; True for who is most likely the best, False for none.
     ax
         Axes to draw into.
 
@@ -70,6 +74,7 @@ def simplex(draws: DrawsLike, *, ax: Axes | None = None) -> Axes:
             shift, va = (6, "bottom") if k == 2 else (-6, "top")
             look = {"textcoords": "offset points", "ha": side, "va": va, **names.look}
             axes.annotate(names.texts[k], tuple(_CORNERS[k]), (0, shift), **look)
+        write_title(axes, title, lambda: best_of(x, False), own=ax is None)
     return axes
 
 
