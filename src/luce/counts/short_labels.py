@@ -5,7 +5,6 @@ from __future__ import annotations
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from os.path import commonprefix
 
 from luce._types import Label
 from luce.counts.labels import printable
@@ -48,12 +47,19 @@ def _tell_apart(found: dict[str, str], texts: list[str], most: int) -> None:
     for group in alike.values():
         if len(group) == 1:
             continue
-        start = len(commonprefix(group))
-        end = len(commonprefix([text[start:][::-1] for text in group]))
+        start = _shared(group)
+        end = _shared([text[start:][::-1] for text in group])
         for text in group:
             found[text] = _around(text, start, len(text) - end, most)
         if len({found[text] for text in group}) > 1:
             _tell_apart(found, group, most)
+
+
+def _shared(texts: Sequence[str]) -> int:
+    """Count the characters that texts have in common at their beginning."""
+    first, last = min(texts), max(texts)
+    differ = (k for k, (a, b) in enumerate(zip(first, last, strict=False)) if a != b)
+    return next(differ, min(len(first), len(last)))
 
 
 def _around(text: str, start: int, end: int, most: int) -> str:

@@ -118,7 +118,7 @@ def predictive_check(
     names = names_of(list(x.categories), rows.numbers)
     places = len(rows.numbers) + len(rows.headings)
     height = height_of(places)
-    wide = 5.6 + 0.07 * max(map(len, names.texts))
+    wide = 5.0 + 0.07 * max(map(len, names.texts))
     with drawing(ax, wide, height + 1.05) as axes:
         axes.set_ylim(places - 0.4, -0.6)
         name_rows(axes, rows.at.tolist(), names, height if ax is None else None)

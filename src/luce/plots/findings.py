@@ -13,7 +13,7 @@ from luce.answers.ranks import probability_best
 from luce.counts.labels import plural
 from luce.errors import DataError
 from luce.page.words import percent, probability
-from luce.plots.canvas import fitting
+from luce.plots.canvas import GREY, fitting
 from luce.plots.label_text import Names, names_of
 
 if TYPE_CHECKING:
@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
     from luce.answers.view import DrawsView
 
-_POINTS = 10.5
+_POINTS = 10.5  # size of the letters
+_COMPARED = 1000  # labels that a name in a title must differ from
 
 
 def write_title(
@@ -50,10 +51,13 @@ def write_title(
     if own:
         figure: Any = ax.figure
         words = fitting(names.texts[0], figure.get_figwidth() - 0.2, _POINTS)
-        figure.suptitle(words, x=0.1 / figure.get_figwidth(), ha="left", **look)
+        figure.suptitle(words, x=0.1 / figure.get_figwidth(), ha="left", color=GREY, **look)
+        lines = 1 + words.count("\n")
+        figure.set_figheight(figure.get_figheight() + (4 + 1.3 * lines * _POINTS) / 72)
     else:
         width = ax.get_window_extent().width / ax.figure.dpi
-        ax.set_title(fitting(names.texts[0], width, _POINTS), loc="left", **look)
+        pad = 18.0 if ax.get_legend() else 6.0  # legends stand above the axes
+        ax.set_title(fitting(names.texts[0], width, _POINTS), loc="left", pad=pad, **look)
 
 
 def best_of(x: DrawsView, some: bool) -> Names:
@@ -98,27 +102,28 @@ def beats_all(table: FloatArray, labels: Sequence[Label], numbers: Sequence[int]
     least = np.where(np.eye(len(table), dtype=np.bool_), np.inf, table).min(axis=1)
     row = int(least.argmax())
     names = names_of(labels, numbers)
-    words = f"nobody is chosen over each of the other {len(table) - 1:,} more often than not"
+    words = f"Nobody is chosen over each of the other {len(table) - 1:,} more often than not"
     if least[row] > 0.5:
         # Rounded down, so that "at least" is true.
         share = floor(100 * least[row] + 1e-9)
         words = f"{names.texts[row]} over each of the other {len(table) - 1:,}: at least {share} %"
-    return Names([words[0].upper() + words[1:] if least[row] <= 0.5 else words], names.fonts)
+    return Names([words], names.fonts)
 
 
 def told_from_zero(marks: BoolArray, ci_prob: float) -> str:
     """Say how many differences have an interval, one for all at once, that leaves out 0."""
     level = f"in {percent(ci_prob)} intervals that hold at once"
-    count, all_of = int(marks.sum()), plural(marks.size, "difference")
-    return f"{count:,} of {all_of} told from 0 {level}"
+    return f"{_count(marks)} of {plural(marks.size, 'difference')} told from 0 {level}"
 
 
 def outside_intervals(marks: BoolArray, ci_prob: float) -> str:
     """Say how many observed shares lie outside the intervals of replicated ones."""
-    return f"{int(marks.sum()):,} of {plural(marks.size, 'share')} outside the {percent(ci_prob)} interval"
+    all_of = plural(marks.size, "share")
+    return f"{_count(marks)} of {all_of} outside the {percent(ci_prob)} interval"
 
 
-_COMPARED = 1000  # labels that a name in a title must differ from
+def _count(marks: BoolArray) -> str:
+    return f"{marks.sum():,}" if marks.any() else "None"
 
 
 def _chance(p: float) -> str:

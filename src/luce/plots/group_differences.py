@@ -92,7 +92,7 @@ def differences(
     names = names_of(comparison.differences(scale)["category"].values.tolist(), shown.tolist())
     several = found.sizes["contrast"]
     height = height_of(round(len(shown) * max(1.0, _ROWS_A_CONTRAST * several)))
-    wide = 5.4 + 0.07 * max(map(len, names.texts))
+    wide = 4.9 + 0.07 * max(map(len, names.texts))
     with drawing(ax, wide, height + 0.75 + 0.3 * (several > 1)) as axes:
         at = np.arange(len(shown), dtype=np.float64)
         axes.set_ylim(len(shown) - 0.4, -0.6)

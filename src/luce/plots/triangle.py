@@ -23,17 +23,15 @@ _CORNERS = np.array([[0.0, 0.0], [1.0, 0.0], [0.5, np.sqrt(0.75)]])
 _PIXELS = 150  # of the image along the lower side
 _BEYOND = 2.5 / _PIXELS  # how far beyond a side pixels are needed
 _SHOWN = 800  # largest number of draws shown as dots
-_USED = 5000  # largest number of draws that the density is estimated from
+_USED = 10_000  # largest number of draws that the density is estimated from
 _AT_ONCE = 500  # draws whose kernels are held in memory together
 
 
-def simplex(
-    draws: DrawsLike, *, title: str | bool = True, ax: Axes | None = None
-) -> Axes:
+def simplex(draws: DrawsLike, *, title: str | bool = True, ax: Axes | None = None) -> Axes:
     """Draw the posterior density of three probabilities over the triangle, with draws as dots.
 
     A corner is where its category has probability 1, the side opposite where it has 0.  The
-    density, relative to a flat one, is estimated from at most 5,000 draws, by Dirichlet kernels,
+    density, relative to a flat one, is estimated from at most 10,000 draws, by Dirichlet kernels,
     which keep to the triangle.  At most 800 draws are dots.
 
     Parameters
