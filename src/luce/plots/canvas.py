@@ -1,7 +1,8 @@
 """Axes to draw into: those that were given, or a new figure in the style of luce.
 
-Colours are those of Okabe and Ito, which most colour-blind people can tell apart.  All colours and
-greys have contrast with white and with black, because figures have no background.
+Colours are those of Okabe and Ito, which most colour-blind people can tell apart, two of them moved
+until all six differ under simulated protanopia and deuteranopia.  All colours and greys have
+contrast with white and with black, because figures have no background.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 Box = tuple[float, float, float, float]
 
 BLUE, VERMILION = "#0072B2", "#D55E00"
-CHAINS = (BLUE, "#E69F00", "#009E73", "#CC79A7", VERMILION, "#56B4E9")
+CHAINS = (BLUE, "#E69F00", "#009E73", "#D88CB8", VERMILION, "#62ACFF")
 GREY = "#767676"  # 4.5 to 1 on white, 4.6 to 1 on black
 GRID = "#80808040"
 # White to dark blue; and vermilion to blue, through white.  Both get darker evenly.
