@@ -236,7 +236,7 @@ def _draw_dots(
     height = height_of(rows)
     wide = _WIDTH + 0.5 + 0.07 * max(map(len, names.texts)) + (1.2 if numbers else 0.0)
     stretched = may_stretch and _is_squashed(spread)
-    unit = f"{words} (log-odds axis)" if stretched else words
+    unit = f"{words}, log-odds axis" if stretched else words
     with drawing(ax, wide, height + 0.85 + 0.3 * (rows > 25)) as axes:
         axes.set_ylim(rows - 0.4, -0.6)
         step = name_rows(axes, at.tolist(), names, height if ax is None else None)
