@@ -11,7 +11,7 @@ from matplotlib.colors import LinearSegmentedColormap, to_hex, to_rgb
 
 from luce.plots.canvas import BLUE, CHAINS, SHADES, SIDES, VERMILION
 
-# Machado, Oliveira and Fernandes (2009): what a reader without one kind of cones sees, in linear RGB.
+# What a reader without one kind of cones sees, in linear RGB (Machado, Oliveira, Fernandes 2009).
 VISIONS = {
     "usual": np.eye(3),
     "protanopia": np.array(

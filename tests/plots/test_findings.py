@@ -99,7 +99,7 @@ def test_differences_that_are_told_from_zero_are_counted(factor: int) -> None:
     without = (table["simultaneous_lower"] > 0) | (table["simultaneous_upper"] < 0)
     count = str(int(without.sum())) if without.any() else "None"
     assert (factor == 1) == (count == "None")
-    words = f"{count} of 4 differences told from 0 in 80 % intervals that hold at once"
+    words = f"{count} of 4 differences told from 0, all at once at 80 %"
     assert title_of(plots.differences(found)) == words
     assert title_of(plots.differences(found, most=2)) == words  # all count, drawn or not
 
@@ -111,7 +111,7 @@ def test_transitions_that_are_told_apart_are_counted() -> None:
 
     runs = fitted("abcabcacb" * 5), fitted("abababacb" * 5)
     told = luce.answers.transition_differences(*runs).told_apart
-    words = f"{told.sum()} of 6 differences told from 0 in 90 % intervals that hold at once"
+    words = f"{told.sum()} of 6 differences told from 0, all at once at 90 %"
     assert title_of(plots.transition_differences(*runs)) == words
     same = title_of(plots.transition_differences(runs[0], runs[0]))
     assert same.startswith("None of 6 differences told from 0")
@@ -145,8 +145,8 @@ def test_a_title_of_ones_own_or_none() -> None:
         assert title_of(plot(draws, title=False)) == title_of(plot(draws, title="")) == ""
     figure = Figure()
     left, right = figure.subplots(1, 2)
-    plots.strengths(draws, ax=left)
-    plots.strengths(draws, ax=right, title=False)
+    plots.strengths(draws, ax=left, title=True)
+    plots.strengths(draws, ax=right)
     assert "is most likely the best" in left.get_title(loc="left").replace("\n", " ")
     assert right.get_title(loc="left") == figure.get_suptitle() == ""
     with pytest.raises(DataError, match="title = 3 was given"):

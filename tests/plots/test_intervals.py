@@ -90,7 +90,7 @@ def test_one_outlier_does_not_squash_the_rest() -> None:
         squashed = (means[1] - means[4]) / even.get_xlim()[1]
         assert (squashed < 0.05) == (scale == "logit")
         # Ticks are written as what they are.
-        seen = [t for t in zip(ax.get_xticks(), names(ax, "x"), strict=True)]
+        seen = list(zip(ax.get_xticks(), names(ax, "x"), strict=True))
         if scale == "logit":
             assert len(seen) > 3
             assert all(

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 from lib.bounds import SEED
-from lib.contest_runs import made_up
 from lib.folded_density import folded_density
 from lib.pictures import fixed, some_draws
 
@@ -66,14 +65,6 @@ def test_the_density_is_right_at_the_sides(alpha: list[float], most: float) -> N
         folded.append(float(folded_density(draws, at[near][::5]).mean()))
     assert abs(np.mean(own) / truth - 1) < most
     assert abs(np.mean(folded) / truth - 1) > most
-
-
-def test_effects_are_no_corners() -> None:
-    draws = some_draws(3, ["a", "b", "c"])
-    assert [t.get_text() for t in plots.simplex(draws).texts] == ["a", "b", "c"]
-    run = made_up("davidson", True)
-    assert run["posterior"].sizes["category"] == 4  # three competitors, and the home side
-    assert [t.get_text() for t in plots.simplex(run).texts] == ["a", "b", "c"]
 
 
 def test_the_triangle_takes_draws_that_never_move() -> None:

@@ -64,7 +64,7 @@ def predictive_check(
     ci_prob: float = 0.9,
     most: int = 40,
     seed: SeedLike = 0,
-    title: str | bool = True,
+    title: str | bool | None = None,
     ax: Axes | None = None,
 ) -> Axes:
     """Draw observed shares over those of data replicated from the draws.
@@ -91,7 +91,8 @@ def predictive_check(
     seed
         The same seed gives the same replicates.
     title
-        A title; True for how many of the shares drawn lie outside their intervals, False for none.
+        A title, or False for none; unless given, a new figure says how many of the shares
+        drawn lie outside their intervals.
     ax
         Axes to draw into.
 

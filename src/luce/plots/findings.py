@@ -26,7 +26,7 @@ _COMPARED = 1000  # labels that a name in a title must differ from
 
 
 def write_title(
-    ax: Axes, title: str | bool, finding: Callable[[], Names | str], *, own: bool
+    ax: Axes, title: str | bool | None, finding: Callable[[], Names | str], *, own: bool
 ) -> None:
     """Write the finding above a picture, another title, or none.
 
@@ -35,14 +35,17 @@ def write_title(
     ax
         Axes with the picture.
     title
-        True for the finding, False for no title, else the title.
+        A title; True for the finding, False for none.  None stands for the finding, but for none in
+        axes that were given, whose titles are the reader's.
     finding
         Makes the finding; an empty one is not written.
     own
         Whether the figure belongs to this picture alone: the title then begins at its left edge.
     """
+    if title is None:
+        title = own
     if not isinstance(title, (str, bool)):
-        raise DataError(f"title = {title!r} was given; a text, True or False is needed.")
+        raise DataError(f"title = {title!r} was given; a text, True, False or None is needed.")
     found = finding() if title is True else title or ""
     names = names_of([found], [0], 400) if isinstance(found, str) and found else found
     if not isinstance(names, Names) or not names.texts:
@@ -112,8 +115,8 @@ def beats_all(table: FloatArray, labels: Sequence[Label], numbers: Sequence[int]
 
 def told_from_zero(marks: BoolArray, ci_prob: float) -> str:
     """Say how many differences have an interval, one for all at once, that leaves out 0."""
-    level = f"in {percent(ci_prob)} intervals that hold at once"
-    return f"{_count(marks)} of {plural(marks.size, 'difference')} told from 0 {level}"
+    all_of = plural(marks.size, "difference")
+    return f"{_count(marks)} of {all_of} told from 0, all at once at {percent(ci_prob)}"
 
 
 def outside_intervals(marks: BoolArray, ci_prob: float) -> str:

@@ -43,7 +43,7 @@ def differences(
     *,
     contrasts: Sequence[str] | None = None,
     most: int = 60,
-    title: str | bool = True,
+    title: str | bool | None = None,
     ax: Axes | None = None,
 ) -> Axes:
     """Draw the differences between groups, the largest first.
@@ -62,7 +62,8 @@ def differences(
     most
         Largest number of categories; those with the largest differences are drawn.
     title
-        A title; True for how many of all differences are told from 0, False for none.
+        A title, or False for none; unless given, a new figure says how many of all differences are
+        told from 0.
     ax
         Axes to draw into.
 

@@ -43,7 +43,7 @@ def rank_heatmap(
     most: int = 40,
     *,
     among: Labels | None = None,
-    title: str | bool = True,
+    title: str | bool | None = None,
     ax: Axes | None = None,
 ) -> Axes:
     """Draw the probability of each category to have each rank, best expected rank first.
@@ -58,7 +58,7 @@ def rank_heatmap(
     among
         Rank these only, as if the others did not take part; all but effects unless given.
     title
-        A title; True for who is most likely the best, False for none.
+        A title, or False for none; unless given, a new figure says who is most likely the best.
     ax
         Axes to draw into.
 
@@ -128,7 +128,7 @@ def win_matrix(
     most: int = 30,
     *,
     among: Labels | None = None,
-    title: str | bool = True,
+    title: str | bool | None = None,
     ax: Axes | None = None,
 ) -> Axes:
     """Draw the probability that the row is chosen over the column, best expected rank first.
@@ -145,7 +145,8 @@ def win_matrix(
     among
         As for `rank_heatmap`.
     title
-        A title; True for who is chosen over each other, if anyone is, False for none.
+        A title, or False for none; unless given, a new figure says who is chosen over each other,
+        if anyone is.
     ax
         Axes to draw into.
 

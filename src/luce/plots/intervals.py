@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from luce.answers.view import DrawsLike
 
 _INNER = 0.5  # probability of the interval drawn as a thick line
-_WIDTH = 4.3  # inches of width of the axes
+_WIDTH = 4.6  # inches of width of the axes
 _SQUASHED = 0.1  # part of an axis that half of the rows must not be squashed into
 _TICK = 34.0  # points between ticks of an axis spaced by log odds
 
@@ -55,7 +55,7 @@ def strengths(
     ci_prob: float = 0.9,
     among: Labels | None = None,
     most: int = 60,
-    title: str | bool = True,
+    title: str | bool | None = None,
     ax: Axes | None = None,
 ) -> Axes:
     """Draw the strengths of the categories, the best expected rank first.
@@ -81,7 +81,7 @@ def strengths(
     most
         Largest number of rows.  Of more categories the first and the last are drawn.
     title
-        A title; True for who is most likely the best, False for none.
+        A title, or False for none; unless given, a new figure says who is most likely the best.
     ax
         Axes to draw into.
 
@@ -114,7 +114,7 @@ def shares(
     *,
     ci_prob: float = 0.9,
     most: int = 60,
-    title: str | bool = True,
+    title: str | bool | None = None,
     ax: Axes | None = None,
 ) -> Axes:
     """Draw shares of choice when only some are on offer, the best expected rank first.

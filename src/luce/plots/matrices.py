@@ -108,7 +108,7 @@ def transition_differences(
     names: tuple[str, str] = ("the first", "the second"),
     states: Labels | None = None,
     most: int = _MOST,
-    title: str | bool = True,
+    title: str | bool | None = None,
     ax: Axes | None = None,
 ) -> Axes:
     """Draw the differences of two transition matrices, the first minus the second.
@@ -125,7 +125,8 @@ def transition_differences(
     states, most, ax
         As for `transition_matrix`.
     title
-        A title; True for how many of all differences are told from 0, False for none.
+        A title, or False for none; unless given, a new figure says how many of all differences are
+        told from 0.
 
     Examples
     --------

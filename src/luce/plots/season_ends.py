@@ -30,7 +30,7 @@ def places(
     played: Season | Cup,
     most: int = 40,
     *,
-    title: str | bool = True,
+    title: str | bool | None = None,
     ax: Axes | None = None,
 ) -> Axes:
     """Draw the probability of each competitor to end in each place, or to reach each stage.
@@ -43,7 +43,7 @@ def places(
         Largest number of competitors; of more the best are drawn.  The last column then holds all
         places beyond.
     title
-        A title; True for who is most likely first, False for none.
+        A title, or False for none; unless given, a new figure says who is most likely first.
     ax
         Axes to draw into.
 

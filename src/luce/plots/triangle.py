@@ -27,7 +27,7 @@ _USED = 10_000  # largest number of draws that the density is estimated from
 _AT_ONCE = 500  # draws whose kernels are held in memory together
 
 
-def simplex(draws: DrawsLike, *, title: str | bool = True, ax: Axes | None = None) -> Axes:
+def simplex(draws: DrawsLike, *, title: str | bool | None = None, ax: Axes | None = None) -> Axes:
     """Draw the posterior density of three probabilities over the triangle, with draws as dots.
 
     A corner is where its category has probability 1, the side opposite where it has 0.  The
@@ -40,7 +40,7 @@ def simplex(draws: DrawsLike, *, title: str | bool = True, ax: Axes | None = Non
         What `Posterior.sample` returned, or an array of shape (chain, draw, category), with three
         categories beside effects.
     title
-        A title; True for who is most likely the best, False for none.
+        A title, or False for none; unless given, a new figure says who is most likely the best.
     ax
         Axes to draw into.
 
