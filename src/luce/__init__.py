@@ -64,8 +64,10 @@ if TYPE_CHECKING:
     from luce.sequences.hdp import HDPTransitions as HDPTransitions
     from luce.sequences.semi_markov import SemiMarkov as SemiMarkov
     from luce.version import __version__ as __version__
+    from luce.workflows.distances import distance_to_posterior as distance_to_posterior
     from luce.workflows.many_posteriors import sample_many as sample_many
     from luce.workflows.resuming import resume as resume
+    from luce.workflows.unbiased_means import unbiased as unbiased
 
 _HOMES = {
     "ConditionalCounts": "counts.counts",
@@ -82,6 +84,7 @@ _HOMES = {
     "beats": "answers.comparisons",
     "comparable_groups": "counts.comparability",
     "compare_groups": "decide.group_comparison",
+    "distance_to_posterior": "workflows.distances",
     "elo": "answers.scales",
     "from_choices": "reading.choices",
     "from_groups": "reading.groups",
@@ -114,6 +117,7 @@ _HOMES = {
     "shares": "answers.scales",
     "summary": "answers.summaries",
     "tie_groups": "answers.ranks",
+    "unbiased": "workflows.unbiased_means",
     "update": "decide.updating",
 }
 

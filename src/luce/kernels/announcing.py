@@ -23,6 +23,7 @@ UNSAID = 0.4
 NAMES = {
     "changing_counts": "steps of other samplers",
     "concave_rejection": "the sampler by rejection",
+    "coupled": "pairs of coupled chains",
     "curvature": "the curvature of the posterior",
     "densities_at": "densities at draws",
     "dirichlet_tree": "exact draws",

@@ -165,7 +165,8 @@ def _sample_line(found: ChoiceFindings, seed: str) -> str:
     attributes = found.run.attrs
     options = {"chains": repr(found.chains), "seed": seed}
     if not found.independent:
-        options["warmup"] = repr(int(attributes.get("warmup", 0)))
+        certified = "certified" in attributes
+        options["warmup"] = repr("certified" if certified else int(attributes.get("warmup", 0)))
     reasons = [str(x) for x in np.atleast_1d(attributes.get("core_reasons", []))]
     if any(reason.startswith("asked for") for reason in reasons):
         options["method"] = repr(str(attributes["method"]))

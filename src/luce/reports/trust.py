@@ -89,6 +89,8 @@ def _checks_of_chains(found: Judged, told: Verdict) -> list[Check]:
 def write_trust(page: Page, found: Judged, trust: Trust) -> None:
     """Add the verdict, its reason, and the checks."""
     page.text(Badge(trust.headline, trust.kind), " ", _why(found, trust))
+    if "certified" in found.run.attrs:
+        page.text(str(found.run.attrs["certified"]))
     table_of_checks(page, trust)
 
 
