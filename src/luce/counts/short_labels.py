@@ -20,8 +20,8 @@ def short_labels(labels: Sequence[Label], most: int = MOST_CHARACTERS) -> list[s
     --------
     >>> short_labels(["Ann", "a name of many words 1", "a name of many words 2"], 12)
     ['Ann', 'a name…rds 1', 'a name…rds 2']
-    >>> short_labels(["vendor/model-2025-08-05-long", "vendor/model-2025-11-20-long"], 16)
-    ['vend…08-05…-long', 'vend…11-20…-long']
+    >>> short_labels(["vendor/model-08-05-of-2025", "vendor/model-11-20-of-2025"], 16)
+    ['vendo…08-05…2025', 'vendo…11-20…2025']
     """
     texts = shortened([one_line(printable(label)) for label in labels], most)
     return numbered(enumerate(texts))

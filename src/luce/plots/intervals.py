@@ -135,7 +135,7 @@ def shares(
     >>> import luce
     >>> ax = luce.plots.shares([[[0.5, 0.3, 0.2], [0.2, 0.6, 0.2]]], among=[0, 1])
     >>> [text.get_text() for text in ax.texts]
-    ['56 %  (39–73)', '44 %  (27–61)']
+    ['44 %  (27–61)', '56 %  (39–73)']
     """
     require_matplotlib()
     tail_of(ci_prob)
