@@ -20,3 +20,7 @@ def test_effects_are_drawn_only_where_named(picture: Callable[..., Any]) -> None
 
     assert names() == ["a", "b", "d"]
     assert names(among=["a", "c"]) == ["a", "c"]
+
+
+def test_effects_are_no_corners() -> None:
+    assert [text.get_text() for text in plots.simplex(DRAWS).texts] == ["a", "b", "d"]

@@ -63,9 +63,16 @@ def test_no_fixtures_at_all_are_refused() -> None:
 def test_parameters_have_traces() -> None:
     run = made_up("davidson", True)
     axes = plots.trace(run, ["a", "home", "tie"])
-    assert [ax.get_title(loc="left") for ax in axes] == ["a", "home", "tie"]
+    assert [ax.get_title(loc="left") for ax in axes] == [
+        "a",
+        "home (parameter)",
+        "tie (parameter)",
+    ]
     assert [ax.get_ylabel() for ax in axes] == ["probability", "value", "value"]
     drawn = axes[1].lines[0].get_ydata()
     np.testing.assert_array_equal(drawn, run["posterior"]["home"].values[0])
     assert len(plots.autocorrelation(run, ["tie"], lags=5)) == 1
-    assert len(plots.trace(run)) == 4
+    titles = [ax.get_title(loc="left") for ax in plots.trace(run)]
+    assert len(titles) == 4
+    marks = [title.endswith("(parameter)") for title in titles]
+    assert marks == sorted(marks)  # competitors first

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from lib.bounds import SEED
 from lib.pictures import lines, names, shades, some_draws, with_logs
 from matplotlib.figure import Figure
 
@@ -59,6 +60,61 @@ def test_the_mean_of_all_is_the_reference_unless_given() -> None:
     assert len(ax.collections) == 1  # no thick line within so narrow an interval
 
 
+def with_outlier(of: float) -> np.ndarray:
+    """Make draws of five, the first being so many times as strong as the others."""
+    rng = np.random.default_rng(SEED)
+    odds = np.exp(rng.normal([np.log(of), 0.0, 0.3, 0.6, 0.9], 0.3, size=(2, 200, 5)))
+    return np.asarray(odds / odds.sum(axis=2, keepdims=True))
+
+
+def test_one_outlier_does_not_squash_the_rest() -> None:
+    for of, scale, words in (
+        (300.0, "logit", "probability, log-odds axis: "),
+        (5.0, "linear", "probability: "),
+    ):
+        values = with_outlier(of)
+        ax = plots.strengths(values)
+        assert ax.get_xscale() == scale
+        assert ax.get_xlabel() == f"{words}mean, 50 % and 90 % intervals"
+        # The values are probabilities on either axis.
+        order = by_expected_rank(values.reshape(-1, 5))
+        means = values.mean(axis=(0, 1))[order]
+        np.testing.assert_allclose(ax.lines[0].get_xdata(), means)
+        ax.figure.draw_without_rendering()
+        places = ax.transData.transform(np.c_[means, np.zeros(5)])[:, 0]
+        box = ax.get_window_extent()
+        apart = (places[1] - places[4]) / box.width  # of the four that are not outliers
+        assert apart > 0.05
+        even = plots.strengths(values, scale="probability")
+        assert even.get_xscale() == "linear"
+        squashed = (means[1] - means[4]) / even.get_xlim()[1]
+        assert (squashed < 0.05) == (scale == "logit")
+        # Ticks are written as what they are.
+        seen = list(zip(ax.get_xticks(), names(ax, "x"), strict=True))
+        if scale == "logit":
+            assert len(seen) > 3
+            assert all(
+                float(text) == pytest.approx(tick)
+                for tick, text in seen
+                if "·" not in text and "⁻" not in text
+            )
+            low, high = ax.get_xlim()
+            assert all(low <= tick <= high for tick, _ in seen)
+
+
+def test_what_has_no_log_odds_stays_on_an_even_axis() -> None:
+    values = with_outlier(300.0)
+    values[:, :, 2] = 0.0
+    assert plots.strengths(values).get_xscale() == "linear"
+    # One draw of 0 is an interval that goes on beyond the axis.
+    values = with_outlier(300.0)
+    values[0, :30, 2] = 0.0
+    ax = plots.strengths(values)
+    assert ax.get_xscale() == "logit"
+    assert ax.get_xlim()[0] > 0
+    ax.figure.draw_without_rendering()
+
+
 def test_strengths_of_some_and_of_both_ends() -> None:
     draws = some_draws(9)
     order = by_expected_rank(draws.values.reshape(-1, 9))
@@ -88,6 +144,11 @@ def test_logarithms_are_used_where_probabilities_vanish() -> None:
     np.testing.assert_allclose(corner, 0, atol=1e-12)
 
 
+def written(per_cent: float) -> str:
+    """Write a number between 0 and 100, neither being rounded to."""
+    return "<1" if per_cent <= 0.5 else ">99" if per_cent >= 99.5 else f"{per_cent:.0f}"
+
+
 def test_shares_are_those_of_the_shelf() -> None:
     draws = some_draws(5, list("abcde"))
     ax = plots.shares(draws, among="bd")
@@ -98,7 +159,7 @@ def test_shares_are_those_of_the_shelf() -> None:
     np.testing.assert_allclose(ax.lines[0].get_xdata(), shares.mean(axis=0)[order])
     low, high = np.quantile(shares[:, order], [0.05, 0.95], axis=0)
     words = [
-        f"{m:.0f} %  ({a:.0f}–{b:.0f})"
+        f"{m:.0f} %  ({written(a)}–{written(b)})"
         for m, a, b in zip(shares.mean(axis=0)[order], low, high, strict=True)
     ]
     assert [text.get_text() for text in ax.texts] == words

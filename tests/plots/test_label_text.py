@@ -22,7 +22,7 @@ def test_names() -> None:
     assert found[8] == "ab"
     assert names_of(["y" * 9_000], [0], 5).texts == ["yy…yy"]
     alike = names_of(["x" * 90, "x" * 91, "z"], [2, 1, 0, 1]).texts
-    assert [name[-3:] for name in alike] == ["z", "x #1"[-3:], "x #0"[-3:], "x #1"[-3:]]
+    assert alike[1] == alike[3]
     assert len(set(alike)) == 3
     # No font has these letters.
     assert names_of(["a\U0010fffdb", "a\U000e0101b"], [0, 1]).texts == ["a�b", "ab"]

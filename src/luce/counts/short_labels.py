@@ -7,20 +7,22 @@ from collections.abc import Sequence
 
 from luce._types import Label
 from luce.counts.labels import printable
-from luce.page.short_texts import abridged, numbered
+from luce.page.short_texts import numbered, shortened
 
 MOST_CHARACTERS = 26  # of a name, unless told otherwise
 
 
 def short_labels(labels: Sequence[Label], most: int = MOST_CHARACTERS) -> list[str]:
-    """Shorten labels to be printed; those that are equal then end in their place.
+    """Shorten labels to be printed; those that are equal even so end in their place.
 
     Examples
     --------
     >>> short_labels(["Ann", "a name of many words 1", "a name of many words 2"], 12)
     ['Ann', 'a name…rds 1', 'a name…rds 2']
+    >>> short_labels(["vendor/model-08-05-of-2025", "vendor/model-11-20-of-2025"], 16)
+    ['vendo…08-05…2025', 'vendo…11-20…2025']
     """
-    texts = [abridged(one_line(printable(label)), most) for label in labels]
+    texts = shortened([one_line(printable(label)) for label in labels], most)
     return numbered(enumerate(texts))
 
 

@@ -2,8 +2,9 @@
 
 Given axes keep their background, and whatever the reader has set otherwise than matplotlib does.
 
-Colours are those of Okabe and Ito, which most colour-blind people can tell apart.  All colours and
-greys have contrast with white and with black, because figures have no background.
+Colours are those of Okabe and Ito, which most colour-blind people can tell apart, two of them moved
+until all six differ under simulated protanopia and deuteranopia.  All colours and greys have
+contrast with white and with black, because figures have no background.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from math import ceil
+from textwrap import fill
 from typing import TYPE_CHECKING, Any, cast
 
 from luce.counts.labels import plural
@@ -25,9 +27,12 @@ if TYPE_CHECKING:
 Box = tuple[float, float, float, float]
 
 BLUE, VERMILION = "#0072B2", "#D55E00"
-CHAINS = (BLUE, "#E69F00", "#009E73", "#CC79A7", VERMILION, "#56B4E9")
+CHAINS = (BLUE, "#E69F00", "#009E73", "#D88CB8", VERMILION, "#62ACFF")
 GREY = "#767676"  # 4.5 to 1 on white, 4.6 to 1 on black
 GRID = "#80808040"
+# White to dark blue; and vermilion to blue, through white.  Both get darker evenly.
+SHADES = ("#f7f9fc", "#c6dcec", "#7fb6d9", "#2f86bd", "#0b5a93", "#08304f")
+SIDES = ("#8a3b00", "#d55e00", "#f0b48a", "#f7f7f7", "#8fc1de", "#0072b2", "#003f63")
 
 _STYLE: dict[str, Any] = {
     "font.size": 10.0,
@@ -207,7 +212,19 @@ def name_columns(ax: Axes, at: Sequence[float], names: Names, width: float | Non
     ax.tick_params(axis="x", length=0, top=True, labeltop=True, bottom=False, labelbottom=False)
 
 
-def legend_above(ax: Axes, columns: int) -> None:
+def fitting(words: str, inches: float, points: float) -> str:
+    """Break words into lines that fit into a width, letters being 0.54 as wide as high."""
+    return fill(words, max(12, int(72 * inches / (0.54 * points))), break_long_words=False)
+
+
+def label_below(ax: Axes, words: str, inches: float | None) -> None:
+    """Name the horizontal axis, in lines that fit into the width of the axes."""
+    if inches is None:
+        inches = float(ax.get_window_extent().width / ax.figure.dpi)
+    ax.set_xlabel(fitting(words, inches, 10.0), parse_math=False)
+
+
+def legend_above(ax: Axes, columns: int, handle: float = 1.0) -> None:
     """Put the legend above the axes, in rows of at most `columns` entries."""
     ax.legend(
         loc="lower left",
@@ -215,7 +232,7 @@ def legend_above(ax: Axes, columns: int) -> None:
         ncols=columns,
         borderpad=0,
         columnspacing=1.2,
-        handlelength=1.0,
+        handlelength=handle,
         handletextpad=0.5,
     )
 

@@ -60,8 +60,8 @@ def trace(
     given = DrawsView.of(draws)
     x = given.with_parameters()
     p = x.labelled(x.probabilities, ("chain", "draw", "category"), "probabilities")
-    axes = _draw_lines(p, x, categories, "draw", "probability", ax)
-    for number, each in zip(_chosen(x, categories), axes, strict=True):
+    axes = _draw_lines(p, x, given.n_categories, categories, "draw", "probability", ax)
+    for number, each in zip(_chosen(x, given.n_categories, categories), axes, strict=True):
         if number >= given.n_categories:
             each.set_ylabel("value")
     return axes
@@ -98,10 +98,11 @@ def autocorrelation(
     >>> axes[0].lines[0].get_ydata().round(2)
     array([ 1.  , -0.75,  0.5 ])
     """
-    x = DrawsView.of(draws).with_parameters()
+    given = DrawsView.of(draws)
+    x = given.with_parameters()
     count = x.probabilities.shape[1]
     found = autocorrelation_of(x, min(100, count - 1) if lags is None else lags)
-    axes = _draw_lines(found, x, categories, "lag", "autocorrelation", ax)
+    axes = _draw_lines(found, x, given.n_categories, categories, "lag", "autocorrelation", ax)
     band = 1.96 / np.sqrt(count)
     for each in axes:
         each.axhspan(-band, band, color=GREY, alpha=0.2, linewidth=0, zorder=0)
@@ -113,21 +114,28 @@ def autocorrelation(
 def _draw_lines(
     values: DataArray,
     x: DrawsView,
+    competitors: int,
     categories: Labels | None,
     along: str,
     words: str,
     ax: Axes | Iterable[Axes] | None,
 ) -> npt.NDArray[Any]:
-    """Draw some categories, or those with the smallest effective sample size.
+    """Draw some categories and parameters, or those with the smallest effective sample size.
 
-    `values` have dimensions (chain, along, category).
+    `values` have dimensions (chain, along, category), parameters behind `competitors` categories.
     """
     require_matplotlib()
-    numbers = _chosen(x, categories)
+    numbers = _chosen(x, competitors, categories)
     labels: list[Label] = list(x.categories)
     names = names_of(labels, numbers.tolist(), 60)
+    texts = [
+        f"{text} (parameter)" if number >= competitors else text
+        for number, text in zip(numbers.tolist(), names.texts, strict=True)
+    ]
     steps = values[along].values if along in values.coords else np.arange(values.shape[1])
-    return draw_chains(values.values[:, :, numbers], steps, names, along, words, ax)
+    return draw_chains(
+        values.values[:, :, numbers], steps, Names(texts, names.fonts), along, words, ax
+    )
 
 
 def draw_chains(
@@ -155,7 +163,7 @@ def draw_chains(
     """
     rows = values.shape[2]
     width = 0.5 if along == "draw" else 1.2
-    with drawing_rows(_listed(ax), rows, 6.8, 0.6 + 1.45 * rows) as axes:
+    with drawing_rows(_listed(ax), rows, 6.0, 0.6 + 1.45 * rows) as axes:
         for k in range(rows):
             each = axes[k]
             for chain, line in enumerate(values[:, :, k]):
@@ -193,14 +201,18 @@ def _name_chains(ax: Axes, chains: int) -> None:
         handle.set(linewidth=2.0, alpha=1.0)
 
 
-def _chosen(x: DrawsView, categories: Labels | None) -> IntArray:
-    return _slowest(x) if categories is None else x.numbers(categories, "categories")
+def _chosen(x: DrawsView, competitors: int, categories: Labels | None) -> IntArray:
+    return _slowest(x, competitors) if categories is None else x.numbers(categories, "categories")
 
 
-def _slowest(x: DrawsView) -> IntArray:
-    """Return the categories with the smallest effective sample size, those that never move last."""
+def _slowest(x: DrawsView, competitors: int) -> IntArray:
+    """Return what has the smallest effective sample size: categories, then parameters.
+
+    What never moves comes last.
+    """
     sizes = ess(x).values
-    return np.argsort(np.where(np.isnan(sizes), np.inf, sizes), kind="stable")[:_DEFAULT]
+    found = np.argsort(np.where(np.isnan(sizes), np.inf, sizes), kind="stable")[:_DEFAULT]
+    return found[np.argsort(found >= competitors, kind="stable")]
 
 
 def _listed(ax: Any) -> list[Axes] | None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from luce._types import FloatArray, IntArray, Label, Labels, SeedLike
+from luce._types import BoolArray, FloatArray, IntArray, Label, Labels, SeedLike
 from luce.answers.held_out import reliability as reliability_of
 from luce.answers.prediction import contests_of_draws, posterior_predictive, tally_results
 from luce.answers.rank_uniformity import band_of
@@ -23,9 +23,11 @@ from luce.plots.canvas import (
     VERMILION,
     drawing,
     height_of,
+    legend_above,
     name_rows,
     require_matplotlib,
 )
+from luce.plots.findings import outside_intervals, write_title
 from luce.plots.intervals import Spread, draw_intervals, interval_words, most_rows, spread_of
 from luce.plots.label_text import names_of
 
@@ -62,6 +64,7 @@ def predictive_check(
     ci_prob: float = 0.9,
     most: int = 40,
     seed: SeedLike = 0,
+    title: str | bool | None = None,
     ax: Axes | None = None,
 ) -> Axes:
     """Draw observed shares over those of data replicated from the draws.
@@ -87,6 +90,9 @@ def predictive_check(
         Largest number of rows; those that could have been the outcome most often are drawn.
     seed
         The same seed gives the same replicates.
+    title
+        A title, or False for none; unless given, a new figure says how many of the shares
+        drawn lie outside their intervals.
     ax
         Axes to draw into.
 
@@ -113,12 +119,12 @@ def predictive_check(
     names = names_of(list(x.categories), rows.numbers)
     places = len(rows.numbers) + len(rows.headings)
     height = height_of(places)
-    wide = 5.6 + 0.07 * max(map(len, names.texts))
+    wide = 5.0 + 0.07 * max(map(len, names.texts))
     with drawing(ax, wide, height + 1.05) as axes:
         axes.set_ylim(places - 0.4, -0.6)
         name_rows(axes, rows.at.tolist(), names, height if ax is None else None)
         draw_intervals(axes, rows.at, spread)
-        _draw_observed(axes, rows, spread)
+        outside = _draw_observed(axes, rows, spread)
         beside = axes.get_yaxis_transform()
         for y, (text, look) in rows.headings.items():
             axes.text(0.01, y, text, transform=beside, va="center", fontsize=8.5, **look)
@@ -127,14 +133,8 @@ def predictive_check(
         # Diamonds at 0 must not lie on the names.
         axes.set_xlim(left=-0.04 * axes.get_xlim()[1])
         axes.plot([], [], color=BLUE, linewidth=3, label=f"replicated: {interval_words(ci_prob)}")
-        axes.legend(
-            loc="lower left",
-            bbox_to_anchor=(-0.02, 1.0),
-            ncols=3,
-            borderpad=0,
-            columnspacing=1.2,
-            handletextpad=0.5,
-        )
+        legend_above(axes, 3, handle=2.0)
+        write_title(axes, title, lambda: outside_intervals(outside, ci_prob), own=ax is None)
     return axes
 
 
@@ -234,7 +234,8 @@ def rank_curves(
     return axes
 
 
-def _draw_observed(ax: Axes, rows: _Rows, spread: Spread) -> None:
+def _draw_observed(ax: Axes, rows: _Rows, spread: Spread) -> BoolArray:
+    """Draw diamonds; return which of them lie outside the outer intervals."""
     low, high = spread.outer
     outside = (rows.observed < low) | (rows.observed > high)
     for which, fill, words in (
@@ -249,6 +250,7 @@ def _draw_observed(ax: Axes, rows: _Rows, spread: Spread) -> None:
             }
             x, y = rows.observed[which], rows.at[which]
             ax.plot(x, y, "D", markersize=6, label=words, zorder=4, clip_on=False, **look)
+    return np.asarray(outside, np.bool_)
 
 
 def _by_category(x: DrawsView, counts: ConditionalCounts, most: int, seed: SeedLike) -> _Rows:

@@ -20,6 +20,7 @@ from luce.plots.canvas import (
     name_rows,
     require_matplotlib,
 )
+from luce.plots.findings import told_from_zero, write_title
 from luce.plots.intervals import most_rows
 from luce.plots.label_text import names_of
 
@@ -42,6 +43,7 @@ def differences(
     *,
     contrasts: Sequence[str] | None = None,
     most: int = 60,
+    title: str | bool | None = None,
     ax: Axes | None = None,
 ) -> Axes:
     """Draw the differences between groups, the largest first.
@@ -59,6 +61,9 @@ def differences(
         Names of the contrasts to draw, as "north - south"; at most six.  All unless given.
     most
         Largest number of categories; those with the largest differences are drawn.
+    title
+        A title, or False for none; unless given, a new figure says how many of all differences are
+        told from 0.
     ax
         Axes to draw into.
 
@@ -80,6 +85,7 @@ def differences(
             f"the result of luce.compare_groups is needed; {type(comparison).__name__} was given."
         )
     found = _chosen(comparison.differences(scale), contrasts)
+    marks = (found["simultaneous_lower"].values > 0) | (found["simultaneous_upper"].values < 0)
     order = np.argsort(-np.abs(found["mean"].values).max(axis=0), kind="stable")
     left_out = max(0, len(order) - most_rows(most))
     shown = order[: len(order) - left_out]
@@ -87,7 +93,7 @@ def differences(
     names = names_of(comparison.differences(scale)["category"].values.tolist(), shown.tolist())
     several = found.sizes["contrast"]
     height = height_of(round(len(shown) * max(1.0, _ROWS_A_CONTRAST * several)))
-    wide = 5.4 + 0.07 * max(map(len, names.texts))
+    wide = 4.9 + 0.07 * max(map(len, names.texts))
     with drawing(ax, wide, height + 0.75 + 0.3 * (several > 1)) as axes:
         at = np.arange(len(shown), dtype=np.float64)
         axes.set_ylim(len(shown) - 0.4, -0.6)
@@ -99,6 +105,8 @@ def differences(
         axes.set_xlabel(_words(found, scale, left_out), parse_math=False)
         if several > 1:
             legend_above(axes, min(several, 3))
+        level = float(found.attrs["ci_prob"])
+        write_title(axes, title, lambda: told_from_zero(marks, level), own=ax is None)
     return axes
 
 

@@ -13,6 +13,8 @@ from luce.answers.comparisons import win_matrix as wins_of
 from luce.answers.ranks import expected_order, rank_probabilities
 from luce.answers.view import DrawsView
 from luce.plots.canvas import (
+    SHADES,
+    SIDES,
     add_scale,
     drawing,
     height_of,
@@ -21,6 +23,7 @@ from luce.plots.canvas import (
     require_matplotlib,
     room_for,
 )
+from luce.plots.findings import beats_all, best_of, write_title
 from luce.plots.intervals import most_rows
 from luce.plots.label_text import Names, names_of
 
@@ -33,9 +36,6 @@ if TYPE_CHECKING:
 
 _RANK = 24  # points of width that the number of a rank needs
 ANNOTATED = 12  # largest number of rows and columns whose cells hold numbers
-# White to dark blue; and vermilion to blue, through white.  Both get darker evenly.
-SHADES = ["#f7f9fc", "#c6dcec", "#7fb6d9", "#2f86bd", "#0b5a93", "#08304f"]
-SIDES = ["#8a3b00", "#d55e00", "#f0b48a", "#f7f7f7", "#8fc1de", "#0072b2", "#003f63"]
 
 
 def rank_heatmap(
@@ -43,6 +43,7 @@ def rank_heatmap(
     most: int = 40,
     *,
     among: Labels | None = None,
+    title: str | bool | None = None,
     ax: Axes | None = None,
 ) -> Axes:
     """Draw the probability of each category to have each rank, best expected rank first.
@@ -56,6 +57,8 @@ def rank_heatmap(
         ranks beyond.
     among
         Rank these only, as if the others did not take part; all but effects unless given.
+    title
+        A title, or False for none; unless given, a new figure says who is most likely the best.
     ax
         Axes to draw into.
 
@@ -73,7 +76,9 @@ def rank_heatmap(
     order = _best(x, expected_order(x), most_rows(most))
     table = rank_probabilities(x).values[order]
     names = names_of(list(x.categories), order.tolist())
-    return draw_ranks(table, names, "rank", ax)
+    axes = draw_ranks(table, names, "rank", ax)
+    write_title(axes, title, lambda: best_of(x, among is not None), own=ax is None)
+    return axes
 
 
 def draw_ranks(table: FloatArray, names: Names, words: str, ax: Axes | None) -> Axes:
@@ -123,6 +128,7 @@ def win_matrix(
     most: int = 30,
     *,
     among: Labels | None = None,
+    title: str | bool | None = None,
     ax: Axes | None = None,
 ) -> Axes:
     """Draw the probability that the row is chosen over the column, best expected rank first.
@@ -138,6 +144,9 @@ def win_matrix(
         Largest number of categories.  Of more the best are drawn.
     among
         As for `rank_heatmap`.
+    title
+        A title, or False for none; unless given, a new figure says who is chosen over each other,
+        if anyone is.
     ax
         Axes to draw into.
 
@@ -170,6 +179,8 @@ def win_matrix(
             others = ~np.eye(rows, dtype=np.bool_)
             annotate(axes, image, table, others, (side, side) if ax is None else None)
         add_scale(axes, image, "P(row over column)", percent=True)
+        known, numbers = list(x.categories), order.tolist()
+        write_title(axes, title, lambda: beats_all(table, known, numbers), own=ax is None)
     return axes
 
 

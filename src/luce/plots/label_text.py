@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from luce._types import Label
 from luce.counts.short_labels import MOST_CHARACTERS, one_line
-from luce.page.short_texts import abridged, numbered
+from luce.page.short_texts import numbered, shortened
 
 # Fonts that hold stand-ins or parts of formulas at the code points of other characters.
 _NO_LETTERS = ("Last Resort", "cm", "STIXNonUni", "STIXSize")
@@ -37,12 +37,13 @@ def names_of(labels: Sequence[Label], numbers: Iterable[int], most: int = MOST_C
     labels
         All labels.
     numbers
-        Numbers of the categories to name.  Names that are equal once shortened end in them.
+        Numbers of the categories to name.  Names that are equal even so end in them.
     most
-        Largest number of characters; longer names lose their middle.
+        Largest number of characters; longer names lose their middle, except for the part that tells
+        them apart.
     """
     chosen = list(numbers)
-    short = [abridged(one_line(labels[i]), most) for i in chosen]
+    short = shortened([one_line(labels[i]) for i in chosen], most)
     fonts, known = _fonts_for({c for text in short for c in text})
     texts = [_written(text, known) for text in short]
     return Names(numbered(zip(chosen, texts, strict=True)), fonts)

@@ -18,6 +18,8 @@ from luce.errors import DataError
 from luce.page.words import percent
 from luce.plots.canvas import (
     GREY,
+    SHADES,
+    SIDES,
     add_scale,
     drawing,
     height_of,
@@ -26,7 +28,8 @@ from luce.plots.canvas import (
     require_matplotlib,
     room_for,
 )
-from luce.plots.heatmaps import ANNOTATED, SHADES, SIDES, inks, shade_table
+from luce.plots.findings import told_from_zero, write_title
+from luce.plots.heatmaps import ANNOTATED, inks, shade_table
 from luce.plots.intervals import most_rows
 from luce.plots.label_text import names_of
 
@@ -105,6 +108,7 @@ def transition_differences(
     names: tuple[str, str] = ("the first", "the second"),
     states: Labels | None = None,
     most: int = _MOST,
+    title: str | bool | None = None,
     ax: Axes | None = None,
 ) -> Axes:
     """Draw the differences of two transition matrices, the first minus the second.
@@ -120,6 +124,9 @@ def transition_differences(
         As for `luce.answers.transition_differences`.
     states, most, ax
         As for `transition_matrix`.
+    title
+        A title, or False for none; unless given, a new figure says how many of all differences are
+        told from 0.
 
     Examples
     --------
@@ -167,6 +174,9 @@ def transition_differences(
         add_scale(grid.axes, grid.image, "difference, points")
         scale = grid.axes.child_axes[-1].yaxis
         scale.set_major_formatter(_on_scale)
+        both = ~(found.table["forbidden"] | found.table["one_sided"]).values
+        marks = found.told_apart[both]
+        write_title(grid.axes, title, lambda: told_from_zero(marks, ci_prob), own=ax is None)
     return grid.axes
 
 

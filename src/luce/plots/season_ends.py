@@ -15,6 +15,7 @@ from luce.plots.canvas import (
     name_rows,
     require_matplotlib,
 )
+from luce.plots.findings import most_likely, write_title
 from luce.plots.heatmaps import annotate, draw_ranks, shade_table
 from luce.plots.intervals import most_rows
 from luce.plots.label_text import names_of
@@ -25,7 +26,13 @@ if TYPE_CHECKING:
 _STAGE = 1.3  # inches of width of a stage, whose name stands above it
 
 
-def places(played: Season | Cup, most: int = 40, *, ax: Axes | None = None) -> Axes:
+def places(
+    played: Season | Cup,
+    most: int = 40,
+    *,
+    title: str | bool | None = None,
+    ax: Axes | None = None,
+) -> Axes:
     """Draw the probability of each competitor to end in each place, or to reach each stage.
 
     Parameters
@@ -35,6 +42,8 @@ def places(played: Season | Cup, most: int = 40, *, ax: Axes | None = None) -> A
     most
         Largest number of competitors; of more the best are drawn.  The last column then holds all
         places beyond.
+    title
+        A title, or False for none; unless given, a new figure says who is most likely first.
     ax
         Axes to draw into.
 
@@ -51,13 +60,19 @@ def places(played: Season | Cup, most: int = 40, *, ax: Axes | None = None) -> A
     if isinstance(played, Season):
         table = played.places[:rows]
         labels = table["competitor"].values.tolist()
-        return draw_ranks(table.values, names_of(labels, range(len(labels))), "place", ax)
-    if not isinstance(played, Cup):
+        axes = draw_ranks(table.values, names_of(labels, range(len(labels))), "place", ax)
+        chances, what = played.places[:, 0], "first"
+    elif isinstance(played, Cup):
+        axes = _draw_stages(played, rows, ax)
+        chances, what = played.reach.sel(stage="champion"), "champion"
+    else:
         raise DataError(
             f"what luce.play or luce.play_bracket returned is needed; {type(played).__name__} was "
             "given."
         )
-    return _draw_stages(played, rows, ax)
+    everyone = chances["competitor"].values.tolist()
+    write_title(axes, title, lambda: most_likely(chances.values, everyone, what), own=ax is None)
+    return axes
 
 
 def _draw_stages(cup: Cup, most: int, ax: Axes | None) -> Axes:

@@ -131,7 +131,7 @@ def segmentation(
     names = names_of(list(series.channels), shown.tolist(), 18)
     titles = names_of(list(series.names), which.tolist(), 60)
     height = sum(shares) + 0.3 * len(which) + 0.45
-    with drawing_rows(given, len(which) * panels, 7.2, height, shares) as rows:
+    with drawing_rows(given, len(which) * panels, 6.4, height, shares) as rows:
         axes = Panels.of(rows, (len(which), panels))
         for own, k, title in zip(axes, which, titles.texts, strict=True):
             part = series.rows_of(int(k))
@@ -196,7 +196,7 @@ def durations(
     limit = _longest_shown(found, rows)
     at = np.unique(np.linspace(1, limit, _MOST_LENGTHS).astype(np.int64))
     height = max(1.2, 0.5 * rows) if rows <= 16 else height_of(2 * rows)
-    with drawing(ax, 7.6, height + 0.75) as axes:
+    with drawing(ax, 6.6, height + 0.75) as axes:
         axes.set_ylim(rows - 0.3, -0.85)
         beside = axes.get_yaxis_transform()
         for k in range(rows):
