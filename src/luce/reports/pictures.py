@@ -52,15 +52,19 @@ def why_none() -> str:
 
 
 def write_answer_pictures(
-    page: Page, found: ChoiceFindings, sizes: PictureSizes | None = None
+    page: Page, found: ChoiceFindings, sizes: PictureSizes | None = None, *, live: bool = False
 ) -> None:
-    """Add strengths, ranks and duels, unless there is only one category."""
+    """Add strengths, ranks and duels, unless there is only one category.
+
+    `live` says that scripts draw strengths, too, and ranks and duels of one for narrow screens.
+    """
     if found.n < 2:
         return
     most = sizes or PictureSizes()
-    page.figure([_strengths(found, most)], _intervals(found))
+    always, narrow = ("always", "narrow") if live else (None, None)
+    page.figure([_strengths(found, most)], _intervals(found), replaced=always)
     panels = [_ranks(found, most)] if found.n <= most.ranked else []
-    page.figure([*panels, *_wins(found, most)])
+    page.figure([*panels, *_wins(found, most)], replaced=narrow)
 
 
 def write_transition_pictures(
@@ -129,7 +133,7 @@ def _strengths(
     subject: str = "Probability of each category",
     caption: str = "",
 ) -> Panel:
-    axes = strengths(found.view, ci_prob=found.ci_prob, most=most.dots)
+    axes = strengths(found.view, scale=found.scale, ci_prob=found.ci_prob, most=most.dots)
     decimals = decimals_for(found.table["mean"])
     low, high = found.ends
     rows = [
@@ -137,6 +141,9 @@ def _strengths(
         f"({probability(low[i], decimals)} to {probability(high[i], decimals)})"
         for i in range(min(found.n, most.described))
     ]
+    if found.scale != "probability":
+        drawn = {"elo": "points of Elo", "log-odds": "log odds"}[found.scale]
+        subject = f"Strengths, drawn as {drawn} and told as probabilities"
     words = (
         f"{subject}, mean and {percent(found.ci_prob)} interval, by expected "
         f"rank: {', '.join(rows)}"

@@ -30,6 +30,7 @@ def report(
     ci_prob: float = 0.9,
     among: Labels | None = None,
     pictures: bool = True,
+    live_draws: int = 1000,
 ) -> Path:
     """Write one self-contained page about a run, to open in a browser or send to somebody.
 
@@ -48,7 +49,10 @@ def report(
         The categories to rank and compare, as in `luce.summary`: unless given, all but the effects
         of the data, ties and advantages, which stand below.
     pictures
-        Draw pictures?  Without them the page is small and written fast.
+        Draw pictures?  Without them the page is written fast.
+    live_draws
+        Largest number of draws that the page carries, so that readers can compare any two and see
+        shares of choice; with 0 the page has no such parts, and is smaller.
 
     Returns
     -------
@@ -64,7 +68,15 @@ def report(
     ...     luce.report(run, f"{folder}/page.html").name
     'page.html'
     """
-    page, _ = write_report(run, path, title=title, ci_prob=ci_prob, among=among, pictures=pictures)
+    page, _ = write_report(
+        run,
+        path,
+        title=title,
+        ci_prob=ci_prob,
+        among=among,
+        pictures=pictures,
+        live_draws=live_draws,
+    )
     return page
 
 
@@ -76,6 +88,7 @@ def write_report(
     ci_prob: float = 0.9,
     among: Labels | None = None,
     pictures: bool = True,
+    live_draws: int = 1000,
     source: str | None = None,
 ) -> tuple[Path, Trust]:
     """Write the page as `report` does; return the page and the verdict on the draws.
@@ -83,12 +96,13 @@ def write_report(
     `source` is the name of the file that the run was loaded from, where it was.
     """
     target = check_page(path)
+    live_draws = _whole_number(live_draws)
     if isinstance(run, str | os.PathLike):
         source = os.fspath(run)
         run = load(run)
     from luce.reports.findings import find  # here, so that it is loaded when a page is written
 
-    page, trust = _page(find(run, ci_prob, among), source, title, pictures)
+    page, trust = _page(find(run, ci_prob, among), source, title, pictures, live_draws)
     return page.save(target), trust
 
 
@@ -100,11 +114,19 @@ def check_page(path: str | os.PathLike[str]) -> Path:
     return target
 
 
+def _whole_number(live_draws: object) -> int:
+    """Read the number of draws that a page may carry."""
+    if isinstance(live_draws, bool) or not isinstance(live_draws, int) or live_draws < 0:
+        raise DataError(f"live_draws = {live_draws!r}; a whole number from 0 on is needed.")
+    return live_draws
+
+
 def _page(
     found: ChoiceFindings | TransitionFindings | SegmentFindings,
     source: str | None,
     title: str | None,
     pictures: bool,
+    live_draws: int,
 ) -> tuple[Page, Trust]:
     # Imported here, so that nothing of this is loaded before a page is written.
     from luce.reports.findings import SegmentFindings, TransitionFindings
@@ -120,7 +142,7 @@ def _page(
     if isinstance(found, TransitionFindings):
         page = _begin_transitions(found, trust, name, title, obstacle)
     else:
-        page = _begin_choices(found, trust, name, title, obstacle)
+        page = _begin_choices(found, trust, name, title, obstacle, live_draws)
     page.section("Whether the draws can be trusted")
     write_trust(page, found, trust)
     if not obstacle:
@@ -133,10 +155,15 @@ def _page(
 
 
 def _begin_choices(
-    found: ChoiceFindings, trust: Trust, name: str, title: str | None, obstacle: str
+    found: ChoiceFindings,
+    trust: Trust,
+    name: str,
+    title: str | None,
+    obstacle: str,
+    live_draws: int,
 ) -> Page:
     """Write the answer, the data and the model of a run that `Posterior.sample` made."""
-    from luce.reports import answer, data_and_model, pictures
+    from luce.reports import answer, data_and_model, live_parts, pictures
 
     if title is None:
         outcomes = plural(found.posterior.counts.n_outcomes, "outcome")
@@ -148,8 +175,14 @@ def _begin_choices(
     answer.write_parameters(page, found)
     if obstacle:
         page.text(f"There are no pictures: {obstacle}")
-    else:
-        pictures.write_answer_pictures(page, found)
+    live = found.n > 1 and live_draws > 0
+    if live:
+        live_parts.write_strengths_place(page)
+    if not obstacle:
+        pictures.write_answer_pictures(page, found, live=live)
+    if live:
+        page.section("Your own questions")
+        live_parts.write_questions(page, found, live_draws)
     page.section("What the data was")
     data_and_model.write_data(page, found)
     page.section("How it was modelled")

@@ -85,7 +85,7 @@ def write_rows(page: Page, found: TransitionFindings, most: int = MOST_ROWS) -> 
             Folded(sources[i]),
             Folded(states[j]),
             Number(probability(mean[i, j]), float(mean[i, j])),
-            Number(interval, float(low[i, j])),
+            Number(interval, float(low[i, j]), float(high[i, j])),
             number_cell(seen[i, j], ",.10g"),
         ]
 
