@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import unicodedata
-from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Sequence
+from itertools import zip_longest
 
 from luce._types import Label
 from luce.counts.labels import printable
@@ -20,8 +21,40 @@ def short_labels(labels: Sequence[Label], most: int = MOST_CHARACTERS) -> list[s
     >>> short_labels(["Ann", "a name of many words 1", "a name of many words 2"], 12)
     ['Ann', 'a name…rds 1', 'a name…rds 2']
     """
-    texts = [abridged(one_line(printable(label)), most) for label in labels]
+    texts = abridged_apart([one_line(printable(label)) for label in labels], most)
     return numbered(enumerate(texts))
+
+
+def abridged_apart(texts: Sequence[str], most: int) -> list[str]:
+    """Shorten texts to `most` characters so that what distinguishes them stays, where it can.
+
+    A long text loses its middle; of those that are equal then, the part where they differ is kept.
+
+    Examples
+    --------
+    >>> abridged_apart(["the rate is 0.1 and the seed 1", "the rate is 0.3 and the seed 1"], 20)
+    ['the ra…s 0.1 …seed 1', 'the ra…s 0.3 …seed 1']
+    """
+    short = [abridged(text, most) for text in texts]
+    alike = defaultdict(set)
+    for text, own in zip(texts, short, strict=True):
+        alike[own].add(text)
+    return [
+        own if len(alike[own]) == 1 else _around(text, _first_difference(alike[own]), most)
+        for text, own in zip(texts, short, strict=True)
+    ]
+
+
+def _first_difference(texts: Collection[str]) -> int:
+    """Find the place of the first character that not all of some different texts share."""
+    return next(k for k, own in enumerate(zip_longest(*texts)) if len(set(own)) > 1)
+
+
+def _around(text: str, place: int, most: int) -> str:
+    """Keep the beginning, the end, and what lies around a place in the middle."""
+    width = (most - 2) // 3
+    first = min(max(place - width // 2, width), len(text) - 2 * width)
+    return f"{text[:width]}…{text[first : first + width]}…{text[-width:]}"
 
 
 def one_line(label: Label) -> str:

@@ -1,7 +1,7 @@
 """Build one self-contained HTML page of text, pictures and tables, which fetches nothing.
 
-The only script a page can run is luce's own, for tables that can be sorted and for parts that answer
-readers; the page's security policy names the script by its hash and forbids all others.
+The only script a page can run is luce's own, for tables that can be sorted and for parts that
+answer readers; the page's security policy names the script by its hash and forbids all others.
 """
 
 from __future__ import annotations

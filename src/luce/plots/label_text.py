@@ -8,7 +8,7 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from luce._types import Label
-from luce.counts.short_labels import MOST_CHARACTERS, abridged, numbered, one_line
+from luce.counts.short_labels import MOST_CHARACTERS, abridged_apart, numbered, one_line
 
 # Fonts that hold stand-ins or parts of formulas at the code points of other characters.
 _NO_LETTERS = ("Last Resort", "cm", "STIXNonUni", "STIXSize")
@@ -41,7 +41,7 @@ def names_of(labels: Sequence[Label], numbers: Iterable[int], most: int = MOST_C
         Largest number of characters; longer names lose their middle.
     """
     chosen = list(numbers)
-    short = [abridged(one_line(labels[i]), most) for i in chosen]
+    short = abridged_apart([one_line(labels[i]) for i in chosen], most)
     fonts, known = _fonts_for({c for text in short for c in text})
     texts = [_written(text, known) for text in short]
     return Names(numbered(zip(chosen, texts, strict=True)), fonts)

@@ -12,13 +12,12 @@ from luce.answers.effects import parameter_sentences, sentences
 from luce.answers.scales import odds_in_words
 from luce.answers.view import tail_of
 from luce.counts.labels import plural
-from luce.counts.short_labels import short_labels
 from luce.decide.first_place import best_in_words, leader_of
 from luce.decide.thin_evidence import MEANING, NO_DATA, record_in_words
 from luce.page.document import Badge, Cell, Folded, Inline, Name, Number, Page
 from luce.page.words import percent, probability, shortened
 from luce.reports.findings import TOLD_APART, ChoiceFindings, Findings, in_words
-from luce.reports.formatting import decimals_for, names_of, number_cell
+from luce.reports.formatting import decimals_for, names_of, number_cell, short_names
 
 _NAME = 48  # characters of a name in a table, which opens it
 MOST_ROWS = 5000  # of a table; a browser takes about a second to lay them out
@@ -173,7 +172,7 @@ def moment_columns(found: Findings, subject: str) -> list[Column]:
     labels, decimals = found.table.categories, decimals_for(found.table["mean"])
     numbers = all(type(label) in (int, float) for label in labels)
     mean, (low, high) = found.table["mean"], found.ends
-    short = short_labels(list(labels), _NAME)
+    short = short_names(found.names, _NAME)
 
     def name(i: int) -> Cell:
         label = labels[i]

@@ -264,6 +264,13 @@ class TransitionFindings(Findings):
         """Posterior means of the transition probabilities, (source, state), where kept."""
         return np.asarray(self.run["posterior"]["rows"].mean(("chain", "draw")))
 
+    @cached_property
+    def row_ends(self) -> tuple[FloatArray, FloatArray]:
+        """Ends of the intervals of the transition probabilities, (source, state), where kept."""
+        rows, tail = self.run["posterior"]["rows"], tail_of(self.ci_prob)
+        low, high = (np.asarray(rows.quantile(q, ("chain", "draw"))) for q in (tail, 1 - tail))
+        return low, high
+
     @property
     def source_names(self) -> list[str]:
         """The states that are left, as text."""

@@ -9,6 +9,7 @@ from math import ceil, isfinite, isnan, log10
 import numpy as np
 
 from luce._types import FloatArray, Label
+from luce.counts.short_labels import MOST_CHARACTERS, abridged_apart, numbered, one_line
 from luce.page.document import Number
 from luce.page.words import shortened
 
@@ -23,6 +24,11 @@ def names_of(labels: Sequence[Label]) -> list[str]:
         repr(label) if times[text] > 1 or not text.strip() else text
         for label, text in zip(labels, plain, strict=True)
     ]
+
+
+def short_names(names: Sequence[str], most: int = MOST_CHARACTERS) -> list[str]:
+    """Put names on one line, short and still distinct."""
+    return numbered(enumerate(abridged_apart([one_line(name) for name in names], most)))
 
 
 def spoken(name: str, most: int = 40) -> str:

@@ -1,4 +1,4 @@
-"""Parts of a page that answer its readers: strengths on any scale, duels, shares on offer.
+"""Parts of a page that answer its readers: strengths on any scale, duels, shares, transitions.
 
 The scripts stand in `live/`.  A page carries some of the draws, and scripts compute from these what
 `luce.predict`, `luce.beats` and `luce.shares` compute from all.
@@ -7,6 +7,7 @@ The scripts stand in `live/`.  A page carries some of the draws, and scripts com
 from __future__ import annotations
 
 from base64 import b64encode
+from collections.abc import Mapping, Sequence
 from importlib import resources
 from typing import Any
 
@@ -16,16 +17,16 @@ from luce._types import FloatArray
 from luce.answers.results import ResultModel
 from luce.answers.scales import scaled
 from luce.answers.view import DrawsView, tail_of
-from luce.counts.short_labels import short_labels
 from luce.errors import DataError
 from luce.page.document import Page
 from luce.page.words import percent
 from luce.plots.intervals import interval_words, spread_of
 from luce.reports.answer import MOST_ROWS
-from luce.reports.findings import ChoiceFindings
-from luce.reports.formatting import decimals_for
+from luce.reports.findings import ChoiceFindings, TransitionFindings
+from luce.reports.formatting import decimals_for, short_names
 
 MOST_CATEGORIES = 1500  # that a page carries draws of
+_MOST_STATES = 100  # of a transition matrix that a page carries for its scripts
 _BYTES = 1_500_000  # of the draws that a page carries, before they are written as text
 _DIGITS = 9  # of numbers from all draws
 
@@ -33,7 +34,8 @@ _ZEROS = (
     "Nothing can be computed here, because some probabilities are too small to be stored: draw "
     "again with log_probabilities=True."
 )
-_SCRIPTS = ("numbers", "scales", "strengths", "bars", "compare", "single", "shares", "choices")
+_CHOICES = ("numbers", "scales", "strengths", "bars", "compare", "single", "shares", "choices")
+_MOVES = ("numbers", "bars", "moves")
 
 
 def write_strengths_place(page: Page) -> None:
@@ -48,12 +50,40 @@ def write_questions(page: Page, found: ChoiceFindings, most_draws: int) -> None:
         "Here a script compares any two, and computes shares among those on offer. Scripts are "
         "turned off; all else on this page is there without them.",
     )
+    _add_program(page, live_data(found, most_draws), _CHOICES)
+
+
+def write_moves(page: Page, found: TransitionFindings) -> bool:
+    """Add the part that shows the transition matrix a row at a time; return if there is room."""
+    if found.rows is None or max(found.forbidden.shape) > _MOST_STATES:
+        return False
+    page.place("moves")
+
+    def table(values: FloatArray) -> list[list[float | None]]:
+        shown = zip(values, found.forbidden, strict=True)
+        return [
+            [None if out else x for x, out in zip(_numbers(row), outs, strict=True)]
+            for row, outs in shown
+        ]
+
+    low, high = found.row_ends
+    data = {
+        "sources": short_names(found.source_names),
+        "states": short_names(found.state_names),
+        "interval": percent(found.ci_prob),
+        "mean": table(found.mean_rows),
+        "low": table(low),
+        "high": table(high),
+    }
+    _add_program(page, data, _MOVES)
+    return True
+
+
+def _add_program(page: Page, data: Mapping[str, object], names: Sequence[str]) -> None:
     folder = resources.files("luce.reports").joinpath("live")
-    script = "\n".join(
-        folder.joinpath(f"{name}.js").read_text(encoding="utf-8") for name in _SCRIPTS
-    )
+    scripts = [folder.joinpath(f"{name}.js").read_text(encoding="utf-8") for name in names]
     style = folder.joinpath("live.css").read_text(encoding="utf-8")
-    page.program(live_data(found, most_draws), script, style)
+    page.program(data, "\n".join(scripts), style)
 
 
 def live_data(found: ChoiceFindings, most_draws: int) -> dict[str, Any]:
@@ -64,7 +94,7 @@ def live_data(found: ChoiceFindings, most_draws: int) -> dict[str, Any]:
     events = found.whole.events
     return {
         "names": found.names[:rows],
-        "short": short_labels(list(found.table.categories))[:rows],
+        "short": short_names(found.names)[:rows],
         "one": one,
         "several": several,
         "interval": percent(found.ci_prob),

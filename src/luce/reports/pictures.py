@@ -68,13 +68,16 @@ def write_answer_pictures(
 
 
 def write_transition_pictures(
-    page: Page, found: TransitionFindings, sizes: PictureSizes | None = None
+    page: Page, found: TransitionFindings, sizes: PictureSizes | None = None, *, live: bool = False
 ) -> None:
-    """Add the base, and the transition matrix where its rows were kept."""
+    """Add the base, and the transition matrix where its rows were kept.
+
+    `live` says that a script shows the matrix a row at a time, which suits narrow screens.
+    """
     most = sizes or PictureSizes()
     base = _strengths(found, most, "Base probability of each state", f"Base. {_intervals(found)}")
     rows = [] if found.rows is None else [_transitions(found, most)]
-    page.figure([base, *rows])
+    page.figure([base, *rows], replaced="narrow" if live else None)
 
 
 def write_chain_pictures(page: Page, found: Findings, sizes: PictureSizes | None = None) -> None:

@@ -140,7 +140,7 @@ def _page(
         return _page_of_segments(found, source, name, title, obstacle)
     trust = judge(found)
     if isinstance(found, TransitionFindings):
-        page = _begin_transitions(found, trust, name, title, obstacle)
+        page = _begin_transitions(found, trust, name, title, obstacle, live_draws > 0)
     else:
         page = _begin_choices(found, trust, name, title, obstacle, live_draws)
     page.section("Whether the draws can be trusted")
@@ -191,10 +191,15 @@ def _begin_choices(
 
 
 def _begin_transitions(
-    found: TransitionFindings, trust: Trust, name: str, title: str | None, obstacle: str
+    found: TransitionFindings,
+    trust: Trust,
+    name: str,
+    title: str | None,
+    obstacle: str,
+    live: bool,
 ) -> Page:
     """Write the answer, the data and the model of a run that `HDPTransitions.fit` made."""
-    from luce.reports import pictures, transitions
+    from luce.reports import live_parts, pictures, transitions
     from luce.reports.answer import write_parameters
 
     if title is None:
@@ -203,10 +208,11 @@ def _begin_transitions(
     page.section("The answer")
     transitions.write_table(page, found)
     write_parameters(page, found)
+    live = live and live_parts.write_moves(page, found)
     if obstacle:
         page.text(f"There are no pictures: {obstacle}")
     else:
-        pictures.write_transition_pictures(page, found)
+        pictures.write_transition_pictures(page, found, live=live)
     transitions.write_rows(page, found)
     page.section("What the data was")
     transitions.write_data(page, found)

@@ -70,9 +70,7 @@ def write_rows(page: Page, found: TransitionFindings, most: int = MOST_ROWS) -> 
             "a table of them."
         )
         return
-    tail = (1 - found.ci_prob) / 2
-    mean = found.mean_rows
-    low, high = (np.asarray(found.rows.quantile(q, ("chain", "draw"))) for q in (tail, 1 - tail))
+    mean, (low, high) = found.mean_rows, found.row_ends
     possible = np.argwhere(~found.forbidden)
     order = possible[np.argsort(-mean[tuple(possible.T)], kind="stable")]
     sources, states = found.source_names, found.state_names
@@ -98,6 +96,7 @@ def write_rows(page: Page, found: TransitionFindings, most: int = MOST_ROWS) -> 
         f"{_impossible(found)}{more}",
         numeric=(2, 3, 4),
         sortable=True,
+        further=(4,),
     )
 
 

@@ -15,7 +15,7 @@ const barList = (bars, top) =>
         track.append(line);
       }
       const title = make("bdi", { className: "name" }, name);
-      return make("li", {}, title, track, make("span", { className: "numbers" }, text));
+      return make("li", {}, title, make("span", { className: "numbers" }, text), track);
     })
   );
 

@@ -78,7 +78,8 @@ const compareTwo = (place, found, columns, changed) => {
     const { mean, low, high } = spreadOf(gap, tail);
     const range = `${signed(low, 0)} to ${signed(high, 0)}`;
     const points = make("strong", {}, signed(mean, 0));
-    lines.push(sentence("Elo difference: ", points, ` (${found.interval} interval ${range}).`));
+    const elo = ["Elo of ", name(a), " minus that of ", name(b), ": "];
+    lines.push(sentence(...elo, points, ` (${found.interval} interval ${range}).`));
     answer.replaceChildren(...lines);
     picture.replaceChildren(
       ...spreads.map(({ mean: share }, k) => {

@@ -21,13 +21,14 @@ const scales = {
   },
 };
 
-// Round numbers between two ends, five or so.
-const ticksOf = (low, high) => {
-  const rough = (high - low) / 5;
+// Round numbers between two ends, about as many as wanted, and two at least.
+const ticksOf = (low, high, wanted) => {
+  const rough = (high - low) / wanted;
   const power = 10 ** Math.floor(Math.log10(rough));
   const step = power * [1, 2, 5, 10].find(factor => factor * power >= rough);
   const first = Math.ceil(low / step - 1e-9);
   const last = Math.floor(high / step + 1e-9);
+  if (last <= first && wanted < 10) return ticksOf(low, high, wanted + 1);
   const decimals = Math.max(0, -Math.floor(Math.log10(step) + 1e-9));
   return Array.from({ length: last - first + 1 }, (_, k) => {
     const value = (first + k) * step;

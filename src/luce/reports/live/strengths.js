@@ -58,7 +58,7 @@ const drawStrengths = (place, found, pick) => {
       row.ariaLabel = `${found.names[i]}, ${middle}, ${found.interval} interval ${from} to ${to}`;
     });
     ticks.replaceChildren(
-      ...ticksOf(first, last).map(({ value, text }) => {
+      ...ticksOf(first, last, Math.max(2, Math.floor(ticks.clientWidth / 60))).map(({ value, text }) => {
         const tick = make("span", {}, text);
         tick.style.left = share(value);
         return tick;
@@ -117,7 +117,7 @@ const drawStrengths = (place, found, pick) => {
     event.preventDefault();
   });
 
-  draw();
+  new ResizeObserver(draw).observe(ticks);
   return chosen => {
     rows.forEach(({ row }, i) => (row.ariaSelected = String(chosen.includes(i))));
   };
