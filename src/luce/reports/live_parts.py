@@ -24,6 +24,7 @@ from luce.plots.intervals import interval_words, spread_of
 from luce.reports.answer import MOST_ROWS
 from luce.reports.findings import ChoiceFindings, TransitionFindings
 from luce.reports.formatting import decimals_for, short_names
+from luce.reports.pictures import condition_of_wins
 
 MOST_CATEGORIES = 1500  # that a page carries draws of
 _MOST_STATES = 100  # of a transition matrix that a page carries for its scripts
@@ -111,6 +112,7 @@ def live_data(found: ChoiceFindings, most_draws: int) -> dict[str, Any]:
             "best": _numbers(found.table["p_best"][:rows]),
         },
         "contests": bool(found.whole.effects) if events is None else events.kind == "contests",
+        "condition": _condition(found),
         "sharesMeaning": _meaning_of_shares(found),
         **_draws(found, most_draws),
     }
@@ -183,6 +185,12 @@ def _meaning_of_draws(found: ChoiceFindings, number: int, n: int) -> str:
         "Intervals are of the probability or share itself. Tables and pictures are from all draws."
         f"{whose if n < found.n else ''}"
     )
+
+
+def _condition(found: ChoiceFindings) -> str:
+    """Say under which condition p_a / (p_a + p_b) is the probability that a comes before b."""
+    aside = ", ties and advantages aside" if found.whole.effects else ""
+    return condition_of_wins(found) or aside
 
 
 def _meaning_of_shares(found: ChoiceFindings) -> str:

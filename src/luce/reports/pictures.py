@@ -188,7 +188,7 @@ def _wins(found: ChoiceFindings, most: PictureSizes) -> list[Panel]:
     over = [f"{names[j]} {probability(table[0, j])}" for j in range(1, len(order))]
     events = found.whole.events
     verb = "wins over" if events is not None and events.kind == "contests" else "is chosen over"
-    given = _condition_of_wins(found)
+    given = condition_of_wins(found)
     words = (
         f"Probability that the row {verb} the column{given}, as shades. "
         f"{names[0]} {verb} {', '.join(over)}"
@@ -202,7 +202,7 @@ def _wins(found: ChoiceFindings, most: PictureSizes) -> list[Panel]:
     return [panel_of(axes, words, caption)]
 
 
-def _condition_of_wins(found: ChoiceFindings) -> str:
+def condition_of_wins(found: ChoiceFindings) -> str:
     """Say under which condition one wins over another with the ratio of their strengths."""
     events = found.whole.events
     if events is None:

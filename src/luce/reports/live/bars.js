@@ -27,7 +27,9 @@ const selector = (words, names, chosen, change) => {
   const select = make("select", {}, ...options);
   select.value = String(chosen);
   select.addEventListener("change", () => change(Number(select.value)));
-  return [make("label", { className: "field" }, make("span", {}, words), select), select];
+  select.id = `choice-${words.toLowerCase()}`;
+  const label = make("label", { htmlFor: select.id }, words);
+  return [make("div", { className: "field" }, label, select), select];
 };
 
 // Put a list that may be long into a frame of its own, which scrolls.

@@ -69,9 +69,10 @@ const compareTwo = (place, found, columns, changed) => {
       spreads = [won, won.map(() => 0), won.map(value => 1 - value)].map(v => spreadOf(v, tail));
     }
     const [won, tied, lost] = spreads;
-    lines.push(sentence(name(a), verb, name(b), " with probability ", ...told(won), "."));
+    const stop = model.isKnown ? "." : `${found.condition}.`;
+    lines.push(sentence(name(a), verb, name(b), " with probability ", ...told(won), stop));
     if (model.ties) lines.push(sentence("They tie with probability ", ...told(tied), "."));
-    lines.push(sentence(name(b), verb, name(a), " with probability ", ...told(lost), "."));
+    lines.push(sentence(name(b), verb, name(a), " with probability ", ...told(lost), stop));
     const surely = make("strong", {}, chance(shareStronger(columns[a], columns[b])));
     lines.push(sentence(name(a), " is the stronger with probability ", surely, "."));
     const gap = columns[a].map((own, k) => pointsPerLogOdds * (own - columns[b][k]));

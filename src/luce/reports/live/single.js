@@ -37,10 +37,10 @@ const oneAgainstAll = (place, found, columns) => {
       return [{ name: found.short[j], ...spread, text: spreadText(spread) }];
     });
     const words = found.contests ? "Probability to beat each" : "Probability to be chosen over each";
-    const where = model.home ? " On neutral ground." : "";
+    const where = model.isKnown ? (model.home ? ", on neutral ground" : "") : found.condition;
     wins.replaceChildren(
       make("h4", {}, words),
-      make("p", { className: "note" }, `Mean and ${found.interval} interval.${where}`),
+      make("p", { className: "note" }, `Mean and ${found.interval} interval${where}.`),
       framed(words, barList(bars, 1))
     );
   };
