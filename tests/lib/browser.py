@@ -72,7 +72,8 @@ CLIPPED = """() => {
   const walk = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
   for (let node = walk.nextNode(); node; node = walk.nextNode()) {
     const own = node.parentElement;
-    if (!node.data.trim() || own.closest("script, option, .skip") || !own.checkVisibility()) continue;
+    if (!node.data.trim() || own.closest("script, option, .skip")) continue;
+    if (!own.checkVisibility()) continue;
     const range = document.createRange();
     range.selectNodeContents(node);
     const box = range.getBoundingClientRect();
