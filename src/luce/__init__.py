@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from luce.counts.comparability import comparable_groups as comparable_groups
     from luce.counts.counts import ConditionalCounts as ConditionalCounts
     from luce.decide.brackets import play_bracket as play_bracket
+    from luce.decide.designs import next_comparison as next_comparison
     from luce.decide.group_comparison import compare_groups as compare_groups
     from luce.decide.leaderboards import leaderboard as leaderboard
     from luce.decide.seasons import play as play
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
     from luce.errors import LuceError as LuceError
     from luce.estimates.likelihood import maximum_likelihood as maximum_likelihood
     from luce.hypotheses.bayes_factors import bayes_factor as bayes_factor
+    from luce.hypotheses.fit_tests import goodness_of_fit as goodness_of_fit
     from luce.hypotheses.hypothesis_tests import hypothesis as hypothesis
     from luce.model.priors import DirichletProcess as DirichletProcess
     from luce.model.priors import Gamma as Gamma
@@ -62,8 +64,10 @@ if TYPE_CHECKING:
     from luce.sequences.hdp import HDPTransitions as HDPTransitions
     from luce.sequences.semi_markov import SemiMarkov as SemiMarkov
     from luce.version import __version__ as __version__
+    from luce.workflows.distances import distance_to_posterior as distance_to_posterior
     from luce.workflows.many_posteriors import sample_many as sample_many
     from luce.workflows.resuming import resume as resume
+    from luce.workflows.unbiased_means import unbiased as unbiased
 
 _HOMES = {
     "ConditionalCounts": "counts.counts",
@@ -80,6 +84,7 @@ _HOMES = {
     "beats": "answers.comparisons",
     "comparable_groups": "counts.comparability",
     "compare_groups": "decide.group_comparison",
+    "distance_to_posterior": "workflows.distances",
     "elo": "answers.scales",
     "from_choices": "reading.choices",
     "from_groups": "reading.groups",
@@ -88,6 +93,7 @@ _HOMES = {
     "from_table": "reading.tables",
     "from_teams": "reading.teams",
     "from_transitions": "reading.transitions",
+    "goodness_of_fit": "hypotheses.fit_tests",
     "hypothesis": "hypotheses.hypothesis_tests",
     "leaderboard": "decide.leaderboards",
     "load": "runs.saving",
@@ -95,6 +101,7 @@ _HOMES = {
     "log_predictive": "answers.prediction",
     "loo": "answers.leave_one_out",
     "maximum_likelihood": "estimates.likelihood",
+    "next_comparison": "decide.designs",
     "play": "decide.seasons",
     "play_bracket": "decide.brackets",
     "posterior_of": "posterior",
@@ -110,6 +117,7 @@ _HOMES = {
     "shares": "answers.scales",
     "summary": "answers.summaries",
     "tie_groups": "answers.ranks",
+    "unbiased": "workflows.unbiased_means",
     "update": "decide.updating",
 }
 

@@ -10,6 +10,8 @@ import luce
 from luce import Posterior
 from luce.errors import DataError
 
+pytestmark = pytest.mark.filterwarnings("ignore::luce.ConvergenceWarning")
+
 
 def test_rows_make_a_matrix_with_exact_zeros() -> None:
     rows = luce.from_transitions("abcabcacb", rows="separate", self_loops="removed")
@@ -48,11 +50,78 @@ def test_rows_that_do_not_fit_are_refused() -> None:
     runs = {state: Posterior(row).sample(10, seed=1, progress=False) for state, row in rows.items()}
     with pytest.raises(DataError, match="drawn with the same seed"):
         luce.answers.transition_matrix(runs)
-    for nothing in ({}, []):
-        with pytest.raises(DataError, match="a mapping from states"):
-            luce.answers.transition_matrix(nothing)  # type: ignore[arg-type]
+    for nothing, words in (({}, "a mapping from states"), ([], "these are not draws")):
+        with pytest.raises(DataError, match=words):
+            luce.answers.transition_matrix(nothing)
     p = np.full((1, 4, 2), 0.5)
     with pytest.raises(DataError, match="differ in chains and draws"):
         luce.answers.transition_matrix({"a": draws_of(p), "b": draws_of(p[:, :2])})
     with pytest.raises(DataError, match="lead to 'c', for which there are no draws"):
         luce.answers.transition_matrix({"a": draws_of(p), "b": draws_of(p, ["b", "c"])})
+
+
+FILM = ["walk", "sniff", "rest", "walk", "rear", "sniff", "walk", "rest", "sniff", "rear", "walk"]
+NEVER = {"rest": ["rear"], "rear": ["rest"]}
+
+
+def test_rows_of_one_vector_are_its_shares() -> None:
+    counts = luce.from_transitions(FILM, forbidden=NEVER)
+    run = Posterior(counts).sample(200, seed=1, progress=False)
+    found = luce.answers.transition_matrix(run, forbidden=NEVER)
+    p = run.posterior["probabilities"]
+    states = p["category"].values.tolist()
+    for i in states:
+        allowed = [j for j in states if j != i and j not in NEVER.get(i, [])]
+        own = p.sel(category=allowed) / p.sel(category=allowed).sum("category")
+        row = found.sel(source=i)
+        np.testing.assert_allclose(row.sel(target=allowed).values, own.values, rtol=1e-12)
+        assert row["forbidden"].values.tolist() == [j not in allowed for j in states]
+        assert (row.values[..., row["forbidden"].values] == 0).all()
+    kept = luce.from_transitions(FILM, self_loops="kept")
+    run = Posterior(kept).sample(20, seed=1, progress=False)
+    found = luce.answers.transition_matrix(run, self_loops="kept")
+    for i in range(4):
+        np.testing.assert_allclose(found[:, :, i].values, run.posterior["probabilities"].values)
+
+
+def test_masks_that_the_data_contradicts_are_refused() -> None:
+    run = Posterior(luce.from_transitions(FILM, forbidden=NEVER)).sample(5, seed=1, progress=False)
+    kept = Posterior(luce.from_transitions(FILM, self_loops="kept")).sample(5, seed=1)
+    pairs = luce.from_pairs([("a", "b"), ("b", "c"), ("c", "d")])
+    duels = Posterior(pairs).sample(5, seed=1, progress=False)
+    some = Posterior(luce.from_transitions(FILM)).sample(5, seed=1, keep=["walk"], progress=False)
+    matrix = luce.answers.transition_matrix
+    for call, words in (
+        (lambda: matrix(run), "has 4 outcomes given {sniff, walk}"),
+        (lambda: matrix(run, forbidden={"rest": ["walk"]}), "no state has these"),
+        (lambda: matrix(kept), "outcomes given all states"),
+        (lambda: matrix(duels), "other data than transitions"),
+        (lambda: matrix(some), "only some probabilities were kept"),
+        (lambda: matrix(run, self_loops="none"), "'removed' or 'kept' is needed"),
+        (lambda: matrix(run, forbidden={"rest": ["walk", "rear", "sniff"]}), "from 'rest' nothing"),
+    ):
+        with pytest.raises(DataError, match=words):
+            call()
+
+
+def test_runs_with_rows_and_matrices_are_read_as_they_are() -> None:
+    model = luce.HDPTransitions("nonparametric", 2.0, 2.0)
+    run = model.fit([FILM], 20, chains=1, warmup=5, seed=1, progress=False)
+    found = luce.answers.transition_matrix(run)
+    np.testing.assert_array_equal(found.values, run.posterior["rows"].values)
+    assert found["target"].values.tolist()[-1] == "remainder"
+    assert found["forbidden"].values.sum() == 4
+    assert luce.answers.transition_matrix(found).identical(found)
+    bare = found.drop_vars("forbidden").rename(target="state")
+    assert luce.answers.transition_matrix(bare).identical(found)  # 0 in all draws
+    matrix = luce.answers.transition_matrix
+    thin = model.fit([FILM], 20, chains=1, warmup=5, seed=1, progress=False, rows=False)
+    for call, words in (
+        (lambda: matrix(run, self_loops="kept"), "draws have rows"),
+        (lambda: matrix(thin), "rows=True"),
+        (lambda: matrix(found * 0.9), "must add up to 1"),
+        (lambda: matrix(found.rename(source="from")), "are needed, each row"),
+        (lambda: matrix(found[:, :0]), "holds no draws"),
+    ):
+        with pytest.raises(DataError, match=words):
+            call()

@@ -135,22 +135,49 @@ def test_fit_draws_on_until_its_check_is_met(
     assert "converged, none, or a number of effective draws" in capsys.readouterr().err
 
 
-def test_rows_of_a_transition_matrix_have_seeds_of_their_own(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+def test_rows_of_a_transition_matrix_are_one_run(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    moves = tmp_path / "moves.csv"
+    moves, saved = tmp_path / "moves.csv", tmp_path / "run.nc"
     moves.write_text("from,to,count\na,b,2\nb,a,2\nc,a,1\na,c,1\nb,c,1\nc,b,2\n")
-    fit = ["fit", moves, "--rows", "separate", "--draws", 20, "--chains", 1, "--seed", 1]
-    code, out, _ = run(capsys, *fit)
-    assert code == 0
-    assert [f"From {state}: " in out for state in "abc"] == [True] * 3
+    fit = ["fit", moves, "--rows", "separate", "--draws", 200, "--chains", 2, "--seed", 1]
+    monkeypatch.setenv("COLUMNS", "80")
+    code, out, err = run(capsys, *fit, "--out", saved, "--intervals")
+    assert (code, err) == (0, "")
+    assert "3 rows, each with a posterior of its own" in out
+    assert f"Saved: {saved}" in out
+    loaded = luce.load(saved)
+    found = luce.answers.transition_summary(loaded)
+    assert found.to_text(intervals=True) in out
+    rows = loaded.posterior["rows"].values
     # Rows of a and b hold the same counts; with one seed they would have the same draws.
-    rows = re.findall(r"From . *:.*?method", out, re.DOTALL)
-    numbers = [re.findall(r"0\.\d+", row)[:4] for row in rows]
-    assert numbers[0] != numbers[1]
-    code, _, err = run(capsys, *fit, "--out", tmp_path / "run.nc")
-    assert code == 1
-    assert "--out saves one run" in err
+    assert (rows[:, :, 0, 1] != rows[:, :, 1, 0]).all()
+    first = np.random.SeedSequence(1).spawn(3)[0]
+    counts = luce.from_transitions(
+        loaded["observed_data"]["transition_counts"].values, rows="separate"
+    )
+    alone = luce.Posterior(counts[0]).sample(200, chains=2, seed=first, progress=False)
+    np.testing.assert_array_equal(rows[:, :, 0, 1:], alone.posterior["probabilities"].values)
+    monkeypatch.setenv("COLUMNS", "8")
+    assert "Most probable moves" in run(capsys, *fit)[1]
+    folder = tmp_path / "run.zarr"
+    code, out, _ = run(capsys, *fit, "--stream", "--out", folder)
+    assert (code, f"Written: {folder}" in out) == (0, True)
+    assert "2 chains of 200 draws of 3 rows of transitions" in run(capsys, "resume", folder)[1]
+    np.testing.assert_array_equal(luce.load(folder).posterior["rows"].values, rows)
+    code, out, _ = run(capsys, "report", folder)
+    assert (code, (tmp_path / "run.html").exists()) == (0, True)
+    for more, words in (
+        (["--among", "a"], "are not ranked; leave --among"),
+        (["--home-prior", "2,2"], "--home-prior: transitions have no such parameter"),
+        (["--stream", "--out", tmp_path / "x.zarr", "--until", 50], "until="),
+    ):
+        code, _, err = run(capsys, *fit, *more)
+        assert (code, words in err) == (1, True)
+    code, _, err = run(capsys, "report", folder, "--exclude", "a")
+    assert (code, "separate rows of transitions, which are not ranked" in err) == (1, True)
+    code, _, err = run(capsys, "fit", moves, "--intervals")
+    assert (code, "--intervals is for --rows separate" in err) == (1, True)
     code, out, _ = run(capsys, "inspect", moves, "--rows", "separate")
     assert code == 0
     assert out.count("from ") == 3

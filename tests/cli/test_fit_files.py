@@ -71,7 +71,6 @@ def test_inspect_only_says(write: Any, tmp_path: Path, capsys: pytest.CaptureFix
     assert code == 0
     assert "one posterior for each of 3 states" in out
     assert "from a: 2 categories, 3 outcomes" in out
-    assert run(capsys, "fit", moves, "--rows", "separate", "--out", tmp_path / "x.nc")[0] == 1
 
 
 def test_columns_are_named_on_the_command_line(

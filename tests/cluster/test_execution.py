@@ -129,7 +129,7 @@ OF_A_POSTERIOR: list[tuple[dict[str, Any], type[LuceError], str]] = [
     ({"initial": [0.5, 0.5]}, DataError, r"probabilities of shape \(2,\)"),
     ({"initial": "mode"}, MethodError, "initial = 'mode'"),
     ({"method": "exact"}, MethodError, "needs sets that nest"),
-    ({"method": "rejection", "to": "run.zarr"}, MethodError, "does not fit core 1"),
+    ({"method": "single-weighted-set", "to": "run.zarr"}, MethodError, "does not fit core 1"),
     ({"method": "gibbs"}, MethodError, "choose one of"),
     ({"proposal_concentration": 3.0}, MethodError, "for method='metropolis' only"),
 ]

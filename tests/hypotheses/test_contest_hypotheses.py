@@ -14,7 +14,7 @@ from luce.hypotheses.likelihood_ratio import (
     ratio_of_equal,
     ratio_of_order,
     ratio_of_parameter,
-    ratio_of_share,
+    ratio_of_shares,
 )
 
 OWN = {"home": Gamma(2.0, 2.0), "tie": Gamma(1.0, 1.0)}
@@ -136,7 +136,7 @@ def test_a_test_that_does_not_hold_says_why() -> None:
     found, why = ratio_of_parameter(one_ground, "home", 1.0, above=False)
     assert found is None
     assert "home cannot be told from strength" in why
-    assert "not offered" in ratio_of_share(without_ties, 0, 0.5)[1]
+    assert "not offered" in ratio_of_shares(without_ties, {0: 0.5})[1]
 
 
 def test_orders_and_equality_of_strengths() -> None:

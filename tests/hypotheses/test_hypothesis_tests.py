@@ -27,7 +27,8 @@ from lib.hypothesis_cases import (
 from lib.hypothesis_oracles import Three
 from lib.size import draws as number_of_draws
 from scipy.integrate import quad
-from scipy.stats import beta, chi2, gamma
+from scipy.special import roots_legendre
+from scipy.stats import beta, chi2, dirichlet, gamma
 
 import luce
 from luce import ConditionalCounts, Posterior
@@ -337,8 +338,13 @@ BAD: list[tuple[dict[str, object], type[Exception], str]] = [
     ({"share": {"a": -0.2}}, DataError, "a"),
     ({"share": {"a": float("nan")}}, DataError, "a"),
     ({"share": {"a": "much"}}, DataError, "a"),
-    ({"share": {"a": 0.2, "b": 0.3}}, DataError, "one label and its number"),
-    ({"share": ("a", 0.2)}, DataError, "one label and its number"),
+    ({"share": {}}, DataError, "labels and their numbers"),
+    ({"share": ("a", 0.2)}, DataError, "labels and their numbers"),
+    ({"share": {"a": 0.6, "b": 0.4}}, DataError, "leaves nothing for the other"),
+    ({"share": {"a": 0.6, "b": 0.3}, "among": "ab"}, DataError, "must add up to 1"),
+    ({"share": {"a": 0.6}, "among": "bc"}, DataError, "'a', which is not in among"),
+    ({"share": {"a": 0.6}, "among": "bx"}, DataError, "'x'"),
+    ({"best": "a", "among": "ab"}, MethodError, "among goes with share"),
 ]
 
 
@@ -398,3 +404,88 @@ def test_effects_are_no_rivals_of_competitors() -> None:
     assert tie == pytest.approx(float(everybody.sel(category="tie")))
     with pytest.raises(DataError, match="a whole number from 1 to 2"):
         luce.hypothesis(posterior, best="a", k=3, draws=run)
+
+
+# -- several shares at once ----------------------------------------------------------------
+
+
+def test_shares_of_plain_data_are_dirichlet() -> None:
+    """Probabilities of two, the others added up, are Dirichlet; so are shares among some."""
+    after = PRIOR + SEEN
+    cases = {
+        "two": ({"a": 0.3, "c": 0.2}, None, [0, 2], [1, 3]),
+        "among three": ({"b": 0.25}, "abd", [1], [0, 3]),
+        "all of three": ({"a": 0.5, "b": 0.3, "c": 0.2}, "abc", [0, 1, 2], []),
+        "all but one": ({"a": 0.3, "b": 0.2, "c": 0.1}, None, [0, 1, 2], [3]),
+    }
+    for given, among, own, others in cases.values():
+        found = ask(PLAIN, share=given, among=among, draws=number_of_draws(2000, 400))
+        v = np.array(list(given.values()))
+
+        def log_density(a: np.ndarray) -> float:
+            shape, point = a[own], v  # noqa: B023
+            if others:  # noqa: B023
+                shape, point = np.r_[shape, a[others].sum()], np.r_[v, 1 - v.sum()]  # noqa: B023
+            return float(dirichlet.logpdf(point / point.sum(), shape))
+
+        truth = log_density(after) - log_density(PRIOR)
+        log_factor = found.bayes_factor.log
+        error = float(log_factor.standard_error)
+        assert abs(float(log_factor) - truth) < z_limit(len(cases)) * error + 1e-9
+        # Negative control: the density of the prior forgotten.
+        assert abs(float(log_factor) - log_density(after)) > z_limit(len(cases)) * error + 1e-9
+
+
+def test_shares_in_overlapping_sets_by_quadrature() -> None:
+    """Four categories: Gauss-Legendre over what the hypothesis leaves open, and over all."""
+    counts = ConditionalCounts("abcd").observe({"a": 5, "b": 3}, within="ab")
+    counts = counts.observe({"b": 4, "c": 2, "d": 1}, within="bcd").observe(
+        {"a": 2, "d": 3}, within="ad"
+    )
+    counts = counts.observe({"c": 3, "a": 2}, within="ac")
+    prior = np.array([2.0, 3.0, 2.0, 2.0])
+    x, w = roots_legendre(40)
+    x, w = (x + 1) / 2, w / 2
+
+    def heights(p: np.ndarray) -> np.ndarray:
+        return np.exp(np.asarray(counts.log_likelihood(p))) * np.asarray(dirichlet.pdf(p.T, prior))
+
+    i, j, k = np.meshgrid(x, x, x, indexing="ij")
+    p = np.stack([i, (1 - i) * j, (1 - i) * (1 - j) * k, (1 - i) * (1 - j) * (1 - k)], -1)
+    weight = np.einsum("i,j,k->ijk", w, w, w) * (1 - i) ** 2 * (1 - j)
+    evidence = float((weight.ravel() * heights(p.reshape(-1, 4))).sum())
+
+    def log_factor(own: float, before: float) -> float:
+        return log(own / evidence / before)
+
+    # p_a = 0.3 and p_b = 0.3: c takes a part x of the other 0.4.
+    two = np.stack([np.full(40, 0.3), np.full(40, 0.3), 0.4 * x, 0.4 * (1 - x)], -1)
+    before = dirichlet.pdf([0.3, 0.3, 0.4], [2, 3, 4])
+    posterior = Posterior(counts, prior)
+    draws = number_of_draws(2000, 400)
+    found = ask(posterior, share={"a": 0.3, "b": 0.3}, draws=draws).bayes_factor.log
+    truth = log_factor(0.4 * float(w @ heights(two)), float(before))
+    assert abs(float(found) - truth) < z_limit(3) * float(found.standard_error)
+    # p_a / (p_a + p_b) = 0.4: their total t and c's part of the rest stay open.
+    t, c = np.meshgrid(x, x, indexing="ij")
+    pair = np.stack([0.4 * t, 0.6 * t, (1 - t) * c, (1 - t) * (1 - c)], -1)
+    inside = np.outer(w, w) * t * (1 - t)
+    own = float((inside.ravel() * heights(pair.reshape(-1, 4))).sum())
+    among = ask(posterior, share={"a": 0.4}, among="ab", draws=draws).bayes_factor.log
+    truth = log_factor(own, float(beta.pdf(0.4, 2, 3)))
+    assert abs(float(among) - truth) < z_limit(3) * float(among.standard_error)
+    whole = {"a": 0.3, "b": 0.3, "c": 0.2, "d": 0.2}
+    fixed = ask(posterior, share=whole, draws=draws).bayes_factor.log
+    truth = float(counts.log_likelihood(list(whole.values()))) - log(evidence)
+    assert abs(float(fixed) - truth) < z_limit(3) * float(fixed.standard_error) + 1e-6
+    # Negative control: the share among all instead of among two.
+    wrong = ask(posterior, share={"a": 0.4}, draws=draws).bayes_factor.log
+    assert abs(float(wrong) - log_factor(own, float(beta.pdf(0.4, 2, 3)))) > z_limit(3) * float(
+        wrong.standard_error
+    )
+
+
+def test_the_words_of_shares() -> None:
+    found = ask(PLAIN, share={"a": 0.3, "c": 0.2})
+    assert found.statement == "p[a] = 0.3, p[c] = 0.2"
+    assert ask(PLAIN, share={"b": 0.3}, among="ab").statement == "p[b given {a, b}] = 0.3"

@@ -9,6 +9,7 @@ from lib.hypothesis_cases import ask
 from lib.maximum_cases import RIDGE, TWO_PEAKS, along_a_path, counts_of
 from lib.maximum_oracles import Data, Seen, largest_if, random_data
 from lib.published_data import BY_NAME, DATA, published
+from scipy.optimize import minimize
 from scipy.stats import chi2, chi2_contingency
 
 import luce
@@ -17,7 +18,7 @@ from luce.hypotheses.likelihood_ratio import (
     ratio_of_equal,
     ratio_of_groups,
     ratio_of_order,
-    ratio_of_share,
+    ratio_of_shares,
 )
 
 
@@ -41,7 +42,7 @@ def test_what_restrictions_cost(seed: int, grouped: float) -> None:
         assert found.statistic == pytest.approx(statistic, abs=1e-6)
         assert found.p_value == pytest.approx(chi2.sf(statistic, len(equal) - 1), abs=1e-6)
     for i, share in ((0, 0.1), (1, 0.5), (2, 0.02)):
-        found, _ = ratio_of_share(counts, i, share)
+        found, _ = ratio_of_shares(counts, {i: share})
         statistic = 2 * (best - largest_if(data, n, share=(i, share)))
         assert found.statistic == pytest.approx(statistic, abs=1e-6)
         assert found.degrees_of_freedom == 1
@@ -69,7 +70,7 @@ def test_hypotheses_come_with_their_ratio() -> None:
     asked: list[tuple[dict[str, Any], object]] = [
         ({"equal": [0, 1]}, ratio_of_equal(counts, np.array([0, 1]))[0]),
         ({"all_equal": True}, ratio_of_equal(counts, np.arange(n))[0]),
-        ({"share": {1: 0.2}}, ratio_of_share(counts, 1, 0.2)[0]),
+        ({"share": {1: 0.2}}, ratio_of_shares(counts, {1: 0.2})[0]),
         ({"larger": [2, 0]}, ratio_of_order(counts, 2, 0)[0]),
         ({"larger": [2, 0, 1]}, None),
         ({"best": 1}, None),
@@ -92,7 +93,7 @@ def test_where_there_is_no_maximum_there_is_no_ratio() -> None:
         for none, said in (
             ratio_of_equal(counts, np.array([0, 1])),
             ratio_of_order(counts, 0, 1),
-            ratio_of_share(counts, 0, 0.2),
+            ratio_of_shares(counts, {0: 0.2}),
         ):
             assert none is None
             assert why in said
@@ -116,7 +117,7 @@ def test_published_tests_of_icons() -> None:
         found, _ = ratio_of_equal(counts, np.array([at["NB"], at[other]]))
         largest = truth["max_loglik_under_equality"][f"NB={other}"]
         assert found.statistic == pytest.approx(2 * (best - largest), abs=1e-5)
-    sixth, _ = ratio_of_share(counts, at["NB"], 1 / 6)
+    sixth, _ = ratio_of_shares(counts, {at["NB"]: 1 / 6})
     largest = truth["constrained"]["NB=1/6"]["loglik"]
     assert sixth.statistic == pytest.approx(2 * (best - largest), abs=1e-5)
     support, p_value = published("icons", "LR test")
@@ -166,3 +167,31 @@ def test_groups_without_an_estimate_have_no_ratio() -> None:
     assert why.startswith("in group 0, the estimate of 'b' is 0, on the boundary")
     never = {k: ConditionalCounts("ab").observe({"a": k}) for k in (1, 2)}
     assert ratio_of_groups(never, sum(never.values()))[1].startswith("of all groups together, ")
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_several_shares_cost_what_a_constrained_maximum_loses(seed: int) -> None:
+    n, data = data_of(20 + seed)
+    counts, best = counts_of(n, data), largest_if(data, n)
+    found, _ = ratio_of_shares(counts, {0: 0.3, 1: 0.1})
+
+    def loss(x: np.ndarray) -> float:
+        rest = np.exp(np.r_[x, 0.0] - np.logaddexp.reduce(np.r_[x, 0.0]))
+        return -float(counts.log_likelihood(np.r_[0.3, 0.1, 0.6 * rest]))
+
+    largest = (
+        float(counts.log_likelihood([0.3, 0.1, 0.6]))
+        if n == 3
+        else -minimize(
+            loss, np.zeros(n - 3), method="Nelder-Mead", options={"xatol": 1e-9, "fatol": 1e-11}
+        ).fun
+    )
+    assert found is not None
+    assert found.statistic == pytest.approx(2 * (best - largest), abs=1e-5)
+    assert found.degrees_of_freedom == 2
+    pair, _ = ratio_of_shares(counts, {0: 0.5, 1: 0.5}, np.array([0, 1]))
+    equal, _ = ratio_of_equal(counts, np.array([0, 1]))
+    assert pair is not None
+    assert equal is not None
+    assert pair.statistic == pytest.approx(equal.statistic, abs=1e-6)
+    assert pair.degrees_of_freedom == equal.degrees_of_freedom == 1

@@ -296,7 +296,7 @@ def test_a_method_needs_what_it_is_for() -> None:
     with pytest.raises(MethodError, match="no grouped outcomes"):
         Posterior(grouped).sample(5, method="independence", progress=False)
     with pytest.raises(MethodError, match="rejection"):
-        Posterior(path(5)).sample(5, method="rejection", progress=False)
+        Posterior(path(20)).sample(5, method="rejection", progress=False)
     large = (
         ConditionalCounts("abcdef")
         .observe_group("abcde", 20)

@@ -152,6 +152,7 @@ def updated() -> Any:
 RUNS: dict[str, Callable[[], Any]] = {
     "exact": lambda: of(luce.ConditionalCounts("abc").observe({"a": 1}), 1.0),
     "rejection": lambda: sampled(method="rejection"),
+    "from-the-past": lambda: sampled(method="from-the-past"),
     "hamiltonian": lambda: sampled(method="hamiltonian"),
     "waiting times": lambda: sampled(method="waiting-times"),
     "hidden counts": lambda: sampled(method="hidden-counts"),
@@ -167,6 +168,8 @@ RUNS: dict[str, Callable[[], Any]] = {
     "ties in rankings": lambda: of(luce.from_rankings(TIED, ties="davidson-luce"), 1.0),
     "unknown orders": lambda: of(luce.from_rankings(TIED, ties="unknown"), 1.0),
     "weights": lambda: of(luce.from_teams([({"a": 1, "b": 0.5}, ["c"])]), 1.0),
+    "certified": lambda: sampled(method="waiting-times", warmup="certified"),
+    "given starts": lambda: sampled(method="waiting-times", initial=np.full(10, 0.1)),
     "some kept": lambda: sampled(keep=[1, 2], thin=2),
     "until": lambda: sampled(method="waiting-times", until=20),
     "spawned seed": lambda: sampled(seed=np.random.SeedSequence(1).spawn(2)[1]),

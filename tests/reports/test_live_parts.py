@@ -14,6 +14,7 @@ import xarray as xr
 from lib.browser import Visit, chromium, visit
 from lib.contest_runs import counts_of
 from lib.report_runs import sampled
+from lib.rows_of_transitions import four_rows
 
 import luce
 from luce.answers.view import DrawsView
@@ -64,6 +65,8 @@ def make(name: str) -> xr.DataTree:
             labels = [f"Player {i}" for i in range(n)]
             wins = dict(zip(labels, np.random.default_rng(2).poisson(9, n).tolist(), strict=True))
             return sampled(luce.ConditionalCounts(labels).observe(wins), 300)
+        case "rows":
+            return four_rows().sample(300, seed=1, progress=False)
         case "moves":
             model = luce.HDPTransitions(["rest", "walk", "eat"], luce.Gamma(2, 1), 3.0)
             days = [["rest", "walk", "eat", "rest", "walk"], ["walk", "rest", "eat", "walk"]]
@@ -362,7 +365,7 @@ def test_moves_from_one_state_are_those_of_all_draws(pages: Pages, browser: Any)
 OFTEN = [("davidson", 360, False), ("hostile", 360, True), ("moves", 768, True)]
 SCREENS = [
     (name, width, dark)
-    for name in ("davidson", "thirty", "large", "hostile", "moves")
+    for name in ("davidson", "thirty", "large", "hostile", "moves", "rows")
     for width in (360, 768, 1280)
     for dark in (False, True)
 ]

@@ -744,9 +744,9 @@ def test_a_star_is_one_among_other_categories_too() -> None:
 @pytest.mark.parametrize(
     ("make", "method", "message"),
     [
-        (lambda: path(5), "rejection", "each leave out one of at most 32 atoms"),
-        (teams, "rejection", "each leave out one of at most 32 atoms"),
-        (lambda: wheel(MOST_ATOMS + 1), "rejection", "at most 32 atoms"),
+        (lambda: path(20), "rejection", "keeps 0.001 of its draws"),
+        (teams, "rejection", "no grouped outcomes"),
+        (lambda: wheel(MOST_ATOMS + 1), "rejection", "with more data"),
         (teams, "independence", "no grouped outcomes"),
     ],
 )

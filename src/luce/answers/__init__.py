@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from luce.answers.leave_one_out import attach_log_likelihood as attach_log_likelihood
     from luce.answers.leave_one_out import log_likelihood as log_likelihood
     from luce.answers.leave_one_out import loo as loo
+    from luce.answers.matrix_differences import TransitionDifferences as TransitionDifferences
+    from luce.answers.matrix_differences import transition_differences as transition_differences
     from luce.answers.new_categories import draw_new_atoms as draw_new_atoms
     from luce.answers.new_categories import expected_new as expected_new
     from luce.answers.prediction import (
@@ -33,12 +35,17 @@ if TYPE_CHECKING:
     from luce.answers.scales import intervals as intervals
     from luce.answers.scales import log_odds as log_odds
     from luce.answers.scales import shares as shares
+    from luce.answers.simultaneous import simultaneous_intervals as simultaneous_intervals
     from luce.answers.summaries import summary as summary
+    from luce.answers.transition_tables import TransitionSummary as TransitionSummary
+    from luce.answers.transition_tables import transition_summary as transition_summary
     from luce.answers.transitions import transition_matrix as transition_matrix
     from luce.answers.view import DrawsView as DrawsView
 
 _HOMES = {
     "DrawsView": "view",
+    "TransitionDifferences": "matrix_differences",
+    "TransitionSummary": "transition_tables",
     "attach_log_likelihood": "leave_one_out",
     "attach_posterior_predictive": "prediction",
     "beats": "comparisons",
@@ -62,9 +69,12 @@ _HOMES = {
     "reliability": "held_out",
     "scores": "held_out",
     "shares": "scales",
+    "simultaneous_intervals": "simultaneous",
     "summary": "summaries",
     "tie_groups": "ranks",
+    "transition_differences": "matrix_differences",
     "transition_matrix": "transitions",
+    "transition_summary": "transition_tables",
     "win_matrix": "comparisons",
 }
 

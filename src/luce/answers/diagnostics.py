@@ -53,13 +53,14 @@ class Mixing(NamedTuple):
     mcse_mean: FloatArray
 
 
-def verdict(run: DataTree) -> Verdict:
+def verdict(run: DrawsLike) -> Verdict:
     """Judge whether the draws of a run can be trusted, as `Posterior.sample` does.
 
     Parameters
     ----------
     run
         A run of `Posterior.sample`, `luce.update` or `HDPTransitions.fit`, in memory or on a disk.
+        An array of shape (chain, draw, category) is judged by its chains alone.
 
     Returns
     -------
@@ -74,6 +75,12 @@ def verdict(run: DataTree) -> Verdict:
     >>> print(luce.answers.diagnostics.verdict(run))
     The draws can be trusted.
     """
+    import xarray as xr
+
+    if not isinstance(run, xr.DataTree):
+        view = DrawsView.of(run)
+        each = Quantity("probabilities", [view.index["category"]], competitor=True)
+        return judge_draws(_ViewDraws(view), len(view.values), [each])
     sizes = run["posterior"].sizes
     if run.attrs.get("independent_draws") == 1:
         return judge_independent(sizes["chain"] * sizes["draw"])
@@ -122,6 +129,22 @@ class _RunDraws:
         variable = self._run[group][name].variable.transpose("chain", "draw", ...)
         values = variable[chain, rows].values  # to_numpy would import Dask
         return np.asarray(values.reshape(len(values), -1)[:, entries])
+
+
+class _ViewDraws:
+    """Draws of a view, to be read in parts."""
+
+    def __init__(self, view: DrawsView) -> None:
+        self._view = view
+
+    @property
+    def draws(self) -> int:
+        """Draws of each chain."""
+        return int(self._view.values.shape[1])
+
+    def read(self, path: str, chain: int, rows: slice, entries: slice | IntArray) -> FloatArray:
+        """Read some entries of some draws of a chain, shape (draw, entry)."""
+        return self._view.values[chain, rows][:, entries]
 
 
 def autocorrelation(draws: DrawsLike, lags: int = 100) -> DataArray:

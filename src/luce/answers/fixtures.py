@@ -87,7 +87,7 @@ def predict(
     x = DrawsView.of(draws)
     model = ResultModel.of(x)
     meetings, index, many = read_fixtures(model, first, second, home)
-    values = _probabilities(model, meetings)
+    values = result_probabilities(model, meetings)
     dims = ("chain", "draw", "fixture", "result")
     found = x.labelled(values, dims, "probability", result=np.array(RESULTS))
     found = found.assign_coords(index)
@@ -101,8 +101,8 @@ def predict(
     return mean.assign_attrs(ci_prob=float(ci_prob), model=model.words)
 
 
-def _probabilities(model: ResultModel, meetings: Meetings) -> FloatArray:
-    """Compute the probabilities of all results, shape (chain, draw, meeting, 3)."""
+def result_probabilities(model: ResultModel, meetings: Meetings) -> FloatArray:
+    """Compute the probabilities of `RESULTS` in all draws, shape (chain, draw, meeting, 3)."""
     values = np.empty((*model.draws.values.shape[:2], len(meetings), 3))
     for part, chain, rows in model.blocks(meetings):
         logs = model.log_probabilities(meetings.part(part.start, part.stop), chain, rows)

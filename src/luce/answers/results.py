@@ -21,6 +21,7 @@ from luce.answers.view import DrawsView
 from luce.counts.contests import Contests, log_outcomes
 from luce.counts.labels import some
 from luce.errors import DataError
+from luce.sampling.mixing import members_of
 
 # Numbers of `Meetings.at_home`.
 NOBODY, FIRST_SIDE, SECOND_SIDE = range(3)
@@ -64,6 +65,18 @@ class Meetings:
             self.start[2 * first : 2 * stop + 1] - a,
             self.log_weights[a:b],
             self.at_home[first:stop],
+        )
+
+    def take(self, numbers: IntArray) -> Meetings:
+        """Select meetings by their numbers, in the order given."""
+        sides = (2 * numbers[:, None] + np.arange(2)).ravel()
+        first, stop = self.start[sides], self.start[sides + 1]
+        places, _ = members_of(first, stop - 1)
+        return Meetings(
+            self.members[places],
+            np.cumsum(np.r_[0, stop - first]),
+            self.log_weights[places],
+            self.at_home[numbers],
         )
 
 

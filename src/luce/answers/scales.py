@@ -104,7 +104,7 @@ def log_odds(
     array([[[0.   , 0.   , 0.693]]])
     """
     x = DrawsView.ranked(draws, among)
-    return x.labelled(_log_odds(x, reference), (*_SAMPLE, "category"), "log_odds")
+    return x.labelled(log_odds_values(x, reference), (*_SAMPLE, "category"), "log_odds")
 
 
 def elo(
@@ -142,7 +142,9 @@ def elo(
     if not isinstance(at, (int, float, np.number)) or not np.isfinite(at):
         raise DataError(f"at = {at!r} was given; a finite number is needed.")
     x = DrawsView.ranked(draws, among)
-    return x.labelled(float(at) + _ELO * _log_odds(x, reference), (*_SAMPLE, "category"), "elo")
+    return x.labelled(
+        float(at) + _ELO * log_odds_values(x, reference), (*_SAMPLE, "category"), "elo"
+    )
 
 
 def scaled(x: DrawsView, scale: str, reference: Label | None, at: float) -> DataArray:
@@ -235,7 +237,7 @@ def intervals(array: DataArray | DataTree | DrawsView, ci_prob: float = 0.9) -> 
     )
 
 
-def _log_odds(x: DrawsView, reference: Label | None) -> FloatArray:
+def log_odds_values(x: DrawsView, reference: Label | None) -> FloatArray:
     """Subtract the reference's log probability, or the mean one, from all; (chain, draw, i)."""
     number = None if reference is None else x.number(reference, "reference")
     out = np.empty(x.values.shape)

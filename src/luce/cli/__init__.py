@@ -8,10 +8,12 @@ import os
 import sys
 from collections.abc import Sequence
 
+from luce.cli.check import add_check
 from luce.cli.compare import add_compare
 from luce.cli.fit import add_fit
 from luce.cli.inspect import add_inspect
 from luce.cli.leaderboard import add_leaderboard
+from luce.cli.next import add_next
 from luce.cli.paper import add_demo, add_paper
 from luce.cli.play import add_play
 from luce.cli.printing import INTERRUPTED, NO_READER, REFUSED, complain, print_bad_rows
@@ -73,7 +75,9 @@ def _parser() -> argparse.ArgumentParser:
         add_fit,
         add_inspect,
         add_compare,
+        add_check,
         add_segment,
+        add_next,
         add_play,
         add_report,
         add_leaderboard,

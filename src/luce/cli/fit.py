@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
+from luce._types import Label
 from luce.answers.diagnostics import verdict
 from luce.answers.summaries import Summary, summary
 from luce.answers.view import DrawsView
@@ -24,14 +24,12 @@ from luce.cli.printing import (
     warnings_printed,
 )
 from luce.cli.priors import add_priors
-from luce.cli.selection import add_selection, selected
+from luce.cli.selection import add_selection, refuse_selection, selected
 from luce.counts.counts import ConditionalCounts
 from luce.counts.labels import plural, printable
 from luce.errors import DataError, LuceError
 from luce.model.contents import attributes
-from luce.model.priors import ParameterPrior
 from luce.posterior import Posterior
-from luce.reading.kind import Reading
 from luce.reading.kinds import PAIRS, TEAMS
 from luce.runs.saving import check_target, save
 from luce.sampling.convergence import Verdict
@@ -73,6 +71,8 @@ def add_fit(commands: Any) -> None:
     fit.add_argument("--overwrite", action="store_true", help="replace RUN if it is there")
     most = "rows of the summary to print (default %(default)s)"
     fit.add_argument("--most", type=int, default=40, metavar="N", help=most)
+    spans = "print 90 %% intervals of transitions, too; with --rows separate"
+    fit.add_argument("--intervals", action="store_true", help=spans)
     add_selection(fit)
     fit.set_defaults(run=run_fit)
 
@@ -87,18 +87,14 @@ def run_fit(arguments: argparse.Namespace) -> int:
     with warnings_printed():
         reading = read_data(arguments)
     print_ignored(reading.uses)
+    counts = reading.counts
+    if not isinstance(counts, ConditionalCounts):
+        return _fit_rows(counts, arguments)
+    if arguments.intervals:
+        raise DataError("--intervals is for --rows separate; other summaries have intervals.")
     priors = {"home": arguments.home_prior, "tie": arguments.tie_prior}
-    posteriors = _posteriors(reading, arguments.concentration, priors)
-    if arguments.out is not None and len(posteriors) > 1:
-        raise DataError("--out saves one run, and --rows separate makes one for each state.")
-    seeds: list[Any] = [arguments.seed]
-    if len(posteriors) > 1:  # a seed for each row: with one seed equal rows would get equal draws
-        seeds = list(np.random.SeedSequence(arguments.seed).spawn(len(posteriors)))
-    codes = [
-        _fit_one(name, posterior, seed, arguments, reading.noun in _GAMES)
-        for (name, posterior), seed in zip(posteriors, seeds, strict=True)
-    ]
-    return max(codes)
+    posterior = Posterior(counts, arguments.concentration, **priors)
+    return _fit_one(posterior, arguments, reading.noun in _GAMES)
 
 
 def _until(word: str) -> float | str:
@@ -113,36 +109,67 @@ def _until(word: str) -> float | str:
         ) from None
 
 
-def _posteriors(
-    reading: Reading, concentration: float, priors: Mapping[str, ParameterPrior | None]
-) -> list[tuple[str, Posterior]]:
-    """Return one posterior, or one for each row of transitions, and the words printed before it."""
-    counts = reading.counts
-    if isinstance(counts, ConditionalCounts):
-        return [("", Posterior(counts, concentration, **priors))]
-    return [
-        (f"From {printable(k)}: ", Posterior(c, concentration, **priors)) for k, c in counts.items()
-    ]
-
-
-def _fit_one(
-    name: str, posterior: Posterior, seed: Any, arguments: argparse.Namespace, are_games: bool
-) -> int:
-    """Draw one posterior, save it, print its summary and verdict, and return the exit code."""
+def _fit_one(posterior: Posterior, arguments: argparse.Namespace, are_games: bool) -> int:
+    """Draw one posterior and print its summary."""
     among = selected(arguments, posterior.counts.categories, posterior.counts.effects)
     automatic = arguments.method == "auto"  # only then are the choices of "auto" to the point
     structure = str(posterior.structure) if automatic else repr(posterior.structure)
-    print(f"\n{name}{structure}\n", flush=True)
+    print(f"\n{structure}\n", flush=True)
     if posterior.counts.parameters:
         print(f"Prior: {attributes(posterior.model)['prior']}.\n", flush=True)
+
+    def summarised(draws: DataTree) -> str:
+        table = summary(draws, counts=posterior.counts, among=among, sort=True)
+        said = table.to_text(arguments.most)
+        return f"{said}\n\n{_lead(table, draws, posterior)}" if are_games else said
+
+    return _draw(posterior.sample, summarised, arguments)
+
+
+def _fit_rows(rows: Mapping[Label, ConditionalCounts], arguments: argparse.Namespace) -> int:
+    """Draw the separate rows of a transition matrix, and print it."""
+    from luce.answers.transition_tables import transition_summary
+    from luce.sequences.separate_rows import SeparateRows
+
+    refuse_selection(arguments, "separate rows of transitions are not ranked")
+    for name in ("home", "tie"):
+        if getattr(arguments, f"{name}_prior") is not None:
+            raise DataError(f"--{name}-prior: transitions have no such parameter; leave it out.")
+    model = SeparateRows(rows, arguments.concentration)
+    print(f"\n{plural(len(rows), 'row')}, each with a posterior of its own\n", flush=True)
+
+    def summarised(draws: DataTree) -> str:
+        width = get_terminal_size().columns
+        found = transition_summary(draws)
+        return found.to_text(width, intervals=arguments.intervals, most=arguments.most)
+
+    return _draw(model.sample, summarised, arguments)
+
+
+def _draw(
+    sample: Callable[..., DataTree],
+    summarised: Callable[[DataTree], str],
+    arguments: argparse.Namespace,
+) -> int:
+    """Draw a run, save it, print its summary and verdict, and return the exit code.
+
+    Parameters
+    ----------
+    sample
+        The method `sample` of a model.
+    summarised
+        Lays a summary of the draws out as text.
+    arguments
+        Those of the command.
+    """
     until = arguments.until
     if until is None:
         until = "none" if arguments.stream or arguments.cluster else "converged"
     with warnings_printed():
-        run = posterior.sample(
+        run = sample(
             arguments.draws,
             chains=arguments.chains,
-            seed=seed,
+            seed=arguments.seed,
             method=arguments.method,
             until=None if until == "none" else until,
             to=arguments.out if arguments.stream else None,
@@ -158,10 +185,7 @@ def _fit_one(
         except LuceError as error:  # told after the summary, which would be lost as well
             unsaved = error
     with _quickly_summarised(run) as draws:
-        table = summary(draws, counts=posterior.counts, among=among, sort=True)
-        print(table.to_text(arguments.most))
-        if are_games:
-            print(f"\n{_lead(table, draws, posterior)}")
+        print(summarised(draws))
         trust = verdict(run)
     _print_outcome(run, trust, arguments)
     if unsaved is not None:
@@ -207,7 +231,7 @@ def _quickly_summarised(run: DataTree) -> Iterator[DataTree]:
         yield run
         return
     sizes = run.posterior.sizes
-    every = -(-run.posterior["probabilities"].size // _QUICK)
+    every = -(-max(x.size for x in run.posterior.data_vars.values()) // _QUICK)
     which = f"one in {every:,} of the" if every > 1 else "the"
     with uninterrupted(True, f"{which} {sizes['draw']:,} draws made"):
         yield run.isel(draw=slice(None, None, every))

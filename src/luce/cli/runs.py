@@ -72,6 +72,8 @@ def run_resume(arguments: argparse.Namespace) -> int:
         of = f" of {plural(sizes['category'], 'category', 'categories')}"
     elif run.attrs.get("model") == "semi-markov" and "data" in run.attrs:
         of = f" of the states of {run.attrs['data']}"
+    elif run.attrs.get("model") == "separate-rows":
+        of = f" of {plural(sizes['source'], 'row')} of transitions"
     print(
         f"{Path(arguments.run_folder)} is complete: {size_of(run)}{of}, "
         f"method {run.attrs['method']}, seed {run.attrs['seed']}."

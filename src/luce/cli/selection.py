@@ -68,14 +68,21 @@ def _require_known(name: str, option: str, known: dict[str, list[Label]]) -> Non
         )
 
 
+# Models whose runs have nothing to rank, in words.
+_NOT_RANKED = {"semi-markov": "hidden states", "separate-rows": "separate rows of transitions"}
+
+
 def ranked(arguments: argparse.Namespace, run: DataTree) -> list[Label] | None:
-    """Find the categories of a run to rank; a run of hidden states has none."""
-    if run.attrs.get("model") != "semi-markov":
+    """Find the categories of a run to rank; hidden states and separate rows are not ranked."""
+    drawn = _NOT_RANKED.get(str(run.attrs.get("model")))
+    if drawn is None:
         view = DrawsView.of(run)
         return selected(arguments, view.categories, view.effects)
-    if arguments.among is not None or arguments.exclude:
-        raise DataError(
-            f"{arguments.file} is a run of hidden states, which are not ranked; leave --among and "
-            "--exclude out."
-        )
+    refuse_selection(arguments, f"{arguments.file} is a run of {drawn}, which are not ranked")
     return None
+
+
+def refuse_selection(arguments: argparse.Namespace, reason: str) -> None:
+    """Refuse options that choose categories to rank."""
+    if arguments.among is not None or arguments.exclude:
+        raise DataError(f"{reason}; leave --among and --exclude out.")

@@ -48,20 +48,21 @@ def _on_workers(client: Client, task: Callable[..., Any], shared: object, plan: 
     return map_tasks(client, task, shared, chains, total=total, progress=settings.progress)
 
 
-class _Watch:
+class ReportingWatch:
     """Reports the steps of a chain to the driver, and stops the chain on the driver's request."""
 
     def __init__(self, name: str, number: int) -> None:
         self._report = Reporter(name, number)
 
     def __call__(self, chains: Sequence[Chain]) -> bool:
+        """Report; return whether to stop."""
         return self._report(sum(chain.steps for chain in chains))
 
 
 def _one_chain(plan: Plan, number: int, name: str) -> tuple[dict[str, FloatArray], Snapshot]:
     """Draw one chain, on a worker."""
     chains, sink = plan.new_chains([number]), Memory(plan, [number])
-    if run_chains(chains, sink, watch=_Watch(name, number)):
+    if run_chains(chains, sink, watch=ReportingWatch(name, number)):
         raise InterruptedError("the run was stopped")
     return {path: values[0] for path, values in sink.arrays.items()}, chains[0].snapshot()
 
@@ -70,6 +71,6 @@ def _one_stream(shared: tuple[Plan, Path], number: int, name: str) -> ChainEnd:
     """Draw one chain to the disk, on a worker."""
     plan, folder = shared
     try:
-        return Stream(plan, folder).draw([number], _Watch(name, number))[0]
+        return Stream(plan, folder).draw([number], ReportingWatch(name, number))[0]
     except KeyboardInterrupt:
         raise InterruptedError("the run was stopped") from None

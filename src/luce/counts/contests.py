@@ -305,6 +305,35 @@ def log_outcomes(
     return np.stack([a - whole, b - whole, middle - whole], axis=-1)
 
 
+def outcomes_of_ratios(log_ratio: FloatArray, ties: str | None, tie: FloatArray) -> FloatArray:
+    """Compute the probabilities of a win, a tie and a loss, on a new axis 1.
+
+    They are those of `log_outcomes`, by a single exponential.  Without ties that axis has two.
+
+    Parameters
+    ----------
+    log_ratio
+        Log of the first side's strength over the second's, home advantage included.
+    ties
+        Model of ties.
+    tie
+        ν or θ; unused without a model of ties.
+    """
+    root = np.exp(-np.abs(log_ratio) / 2)  # of the weaker side's strength over the stronger's
+    weaker = root**2
+    if ties == "rao-kupper":
+        won, lost = 1 / (1 + tie * weaker), weaker / (tie + weaker)
+        tied = (tie - 1) * (tie + 1) * won * lost
+        middle = [tied]
+    else:
+        tied = tie * root if ties == "davidson" else np.zeros(1)
+        whole = 1 + weaker + tied
+        won, lost = 1 / whole, weaker / whole
+        middle = [tied / whole] if ties == "davidson" else []
+    ahead = log_ratio >= 0
+    return np.stack([np.where(ahead, won, lost), *middle, np.where(ahead, lost, won)], axis=1)
+
+
 def draw_results(logs: FloatArray, contests: Contests, rng: np.random.Generator) -> IntArray:
     """Draw the results of all meetings anew, as many of each, shape (..., meetings, 3).
 

@@ -50,10 +50,12 @@ from luce.counts.observations import (
     ranked,
     read_only,
     restricted,
+    unfolded,
 )
 from luce.errors import DataError
 
 if TYPE_CHECKING:
+    from luce.counts.recorded import Sample
     from luce.counts.terms import Term
 
 _TOO_MANY = "the counts add up to more than 1e308; scale them down."
@@ -443,6 +445,34 @@ class ConditionalCounts:
                     "one of the two with relabel."
                 )
         return self._with(dict(sorted(marks.items())))
+
+    def recorded(self, *, apart: bool = False) -> list[Sample]:
+        """List how often each outcome was seen in each set, for counts that remember it.
+
+        Outcomes of `events` are not among them.
+
+        Parameters
+        ----------
+        apart
+            Keep rows of a table, and calls of `observe`, apart, even those in the same set?
+
+        Raises
+        ------
+        DataError
+            When the counts are totals (of exponents, of a saved run, or sent by another process)
+            without the set of each outcome.
+
+        Examples
+        --------
+        >>> counts = ConditionalCounts("abc").observe({"a": 3, "b": 1}, within="ab")
+        >>> for sample in counts.observe({"c": 2}).observe({"b": 1}, without="c").recorded():
+        ...     print(sample.given, sample.outcomes)
+        {a, b} {(0,): 3.0, (1,): 2.0}
+        all {(2,): 2.0}
+        """
+        from luce.counts.recorded import samples_of
+
+        return samples_of(self.categories, unfolded(self._log), apart)
 
     def relabel(
         self, labels: Mapping[Label, Label] | Callable[[Label], Label]

@@ -246,19 +246,19 @@ def restricted(categories: Categories, log: Log, kept: IntArray) -> list[Entry]:
     """
     place = np.full(len(categories), -1)
     place[kept] = np.arange(len(kept))
-    return [_restricted(categories, entry, place, len(kept)) for entry in _unfolded(log)]
+    return [_restricted(categories, entry, place, len(kept)) for entry in unfolded(log)]
 
 
 def expanded(log: Log, place: IntArray, n: int) -> Log:
     """Move category i of all entries to ``place[i]`` among n; no set gains the new categories."""
     new: Log = None
-    for entry in _unfolded(log):
+    for entry in unfolded(log):
         sets = entry.sets.expanded(place, n)
         new = new, entry._replace(outcomes=place[entry.outcomes], sets=sets)
     return new
 
 
-def _unfolded(log: Log) -> list[Entry]:
+def unfolded(log: Log) -> list[Entry]:
     """List the entries of a log, oldest first, with those of added counts in place of their sum."""
     found = list[Entry]()
     todo: list[tuple[Log, IntArray | None]] = [(log, None)]

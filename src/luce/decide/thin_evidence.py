@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from luce._types import BoolArray, FloatArray
-from luce.answers.scales import log_odds
+from luce.answers.scales import log_odds_values
 from luce.answers.view import DrawsView
 from luce.counts.comparability import prior_only
 from luce.counts.contests import Contests
@@ -185,7 +185,7 @@ def _width(x: DrawsView, concentration: FloatArray, model: Model) -> FloatArray 
     if m < 2 or model.hyperprior is not None or model.remainder is not None:
         return None
     try:
-        odds = log_odds(x).values
+        odds = log_odds_values(x, None)
     except DataError:  # probabilities stored as 0
         return None
     own = polygamma(1, concentration)

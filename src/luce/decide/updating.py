@@ -63,7 +63,18 @@ MOST_K, LEAST_SHARE = 0.7, 1 / 3
 _ORIGIN = "origin"
 
 # Attributes that tell of the draws asked for, not of those that are there.
-_OUTDATED = ("until", "until_met", "draws_asked_for", "sampling_time", "complete")
+_OUTDATED = (
+    "until",
+    "until_met",
+    "draws_asked_for",
+    "sampling_time",
+    "complete",
+    "certified",
+    "certified_bound",
+    "certified_limit",
+    "certified_pairs",
+    "certified_lag",
+)
 
 
 def update(
@@ -323,6 +334,8 @@ class _Step:
         """The verdict on the draws that were sampled last, and their effective number."""
         if self.last is not None and self.last.way == "reweighted":
             return self.last.source_verdict, self.last.source_ess
+        if self.run.attrs.get("independent_draws") == 1:  # nothing to judge
+            return "good", float(self.n_draws)
         found = verdict(self.run)
         ess = self.n_draws if np.isnan(found.ess) else found.ess
         return found.kind, float(ess)

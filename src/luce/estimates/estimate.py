@@ -11,6 +11,7 @@ import numpy as np
 
 from luce._types import FloatArray, Label
 from luce.counts.labels import label_array
+from luce.errors import DataError
 
 if TYPE_CHECKING:
     from xarray import DataArray
@@ -64,6 +65,22 @@ class Estimate:
     standard_error: float | DataArray
     method: str = ""
     details: Mapping[str, Any] = field(default_factory=dict, compare=False)
+
+    def interval(self, ci_prob: float = 0.95) -> tuple[float | DataArray, float | DataArray]:
+        """Return the ends of the normal confidence interval of each number.
+
+        Examples
+        --------
+        >>> low, high = Estimate(0.5, 0.1).interval(0.9)
+        >>> round(low, 3), round(high, 3)
+        (0.336, 0.664)
+        """
+        if not 0 < ci_prob < 1:
+            raise DataError(f"ci_prob = {ci_prob!r}; a number between 0 and 1 is needed.")
+        from scipy.special import ndtri
+
+        half = self.standard_error * float(ndtri(0.5 + 0.5 * ci_prob))
+        return self.value - half, self.value + half
 
     def __float__(self) -> float:
         if np.ndim(self.value):

@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from math import exp, factorial, inf, log
+from math import exp, factorial, inf, isclose, log, log1p
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -29,7 +29,7 @@ from luce._types import FloatArray, IntArray, Label, Labels, SeedLike
 from luce.answers.ranks import best_in_draws
 from luce.answers.view import DrawsView
 from luce.counts.counts import ConditionalCounts
-from luce.counts.labels import Categories, printable, read_number, some
+from luce.counts.labels import Categories, plural, printable, read_number, some
 from luce.errors import DataError, EvidenceWarning, MethodError, warn_user
 from luce.estimates.densities import log_scaled_dirichlet, next_gammas
 from luce.estimates.estimate import Estimate
@@ -42,7 +42,7 @@ from luce.hypotheses.likelihood_ratio import (
     ratio_of_equal,
     ratio_of_order,
     ratio_of_parameter,
-    ratio_of_share,
+    ratio_of_shares,
 )
 from luce.model.priors import Dirichlet, Gamma
 from luce.model.shapes import raw_problem
@@ -111,6 +111,7 @@ def hypothesis(
     all_equal: bool = False,
     equal: Labels | None = None,
     share: Mapping[Label, float] | None = None,
+    among: Labels | None = None,
     larger: Sequence[Label] | None = None,
     best: Label | None = None,
     k: int = 1,
@@ -131,8 +132,9 @@ def hypothesis(
         All categories have the same probability.
     equal
         These categories have the same probability.
-    share
-        One label and its probability, as {"a": 0.3}.
+    share, among
+        Labels and their probabilities, as {"a": 0.3} or {"a": 0.3, "b": 0.2}; or their shares in
+        the total probability of the categories `among`.  Shares of all of these must add up to 1.
     larger
         Labels from the most to the least probable: ("a", "b") says that a's is the larger.
     best, k
@@ -167,6 +169,8 @@ def hypothesis(
             "share={label: number}, larger=[labels], best=label, parameter={name: number} and "
             "above={name: number}."
         )
+    if among is not None and share is None:
+        raise MethodError("among goes with share={label: number}.")
     asked = _Asked(posterior, draws, chains, seed, progress)
     categories = asked.categories
     if all_equal is not False:
@@ -174,7 +178,7 @@ def hypothesis(
     if equal is not None:
         return _equal(asked, categories.numbers(equal, "equal"))
     if share is not None:
-        return _share(asked, share)
+        return _shares(asked, *_read_shares(categories, share, among))
     if larger is not None:
         return _larger(asked, categories.numbers(larger, "larger"))
     if parameter is not None:
@@ -288,37 +292,98 @@ def _equal(asked: _Asked, numbers: IntArray) -> HypothesisTest:
     return of_point(f"{names} are equal", factor, *ratio_of_equal(asked.counts, numbers))
 
 
-def _share(asked: _Asked, given: Mapping[Label, float]) -> HypothesisTest:
-    """Test that one probability has a given value."""
-    if not isinstance(given, Mapping) or len(given) != 1:
-        raise DataError(f"share = {given!r}; one label and its number are needed, as {{'a': 0.3}}.")
-    ((label, number),) = given.items()
-    value, i = read_number(number, label), int(asked.categories.numbers([label], "share")[0])
-    if not 0 < value < 1:
-        raise DataError(f"share = {given!r}; the number must lie between 0 and 1.")
-    after = _log_densities_of_share(asked.next_sweep(), i, value)
-    before = _log_beta_density(value, asked.prior[i], asked.prior.sum() - asked.prior[i])
-    factor = savage_dickey(after.reshape(asked.size), before)
-    return of_point(
-        f"p[{printable(label)}] = {value:g}", factor, *ratio_of_share(asked.counts, i, value)
-    )
+def _read_shares(
+    categories: Categories, given: Mapping[Label, float], among: Labels | None
+) -> tuple[IntArray, FloatArray, IntArray]:
+    """Read labels and their shares, and the categories that these are shares of."""
+    if not isinstance(given, Mapping) or not given:
+        raise DataError(
+            f"share = {given!r}; labels and their numbers are needed, as {{'a': 0.3, 'b': 0.2}}."
+        )
+    numbers = categories.numbers(given, "share")
+    shares = np.array([read_number(number, label) for label, number in given.items()])
+    whole = np.arange(len(categories)) if among is None else categories.numbers(among, "among")
+    outside = np.setdiff1d(numbers, whole)
+    if len(outside):
+        raise DataError(f"share names {categories[int(outside[0])]!r}, which is not in among.")
+    if not ((shares > 0) & (shares < 1)).all():
+        raise DataError(f"share = {given!r}; each number must lie between 0 and 1.")
+    left = len(whole) - len(numbers)
+    total = float(shares.sum())
+    if left == 0 and not isclose(total, 1.0, rel_tol=1e-9):
+        raise DataError(
+            f"share = {given!r}; these are all the categories{' among' * (among is not None)}, so "
+            f"the numbers must add up to 1, and they add up to {total:g}."
+        )
+    if left and total >= 1:
+        raise DataError(
+            f"share = {given!r}; the numbers add up to {total:g}, which leaves nothing for the "
+            f"other {plural(left, 'category', 'categories')}."
+        )
+    return numbers, shares / total if left == 0 else shares, np.sort(whole)
 
 
-def _log_densities_of_share(sweep: _Sweep, i: int, value: float) -> FloatArray:
-    """Compute log densities of p_i = λ_i / (λ_i + T), T the sum of the other λ, λ_i a gamma."""
+def _shares(
+    asked: _Asked, numbers: IntArray, shares: FloatArray, among: IntArray
+) -> HypothesisTest:
+    """Test that some probabilities, or shares in the total of `among`, have given values."""
+    names = [printable(asked.categories[int(i)]) for i in numbers]
+    everything = len(among) == len(asked.categories)
+    if not everything:
+        of = f" given {{{some((asked.categories[int(i)] for i in among), quote=False)}}}"
+        names = [name + of for name in names]
+    pairs = zip(names, shares.tolist(), strict=True)
+    words = ", ".join(f"p[{name}] = {value:g}" for name, value in pairs)
+    if everything and len(among) - len(numbers) < 2 and asked.counts.events is None:
+        factor = _factor_of_all(asked, numbers, shares)
+    else:
+        sweep = asked.next_sweep()
+        after = _log_densities_of_shares(sweep, numbers, shares, among)
+        before = _log_dirichlet_density(asked.prior, numbers, shares, among)
+        factor = savage_dickey(after.reshape(asked.size), before)
+    given = dict(zip(numbers.tolist(), shares.tolist(), strict=True))
+    return of_point(words, factor, *ratio_of_shares(asked.counts, given, among))
+
+
+def _factor_of_all(asked: _Asked, numbers: IntArray, shares: FloatArray) -> BayesFactor:
+    """Compare all probabilities being given with the model: L(p) / evidence."""
+    p = np.full(len(asked.categories), 1 - shares.sum())
+    p[numbers] = shares
+    evidence = asked.posterior.log_evidence(**asked.evidence_options)
+    log_factor = float(asked.counts.log_likelihood(p / p.sum())) - float(evidence)
+    return BayesFactor.of_log(Estimate(log_factor, evidence.standard_error, evidence.method))
+
+
+def _log_densities_of_shares(
+    sweep: _Sweep, numbers: IntArray, shares: FloatArray, among: IntArray
+) -> FloatArray:
+    """Compute log densities of v_i = λ_i / (Σ λ + T), the λ_i independent gammas.
+
+    T is the sum of the other λ among them.  With V = Σ v_i, λ_i = v_i T / (1 - V), and the density
+    of v is that of λ times Π λ_i / v_i / (1 - V).
+    """
     from scipy.special import gammaln
 
-    log_rest = np.logaddexp.reduce(np.delete(sweep.logs, i, axis=1), axis=1)
-    log_gamma = log_rest + log(value) - log(1 - value)
-    shape, rate = sweep.shape[:, i], sweep.log_rate[:, i]
+    shape, rate = sweep.shape[:, numbers], sweep.log_rate[:, numbers]
+    others = np.setdiff1d(among, numbers)
+    if len(others) == 0:
+        return log_scaled_dirichlet(np.log(shares), shape, rate)
+    log_rest = np.logaddexp.reduce(sweep.logs[:, others], axis=1)
+    left = log1p(-float(shares.sum()))
+    log_gamma = log_rest[:, None] + np.log(shares) - left
     densities = shape * (rate + log_gamma) - np.exp(rate + log_gamma) - gammaln(shape)
-    return np.asarray(densities - log(value) - log(1 - value))
+    return np.asarray(densities.sum(axis=1) - np.log(shares).sum() - left)
 
 
-def _log_beta_density(x: float, a: float, b: float) -> float:
-    from scipy.special import betaln
-
-    return float((a - 1) * log(x) + (b - 1) * log(1 - x) - betaln(a, b))
+def _log_dirichlet_density(
+    prior: FloatArray, numbers: IntArray, shares: FloatArray, among: IntArray
+) -> float:
+    """Compute the log density of some shares under a Dirichlet prior, the others added up."""
+    a, v = prior[numbers], shares
+    rest = prior[np.setdiff1d(among, numbers)].sum()
+    if len(numbers) < len(among):
+        a, v = np.r_[a, rest], np.r_[v, 1 - v.sum()]
+    return float(log_scaled_dirichlet(np.log(v), a[None], np.zeros((1, len(a))))[0])
 
 
 def _larger(asked: _Asked, numbers: IntArray) -> HypothesisTest:

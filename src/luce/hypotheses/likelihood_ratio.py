@@ -53,14 +53,21 @@ def ratio_of_order(counts: ConditionalCounts, i: int, j: int) -> _Answer:
     return found._replace(p_value=found.p_value / 2), ""
 
 
-def ratio_of_share(counts: ConditionalCounts, i: int, value: float) -> _Answer:
-    """Test that category i has this probability."""
+def ratio_of_shares(
+    counts: ConditionalCounts, given: Mapping[int, float], among: IntArray | None = None
+) -> _Answer:
+    """Test that some categories have given shares in the total of `among`, or of all.
+
+    `given` maps numbers of categories to their shares.
+    """
     if counts.events is not None:
-        return None, f"it is not offered for one probability with {counts.events.model}"
+        return None, f"it is not offered for given probabilities with {counts.events.model}"
     best = _best(counts)
     if isinstance(best, str):
         return None, best
-    return _ratio(best, _largest_if_share(counts, best, i, value), 1), ""
+    whole = np.arange(counts.n_categories) if among is None else among
+    freedom = len(given) - (len(given) == len(whole))
+    return _ratio(best, _largest_if_shares(counts, best, given, whole), freedom), ""
 
 
 def ratio_of_parameter(counts: ConditionalCounts, name: str, value: float, above: bool) -> _Answer:
@@ -163,25 +170,44 @@ def _log_likelihood(counts: ConditionalCounts, found: EventMaximum) -> float:
     return float(counts.log_likelihood(found.p, **found.parameters))
 
 
-def _largest_if_share(
-    counts: ConditionalCounts, best: MaximumLikelihood, i: int, value: float
+def _largest_if_shares(
+    counts: ConditionalCounts,
+    best: MaximumLikelihood,
+    given: Mapping[int, float],
+    among: IntArray,
 ) -> float:
-    """Maximise the log likelihood with p_i = value, over the others' shares of 1 - value."""
+    """Maximise the log likelihood with p_i / p(among) = v_i for some i, over all other unknowns.
+
+    With V = Σ v_i < 1, the others among them have the total 1 - V and so λ_i = v_i T / (1 - V),
+    where T is their total λ.  With V = 1 there are none, and λ_i = v_i T with T an unknown.
+    """
     from scipy.optimize import minimize
 
     n = counts.n_categories
-    f = LogPosterior(raw_problem(counts, np.zeros(n))._replace(total_shape=0.0))
-    others = np.delete(np.arange(n), i)
+    f = LogPosterior(raw_problem(counts, np.zeros(n)))
+    numbers, shares = np.array(list(given)), np.array(list(given.values()))
+    others = np.setdiff1d(among, numbers)
+    outside = np.setdiff1d(np.arange(n), among)
+    log_ratio = np.log(shares) - (np.log1p(-shares.sum()) if len(others) else 0.0)
     theta = np.empty(n)
 
     def loss(free: FloatArray) -> tuple[float, FloatArray]:
-        theta[i] = np.log(value)
-        theta[others] = free - np.logaddexp.reduce(free) + np.log1p(-value)
+        theta[outside], rest = free[: len(outside)], free[len(outside) :]
+        if len(others):
+            theta[others] = rest
+        log_total = np.logaddexp.reduce(rest)
+        theta[numbers] = log_ratio + log_total
         at = f.at(theta)
-        share = np.exp(theta[others]) / (1 - value)
-        down = f.slope(at)[others]
-        return -at.value, share * down.sum() - down
+        slope = f.slope(at)
+        moved = slope[numbers].sum() * np.exp(rest - log_total)
+        own = slope[others] if len(others) else 0.0
+        return -at.value, -np.r_[slope[outside], own + moved]
 
-    start = np.log(best.values[others])
-    found = minimize(loss, start, jac=True, method="BFGS", options={"gtol": 1e-7})
-    return float(-found.fun) + counts.log_constant
+    start = np.log(best.values)
+    rest = start[others] if len(others) else [np.logaddexp.reduce(start[among])]
+    found = minimize(
+        loss, np.r_[start[outside], rest], jac=True, method="BFGS", options={"gtol": 1e-7}
+    )
+    loss(found.x)
+    p = np.exp(theta - np.logaddexp.reduce(theta))
+    return float(counts.log_likelihood(p / p.sum()))

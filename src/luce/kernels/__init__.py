@@ -10,6 +10,8 @@ from typing import Any, NamedTuple, Protocol
 
 from luce._types import FloatArray, WordArray
 from luce.kernels import (
+    concave_rejection,
+    from_the_past,
     hamiltonian,
     hamiltonian_concentration,
     hidden_counts,
@@ -110,8 +112,12 @@ KERNELS: dict[str, Kernel] = {
     "independence": Kernel(independence.advance, "accepted"),
     "rejection": Kernel(rejection.advance, "proposals", independent=True),
     "metropolis": Kernel(metropolis.advance, "accepted", metropolis.first_tuning),
+    "from-the-past": Kernel(from_the_past.advance, "sweeps", independent=True),
     "single-weighted-set": Kernel(single_weighted_set.advance, "proposals", independent=True),
 }
+
+# Rejection where sets leave out more than one atom; KERNELS has that of sets which leave out one.
+CONCAVE_REJECTION = Kernel(concave_rejection.advance, "proposals", independent=True)
 
 # Not in KERNELS, since these draw another posterior: that of probabilities and concentration.
 RANDOM_CONCENTRATION = Kernel(

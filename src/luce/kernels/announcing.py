@@ -22,9 +22,12 @@ UNSAID = 0.4
 # What users know the modules of kernels as; others go by their own names.
 NAMES = {
     "changing_counts": "steps of other samplers",
+    "concave_rejection": "the sampler by rejection",
+    "coupled": "pairs of coupled chains",
     "curvature": "the curvature of the posterior",
     "densities_at": "densities at draws",
     "dirichlet_tree": "exact draws",
+    "from_the_past": "coupling from the past",
     "hamiltonian": "the Hamiltonian sampler",
     "hdp": "the sampler of hierarchical transitions",
     "hidden_counts": "the sampler by hidden counts",

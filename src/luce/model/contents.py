@@ -124,7 +124,12 @@ def require_run(run: object) -> None:
 
 
 def refuse_sequences(run: DataTree) -> None:
-    """Refuse a run of a semi-Markov model, which draws no probabilities of categories."""
+    """Refuse a run of a model of sequences that draws no probabilities of categories."""
+    if run.attrs.get("model") == "separate-rows":
+        raise DataError(
+            "this is a run of separate rows of transitions: it draws a matrix, and no "
+            "probabilities of categories. luce.answers.transition_summary(run) summarises it."
+        )
     if run.attrs.get("model") == "semi-markov":
         raise DataError(
             "this is a run of a semi-Markov model: it draws the state at each time, and no "

@@ -11,6 +11,7 @@ from luce.plots.fixtures import predictions
 from luce.plots.group_differences import differences
 from luce.plots.heatmaps import rank_heatmap, win_matrix
 from luce.plots.intervals import shares, strengths
+from luce.plots.matrices import transition_differences, transition_matrix
 from luce.plots.season_ends import places
 from luce.plots.time_series import durations, moves, segmentation, similarity
 from luce.plots.triangle import simplex
@@ -31,5 +32,7 @@ __all__ = [
     "simplex",
     "strengths",
     "trace",
+    "transition_differences",
+    "transition_matrix",
     "win_matrix",
 ]

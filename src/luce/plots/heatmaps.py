@@ -1,18 +1,18 @@
-"""Tables of probabilities as shades: ranks, duels and transitions."""
+"""Tables of probabilities as shades: ranks and duels."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 
 from luce._types import BoolArray, FloatArray, IntArray, Label, Labels
 from luce.answers.comparisons import win_matrix as wins_of
 from luce.answers.ranks import expected_order, rank_probabilities
 from luce.answers.view import DrawsView
 from luce.plots.canvas import (
-    GREY,
     add_scale,
     drawing,
     height_of,
@@ -32,10 +32,10 @@ if TYPE_CHECKING:
     from luce.answers.view import DrawsLike
 
 _RANK = 24  # points of width that the number of a rank needs
-_ANNOTATED = 12  # largest number of rows and columns whose cells hold numbers
+ANNOTATED = 12  # largest number of rows and columns whose cells hold numbers
 # White to dark blue; and vermilion to blue, through white.  Both get darker evenly.
-_SHADES = ["#f7f9fc", "#c6dcec", "#7fb6d9", "#2f86bd", "#0b5a93", "#08304f"]
-_SIDES = ["#8a3b00", "#d55e00", "#f0b48a", "#f7f7f7", "#8fc1de", "#0072b2", "#003f63"]
+SHADES = ["#f7f9fc", "#c6dcec", "#7fb6d9", "#2f86bd", "#0b5a93", "#08304f"]
+SIDES = ["#8a3b00", "#d55e00", "#f0b48a", "#f7f7f7", "#8fc1de", "#0072b2", "#003f63"]
 
 
 def rank_heatmap(
@@ -99,13 +99,13 @@ def draw_ranks(table: FloatArray, names: Names, words: str, ax: Axes | None) -> 
         table = np.hstack([table[:, :rows], table[:, rows:].sum(axis=1, keepdims=True)])
         ranks.append(f">{rows}")
     columns = len(ranks)
-    small = rows <= _ANNOTATED
+    small = rows <= ANNOTATED
     height = max(1.2, 0.32 * rows) if small else height_of(rows)
     width = max(2.4, 0.45 * columns) if small else min(0.19 * columns, 8.0)
     letters = 0.07 * max(map(len, names.texts))
     with drawing(ax, width + letters + 1.4, height + 0.75) as axes:
         # Shades go by square roots: of many cells most hold little.
-        image = _shade(axes, table, _SHADES, PowerNorm(0.5, 0.0, table.max()))
+        image = shade_table(axes, table, PowerNorm(0.5, 0.0, table.max()))
         if small:
             annotate(axes, image, table, table >= 0.005, (width, height) if ax is None else None)
         name_rows(axes, range(rows), names, height if ax is None else None)
@@ -158,60 +158,18 @@ def win_matrix(
     table = wins_of(x.take(order)).values
     names = names_of(list(x.categories), order.tolist(), 20)
     rows = len(order)
-    side = max(1.8, 0.42 * rows) if rows <= _ANNOTATED else min(height_of(rows), 9.0)
+    side = max(1.8, 0.42 * rows) if rows <= ANNOTATED else min(height_of(rows), 9.0)
     letters = 0.075 * max(map(len, names.texts))
     with drawing(ax, side + letters + 1.2, side + letters + 0.3) as axes:
-        image = _shade(axes, table, _SIDES, Normalize(0.0, 1.0))
+        image = shade_table(axes, table, Normalize(0.0, 1.0), SIDES)
         if ax is not None:
             axes.set_aspect("equal")
         name_rows(axes, range(rows), names, side if ax is None else None)
         name_columns(axes, range(rows), names, side if ax is None else None)
-        if rows <= _ANNOTATED:
+        if rows <= ANNOTATED:
             others = ~np.eye(rows, dtype=np.bool_)
             annotate(axes, image, table, others, (side, side) if ax is None else None)
         add_scale(axes, image, "P(row over column)", percent=True)
-    return axes
-
-
-def transition_heatmap(
-    table: FloatArray,
-    forbidden: BoolArray,
-    *,
-    sources: list[str],
-    states: list[str],
-    ax: Axes | None = None,
-) -> Axes:
-    """Draw the probability to move from the row to the column, crosses where that cannot occur.
-
-    Parameters
-    ----------
-    table
-        Probabilities, shape (source, state).
-    forbidden
-        Marks of the transitions that cannot occur.
-    sources, states
-        Names of rows and columns.
-    ax
-        Axes to draw into.
-    """
-    require_matplotlib()
-    from matplotlib.colors import PowerNorm
-
-    shown = np.ma.masked_array(table, forbidden)
-    rows, columns = (names_of(names, range(len(names)), 20) for names in (sources, states))
-    small = max(table.shape) <= _ANNOTATED
-    height, width = (max(1.8, 0.42 * n) if small else min(height_of(n), 9.0) for n in table.shape)
-    aside, above = (0.075 * max(map(len, names.texts)) for names in (rows, columns))
-    with drawing(ax, width + aside + 1.2, height + above + 0.3) as axes:
-        image = _shade(axes, shown, _SHADES, PowerNorm(0.5, 0.0, max(float(table.max()), 0.01)))
-        cross = min(72 * width / table.shape[1], 72 * height / table.shape[0], 24) / 3
-        axes.plot(*np.argwhere(forbidden).T[::-1], "x", color=GREY, markersize=cross)
-        name_rows(axes, range(len(sources)), rows, height if ax is None else None)
-        name_columns(axes, range(len(states)), columns, width if ax is None else None)
-        if small:
-            seen = ~forbidden & (table >= 0.005)
-            annotate(axes, image, table, seen, (width, height) if ax is None else None)
-        add_scale(axes, image, "P(row to column)", percent=True)
     return axes
 
 
@@ -221,19 +179,23 @@ def _best(x: DrawsView, order: list[Label], most: int) -> IntArray:
     return np.array([place[label] for label in order[:most]])
 
 
-def shade_table(ax: Axes, table: FloatArray, norm: Normalize) -> AxesImage:
-    """Draw a table as shades from white to dark blue."""
-    return _shade(ax, table, _SHADES, norm)
-
-
-def _shade(ax: Axes, table: FloatArray, shades: list[str], norm: Normalize) -> AxesImage:
+def shade_table(
+    ax: Axes, table: FloatArray, norm: Normalize, shades: Sequence[str] = SHADES
+) -> AxesImage:
+    """Draw a table as shades, from white to dark blue unless others are given."""
     from matplotlib.colors import LinearSegmentedColormap
 
-    colors = LinearSegmentedColormap.from_list("luce", shades)
+    colors = LinearSegmentedColormap.from_list("luce", list(shades))
     ax.grid(False)
     image = ax.imshow(table, colors, norm, aspect="auto", interpolation="nearest")
     ax.spines[:].set_visible(False)
     return image
+
+
+def inks(image: AxesImage, table: FloatArray) -> npt.NDArray[np.str_]:
+    """Choose the colour of letters in each cell: light on dark shades, dark on light ones."""
+    dark = image.to_rgba(table)[:, :, :3] @ np.array([0.299, 0.587, 0.114]) < 0.55
+    return np.where(dark, "white", "#202020")
 
 
 def annotate(
@@ -247,10 +209,10 @@ def annotate(
     width, height = inches or (None, None)
     if room_for(ax, "x", width) < 20 or room_for(ax, "y", height) < 12:
         return
-    dark = image.to_rgba(table)[:, :, :3] @ np.array([0.299, 0.587, 0.114]) < 0.55
+    colors = inks(image, table)
     for (i, j), share in np.ndenumerate(table):
         if which[i, j]:
-            color = "white" if dark[i, j] else "#202020"
+            color = colors[i, j]
             ax.text(j, i, f"{100 * share:.0f}", ha="center", va="center", fontsize=9, color=color)
 
 

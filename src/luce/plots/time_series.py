@@ -23,8 +23,9 @@ from luce.plots.canvas import (
     require_matplotlib,
 )
 from luce.plots.chains import draw_chains
-from luce.plots.heatmaps import shade_table, transition_heatmap
+from luce.plots.heatmaps import shade_table
 from luce.plots.label_text import names_of
+from luce.plots.matrices import transition_heatmap
 from luce.sequences.matched_states import MatchedStates
 from luce.sequences.segmentations import KeptStates, change_probability
 from luce.sequences.segmentations import similarity as similarity_of

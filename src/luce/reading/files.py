@@ -98,7 +98,7 @@ def understand(
     with naming(where.name):
         source, found, defaults = _settled(where, kind, text, options)
         reading = found.read(source, **{**defaults, **options})
-    return found.name, reading._replace(uses=source.uses)
+    return found.name, reading._replace(uses=source.uses, kind=found.name)
 
 
 def ask_about(

@@ -103,6 +103,7 @@ class Reading(NamedTuple):
     noun: str
     uses: Mapping[str, str] = MappingProxyType({})  # what became of each column, in words
     left_out: str = ""  # observations that do not count, in words
+    kind: str = ""  # the kind of data, of a file
 
     def __str__(self) -> str:
         return self._size() + (f"; left out: {self.left_out}" if self.left_out else "")

@@ -81,25 +81,28 @@ def from_table(
         raise DataError(f"given = {given!r}; 'row' (each row is a sample) or 'table' is needed.")
     table = read_table(data, rows, ignore, possible, skip_bad)
     if categories is None:
-        _ask_about_strangers(table)
+        ask_about_strangers(table, "list all categories=[...]")
     tally = (_tally_rows if given == "row" else _tally_cells)(table, categories)
     return TABLE.reading(tally.counts(), np.nansum(table.values))
 
 
-def _ask_about_strangers(table: Table) -> None:
-    """Ask about a column, or a last row, that is hardly one of the categories: year, Total."""
+def ask_about_strangers(table: Table, remedy: str) -> None:
+    """Ask about a column, or a last row, that is hardly one of the categories: year, Total.
+
+    `remedy` says what to do where it is one.
+    """
     odd = strangers(str(label) for label in table.columns)
     if odd and len(odd) < len(table.columns):
         raise DataError(
             f"{some(odd)} would be counted as {'a category' if len(odd) == 1 else 'categories'}. "
             f"If that is wrong, leave it out with ignore={odd} (--ignore), or say rows={odd[0]!r} "
-            "if it names the rows; if it is right, list all categories=[...]."
+            f"if it names the rows; if it is right, {remedy}."
         )
     cells = np.nan_to_num(table.values)
     if len(cells) > 2 and cells[-1].any() and (cells[:-1].sum(axis=0) == cells[-1]).all():
         raise DataError(
             f"the last row, {table.rows[-1]!r}, is the sum of the others. Leave it out; if it is a "
-            "sample of its own, list all categories=[...]."
+            f"sample of its own, {remedy}."
         )
 
 

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, TypeAlias
 
 import numpy as np
 
 from luce._types import BoolArray, FloatArray, IntArray, Label, Labels
 from luce.answers.diagnostics import verdict
 from luce.answers.ranks import can_compare_pairs, in_order, not_told_from, tie_groups
-from luce.answers.scales import log_odds
+from luce.answers.scales import intervals, log_odds
 from luce.answers.summaries import Summary, summary, without_ranks
 from luce.answers.view import DrawsView, tail_of
 from luce.counts.comparability import comparable_groups
@@ -26,11 +27,13 @@ from luce.sequences.hdp_runs import Transitions, transitions_of
 from luce.sequences.matched_states import MatchedStates
 from luce.sequences.segmentations import KeptStates
 from luce.sequences.semi_markov_runs import semi_markov_of
+from luce.sequences.separate_rows import SeparateRows
+from luce.sequences.separate_rows_runs import separate_rows_of
 from luce.sequences.series import Series
 from luce.sequences.tables import Table
 
 if TYPE_CHECKING:
-    from xarray import DataArray, DataTree
+    from xarray import DataArray, Dataset, DataTree
 
     from luce.sequences.hdp import HDPTransitions
     from luce.sequences.semi_markov import SemiMarkov
@@ -232,8 +235,61 @@ class ChoiceFindings(Findings):
         return np.asarray(odds.mean(axis=(0, 1))[order])
 
 
+class MatrixFindings:
+    """Transitions of a run: draws of the matrix, and what was seen.  For findings to inherit."""
+
+    run: DataTree
+    ci_prob: float
+
+    @property
+    @abstractmethod
+    def named_states(self) -> int:
+        """Number of states that have a name."""
+
+    @property
+    def forbidden(self) -> BoolArray:
+        """Marks of the transitions that cannot occur, (source, state)."""
+        return self.run["constant_data"]["forbidden"].to_numpy().astype(bool)
+
+    @property
+    def seen(self) -> FloatArray:
+        """Transitions in the data, (source, state)."""
+        return np.asarray(self.run["observed_data"]["transition_counts"].values)
+
+    @property
+    def n_transitions(self) -> float:
+        """Number of transitions in the data."""
+        return float(self.seen.sum())
+
+    @property
+    def starts(self) -> FloatArray | None:
+        """First states of sequences, shape (state,), where the model has a law for them."""
+        observed = self.run["observed_data"].to_dataset()
+        return observed["starts"].values if "starts" in observed else None
+
+    @property
+    def rows(self) -> DataArray | None:
+        """Draws of the transition probabilities; None where they were not kept."""
+        return self.run["posterior"].to_dataset().get("rows")
+
+    @cached_property
+    def row_intervals(self) -> Dataset:
+        """Mean and ends of the interval of each transition, (source, state), where kept."""
+        return intervals(self.run["posterior"]["rows"], self.ci_prob)
+
+    @property
+    def source_names(self) -> list[str]:
+        """The states that are left, as text."""
+        return names_of(self.run["observed_data"]["source"].to_numpy().tolist())
+
+    @property
+    def state_names(self) -> list[str]:
+        """The states that are entered, as text."""
+        return names_of(self.run["observed_data"]["state"].to_numpy().tolist())
+
+
 @dataclass(frozen=True, eq=False)
-class TransitionFindings(Findings):
+class TransitionFindings(MatrixFindings, Findings):
     """Findings of a run that `HDPTransitions.fit` made; rows are states as destinations.
 
     Parameters
@@ -250,36 +306,39 @@ class TransitionFindings(Findings):
     data: Transitions
 
     @property
-    def forbidden(self) -> BoolArray:
-        """Marks of the transitions that cannot occur, (source, state)."""
-        return self.run["constant_data"]["forbidden"].to_numpy().astype(bool)
+    def named_states(self) -> int:
+        """Number of states, the remainder left out."""
+        return len(self.data.labels)
+
+
+@dataclass(frozen=True, eq=False)
+class SeparateRowsFindings(MatrixFindings, RunFindings):
+    """Findings of a run that `SeparateRows.sample` made.
+
+    Parameters
+    ----------
+    model
+        Counts and priors of the rows.
+    """
+
+    model: SeparateRows
+
+    parameters: ClassVar[None] = None  # all that was drawn is in the rows
 
     @property
-    def rows(self) -> DataArray | None:
-        """Draws of the transition probabilities; None where they were not kept."""
-        return self.run["posterior"].to_dataset().get("rows")
-
-    @cached_property
-    def mean_rows(self) -> FloatArray:
-        """Posterior means of the transition probabilities, (source, state), where kept."""
-        return np.asarray(self.run["posterior"]["rows"].mean(("chain", "draw")))
-
-    @cached_property
-    def row_ends(self) -> tuple[FloatArray, FloatArray]:
-        """Ends of the intervals of the transition probabilities, (source, state), where kept."""
-        rows, tail = self.run["posterior"]["rows"], tail_of(self.ci_prob)
-        low, high = (np.asarray(rows.quantile(q, ("chain", "draw"))) for q in (tail, 1 - tail))
-        return low, high
+    def n_transitions(self) -> float:
+        """Number of transitions in the data, those to one of several states among them."""
+        return self.model.n_outcomes
 
     @property
-    def source_names(self) -> list[str]:
-        """The states that are left, as text."""
-        return names_of(list(self.data.labels))
+    def named_states(self) -> int:
+        """Number of states."""
+        return len(self.model.states)
 
     @property
-    def state_names(self) -> list[str]:
-        """The states that are entered, as text."""
-        return names_of(self.run["posterior"]["state"].to_numpy().tolist())
+    def n(self) -> int:
+        """Number of transitions that can occur."""
+        return int(np.count_nonzero(~self.forbidden))
 
 
 @dataclass(frozen=True, eq=False)
@@ -367,9 +426,12 @@ class SegmentFindings(RunFindings):
         return float(low), float(high)
 
 
-def find(
-    run: DataTree, ci_prob: float, among: Labels | None = None
-) -> ChoiceFindings | TransitionFindings | SegmentFindings:
+AnyFindings: TypeAlias = (
+    ChoiceFindings | TransitionFindings | SeparateRowsFindings | SegmentFindings
+)
+
+
+def find(run: DataTree, ci_prob: float, among: Labels | None = None) -> AnyFindings:
     """Summarise a run; refuse anything that is no run.
 
     Parameters
@@ -385,6 +447,13 @@ def find(
     kind = getattr(run, "attrs", {}).get("model")
     if kind == "semi-markov":
         return _find_segments(run, ci_prob, among)
+    if kind == "separate-rows":
+        if among is not None:
+            raise DataError(
+                "among chooses categories to rank; "
+                "the rows of a transition matrix are not ranked. Leave it out."
+            )
+        return SeparateRowsFindings(run, ci_prob, separate_rows_of(run))
     if kind == "transitions":
         model, data = transitions_of(run)
         return TransitionFindings(*_summarised(run, ci_prob, among), model, data)

@@ -22,7 +22,7 @@ from luce.page.document import Page
 from luce.page.words import percent
 from luce.plots.intervals import interval_words, spread_of
 from luce.reports.answer import MOST_ROWS
-from luce.reports.findings import ChoiceFindings, TransitionFindings
+from luce.reports.findings import ChoiceFindings, MatrixFindings
 from luce.reports.formatting import decimals_for, short_names
 from luce.reports.pictures import condition_of_wins
 
@@ -54,7 +54,7 @@ def write_questions(page: Page, found: ChoiceFindings, most_draws: int) -> None:
     _add_program(page, live_data(found, most_draws), _CHOICES)
 
 
-def write_moves(page: Page, found: TransitionFindings) -> bool:
+def write_moves(page: Page, found: MatrixFindings) -> bool:
     """Add the part that shows the transition matrix a row at a time; return if there is room."""
     if found.rows is None or max(found.forbidden.shape) > _MOST_STATES:
         return False
@@ -67,14 +67,12 @@ def write_moves(page: Page, found: TransitionFindings) -> bool:
             for row, outs in shown
         ]
 
-    low, high = found.row_ends
+    names = {"mean": "mean", "low": "lower", "high": "upper"}
     data = {
         "sources": short_names(found.source_names),
         "states": short_names(found.state_names),
         "interval": percent(found.ci_prob),
-        "mean": table(found.mean_rows),
-        "low": table(low),
-        "high": table(high),
+        **{own: table(found.row_intervals[name].values) for own, name in names.items()},
     }
     _add_program(page, data, _MOVES)
     return True

@@ -20,11 +20,16 @@ from luce.plots import autocorrelation as draw_autocorrelation
 from luce.plots import predictive_check, rank_heatmap, strengths, trace
 from luce.plots import win_matrix as draw_wins
 from luce.plots.canvas import require_matplotlib
-from luce.plots.heatmaps import transition_heatmap
+from luce.plots.matrices import transition_heatmap
 from luce.reports.formatting import decimals_for, listed, names_of, spoken
 
 if TYPE_CHECKING:
-    from luce.reports.findings import ChoiceFindings, Findings, TransitionFindings
+    from luce.reports.findings import (
+        ChoiceFindings,
+        Findings,
+        MatrixFindings,
+        TransitionFindings,
+    )
     from luce.reports.predictive_check import PredictiveCheck
 
 
@@ -214,11 +219,25 @@ def condition_of_wins(found: ChoiceFindings) -> str:
     return f", {' and '.join(told)}" if told else ""
 
 
-def _transitions(found: TransitionFindings, most: PictureSizes) -> Panel:
-    mean, sources, states = found.mean_rows, found.source_names, found.state_names
+def write_matrix(
+    page: Page, found: MatrixFindings, sizes: PictureSizes | None = None, *, live: bool = False
+) -> None:
+    """Add the transition matrix; `live` is that of `write_transition_pictures`."""
+    panel = _transitions(found, sizes or PictureSizes())
+    page.figure([panel], replaced="narrow" if live else None)
+
+
+def _transitions(found: MatrixFindings, most: PictureSizes) -> Panel:
+    mean, low, high = (found.row_intervals[name].values for name in ("mean", "lower", "upper"))
+    sources, states = found.source_names, found.state_names
     few = slice(most.states)
     axes = transition_heatmap(
-        mean[few, few], found.forbidden[few, few], sources=sources[few], states=states[few]
+        mean[few, few],
+        found.forbidden[few, few],
+        sources=sources[few],
+        states=states[few],
+        spans=(low[few, few], high[few, few]),
+        ci_prob=found.ci_prob,
     )
     likely = [
         f"from {spoken(sources[i])} to {spoken(states[int(mean[i].argmax())])} "

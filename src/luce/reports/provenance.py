@@ -19,6 +19,7 @@ from luce.reports.findings import (
     Findings,
     RunFindings,
     SegmentFindings,
+    SeparateRowsFindings,
     TransitionFindings,
 )
 from luce.version import __version__
@@ -79,6 +80,8 @@ def python_lines(found: RunFindings, source: str | None) -> list[str] | None:
         return None
     if isinstance(found, TransitionFindings):
         lines = _fit_lines(found, seed)
+    elif isinstance(found, SeparateRowsFindings):
+        lines = _rows_lines(found, seed)
     elif isinstance(found, SegmentFindings):
         lines = _segment_lines(found, seed)
     else:
@@ -151,6 +154,8 @@ def _simulated(found: RunFindings) -> str:
         return "base, concentrations and rows"
     if found.independent and found.run.attrs.get("method") == "exact":
         return "nothing"
+    if isinstance(found, SeparateRowsFindings):
+        return "rows with sets of states that overlap without nesting"
     if found.run.attrs.get("reduced") == 1:
         return "only the parts where sets overlap without nesting"
     return "all categories"
@@ -160,7 +165,8 @@ def _sample_line(found: ChoiceFindings, seed: str) -> str:
     attributes = found.run.attrs
     options = {"chains": repr(found.chains), "seed": seed}
     if not found.independent:
-        options["warmup"] = repr(int(attributes.get("warmup", 0)))
+        certified = "certified" in attributes
+        options["warmup"] = repr("certified" if certified else int(attributes.get("warmup", 0)))
     reasons = [str(x) for x in np.atleast_1d(attributes.get("core_reasons", []))]
     if any(reason.startswith("asked for") for reason in reasons):
         options["method"] = repr(str(attributes["method"]))
@@ -199,6 +205,27 @@ def _fit_lines(found: TransitionFindings, seed: str) -> list[str]:
         f"again = model.fit(counts, {_arguments(found, options)})",
         'print((again.posterior["base"].values == run.posterior["base"].values).all())',
     ]
+
+
+def _rows_lines(found: SeparateRowsFindings, seed: str) -> list[str]:
+    options = {"chains": repr(found.chains), "seed": seed}
+    if not found.independent:
+        options["warmup"] = repr(int(found.run.attrs.get("warmup", 0)))
+    reason = str(found.run.attrs.get("reason", ""))
+    if reason.startswith("asked for") or "; asked for" in reason:
+        options["method"] = repr(_asked_for(found))
+    options["log_probabilities"] = repr("log_rows" in found.run["posterior"].data_vars)
+    return [
+        "model = luce.sequences.SeparateRows.of_run(run)",
+        f"again = model.sample({_arguments(found, options)})",
+        'print((again.posterior["rows"] == run.posterior["rows"]).all().item())',
+    ]
+
+
+def _asked_for(found: SeparateRowsFindings) -> str:
+    """Return the method that was asked for: that of the rows which are not exact anyway."""
+    methods = [str(name) for name in found.run.attrs["row_methods"]]
+    return next((name for name in methods if name != "exact"), "exact")
 
 
 def _segment_lines(found: SegmentFindings, seed: str) -> list[str]:

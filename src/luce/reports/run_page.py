@@ -16,7 +16,13 @@ from luce.runs.saving import load
 if TYPE_CHECKING:
     from xarray import DataTree
 
-    from luce.reports.findings import ChoiceFindings, SegmentFindings, TransitionFindings
+    from luce.reports.findings import (
+        AnyFindings,
+        ChoiceFindings,
+        SegmentFindings,
+        SeparateRowsFindings,
+        TransitionFindings,
+    )
     from luce.reports.trust import Trust
 
 __all__ = ["report", "write_report"]
@@ -37,8 +43,8 @@ def report(
     Parameters
     ----------
     run
-        Draws that `Posterior.sample`, `HDPTransitions.fit`, `SemiMarkov.fit` or `luce.load`
-        returned; or the name of a saved run.
+        Draws that `Posterior.sample`, `HDPTransitions.fit`, `SeparateRows.sample`, `SemiMarkov.fit`
+        or `luce.load` returned; or the name of a saved run.
     path
         The page, a name that ends in ``.html``.  A file of that name is replaced.
     title
@@ -122,14 +128,14 @@ def _whole_number(live_draws: object) -> int:
 
 
 def _page(
-    found: ChoiceFindings | TransitionFindings | SegmentFindings,
+    found: AnyFindings,
     source: str | None,
     title: str | None,
     pictures: bool,
     live_draws: int,
 ) -> tuple[Page, Trust]:
     # Imported here, so that nothing of this is loaded before a page is written.
-    from luce.reports.findings import SegmentFindings, TransitionFindings
+    from luce.reports.findings import SegmentFindings, SeparateRowsFindings, TransitionFindings
     from luce.reports.pictures import why_none, write_chain_pictures
     from luce.reports.provenance import write_provenance
     from luce.reports.trust import judge, write_trust
@@ -139,6 +145,8 @@ def _page(
     if isinstance(found, SegmentFindings):
         return _page_of_segments(found, source, name, title, obstacle)
     trust = judge(found)
+    if isinstance(found, SeparateRowsFindings):
+        return _page_of_rows(found, trust, source, name, title, obstacle, live_draws > 0)
     if isinstance(found, TransitionFindings):
         page = _begin_transitions(found, trust, name, title, obstacle, live_draws > 0)
     else:
@@ -219,6 +227,40 @@ def _begin_transitions(
     page.section("How it was modelled")
     transitions.write_model(page, found)
     return page
+
+
+def _page_of_rows(
+    found: SeparateRowsFindings,
+    trust: Trust,
+    source: str | None,
+    name: str,
+    title: str | None,
+    obstacle: str,
+    live: bool,
+) -> tuple[Page, Trust]:
+    """Write all sections about a run that `SeparateRows.sample` made."""
+    from luce.reports import live_parts, pictures, separate_rows, transitions
+    from luce.reports.provenance import write_provenance
+    from luce.reports.trust import write_trust
+
+    heading = f"{name}{separate_rows.title_of(found)}" if title is None else title
+    page = Page(heading, [*separate_rows.lead(found), Badge(trust.headline, trust.kind)])
+    page.section("The answer")
+    live = live and live_parts.write_moves(page, found)
+    if obstacle:
+        page.text(f"There are no pictures: {obstacle}")
+    else:
+        pictures.write_matrix(page, found, live=live)
+    transitions.write_rows(page, found)
+    page.section("What the data was")
+    transitions.write_data(page, found)
+    page.section("How it was modelled")
+    separate_rows.write_model(page, found)
+    page.section("Whether the draws can be trusted")
+    write_trust(page, found, trust)
+    page.section("Where it came from, and how to get it again")
+    write_provenance(page, found, source, title)
+    return page, trust
 
 
 def _page_of_segments(

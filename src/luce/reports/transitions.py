@@ -17,7 +17,7 @@ from luce.reports.answer import (
     rank_columns,
     write_columns,
 )
-from luce.reports.findings import TransitionFindings
+from luce.reports.findings import MatrixFindings, TransitionFindings
 from luce.reports.formatting import number_cell, some_names
 from luce.sequences.hdp_runs import REMAINDER
 
@@ -62,7 +62,7 @@ def write_table(page: Page, found: TransitionFindings, most: int = MOST_ROWS) ->
     page.facts(words)
 
 
-def write_rows(page: Page, found: TransitionFindings, most: int = MOST_ROWS) -> None:
+def write_rows(page: Page, found: MatrixFindings, most: int = MOST_ROWS) -> None:
     """Add the table of the transitions that can occur, the most probable first."""
     if found.rows is None:
         page.text(
@@ -70,12 +70,10 @@ def write_rows(page: Page, found: TransitionFindings, most: int = MOST_ROWS) -> 
             "a table of them."
         )
         return
-    mean, (low, high) = found.mean_rows, found.row_ends
+    mean, low, high = (found.row_intervals[name].values for name in ("mean", "lower", "upper"))
     possible = np.argwhere(~found.forbidden)
     order = possible[np.argsort(-mean[tuple(possible.T)], kind="stable")]
-    sources, states = found.source_names, found.state_names
-    seen = np.zeros(mean.shape)  # nothing was seen of the remainder
-    seen[:, : len(sources)] = found.data.counts
+    sources, states, seen = found.source_names, found.state_names, found.seen
 
     def row(i: int, j: int) -> list[Cell]:
         interval = f"{probability(low[i, j])} to {probability(high[i, j])}"
@@ -100,20 +98,21 @@ def write_rows(page: Page, found: TransitionFindings, most: int = MOST_ROWS) -> 
     )
 
 
-def write_data(page: Page, found: TransitionFindings) -> None:
+def write_data(page: Page, found: MatrixFindings) -> None:
     """Add the size of the data, and the states that were never left or entered."""
-    counts, starts, names = found.data.counts, found.data.starts, found.source_names
-    n = len(names)
+    counts, forbidden, n = found.seen, found.forbidden, found.named_states
+    names = found.state_names[:n]
     facts: dict[str, Cell] = {
         "States": f"{n:,}",
-        "Transitions": f"{counts.sum():,.10g}",
+        "Transitions": f"{found.n_transitions:,.10g}",
         "Different transitions seen": f"{np.count_nonzero(counts):,} of "
-        f"{np.count_nonzero(~found.forbidden[:, :n]):,} that can occur",
-        "Transitions that cannot occur": f"{np.count_nonzero(found.forbidden):,}{_loops(found)}",
-        "Never left": _named(names, counts.sum(axis=1) == 0),
-        "Never entered": _named(names, counts.sum(axis=0) == 0),
+        f"{np.count_nonzero(~forbidden[:, :n]):,} that can occur",
+        "Transitions that cannot occur": f"{np.count_nonzero(forbidden):,}{_loops(found)}",
+        "Never left": _named(found.source_names, counts.sum(axis=1) == 0),
+        "Never entered": _named(names, counts[:, :n].sum(axis=0) == 0),
     }
-    if starts.any():
+    starts = found.starts
+    if starts is not None and starts.any():
         facts["First states of sequences"] = f"{starts.sum():,.10g}, drawn from the base"
     page.facts(facts)
 
@@ -157,13 +156,13 @@ def _priors(found: TransitionFindings) -> str:
     return " ".join(words)
 
 
-def _impossible(found: TransitionFindings) -> str:
+def _impossible(found: MatrixFindings) -> str:
     """Say how many transitions have probability 0 by the model."""
     number = int(np.count_nonzero(found.forbidden))
     return f" {plural(number, 'transition')} cannot occur and have probability 0." * bool(number)
 
 
-def _loops(found: TransitionFindings) -> str:
+def _loops(found: MatrixFindings) -> str:
     """Say whether these include self-loops."""
     return ", self-loops among them" if found.forbidden.diagonal().any() else ""
 

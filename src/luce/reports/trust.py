@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import TypeAlias
 
 import numpy as np
 
@@ -11,7 +12,7 @@ from luce.answers.diagnostics import verdict
 from luce.counts.labels import plural
 from luce.page.document import Badge, Name, Page, Words
 from luce.page.words import percent, shortened
-from luce.reports.findings import Findings
+from luce.reports.findings import Findings, SeparateRowsFindings
 from luce.sampling.convergence import (
     ENOUGH_ESS,
     GOOD_MCSE,
@@ -24,6 +25,8 @@ from luce.sampling.convergence import (
     Verdict,
     Worst,
 )
+
+Judged: TypeAlias = Findings | SeparateRowsFindings
 
 _WORDS = {"good": "yes", "mixed": "nearly", "bad": "no", "neutral": "for information"}
 
@@ -51,7 +54,7 @@ class Trust:
         return HEADLINES[self.kind]
 
 
-def judge(found: Findings) -> Trust:
+def judge(found: Judged) -> Trust:
     """List the checks that the verdict on the run follows from."""
     told = verdict(found.run)
     checks = [_kind_of_draws(found, told)]
@@ -65,7 +68,7 @@ def judge(found: Findings) -> Trust:
     return Trust(told.kind, checks)
 
 
-def _checks_of_chains(found: Findings, told: Verdict) -> list[Check]:
+def _checks_of_chains(found: Judged, told: Verdict) -> list[Check]:
     checks = []
     if told.still:
         names = [Name(shortened(name)) for name in told.still[:6]]
@@ -83,9 +86,11 @@ def _checks_of_chains(found: Findings, told: Verdict) -> list[Check]:
     return checks if told.acceptance is None else [*checks, _acceptance(told.acceptance)]
 
 
-def write_trust(page: Page, found: Findings, trust: Trust) -> None:
+def write_trust(page: Page, found: Judged, trust: Trust) -> None:
     """Add the verdict, its reason, and the checks."""
     page.text(Badge(trust.headline, trust.kind), " ", _why(found, trust))
+    if "certified" in found.run.attrs:
+        page.text(str(found.run.attrs["certified"]))
     table_of_checks(page, trust)
 
 
@@ -98,7 +103,7 @@ def table_of_checks(page: Page, trust: Trust) -> None:
     )
 
 
-def _why(found: Findings, trust: Trust) -> str:
+def _why(found: Judged, trust: Trust) -> str:
     if found.independent:
         words = (
             "Every draw is an exact and independent draw of the posterior: there is no chain that "
@@ -122,7 +127,7 @@ def _why(found: Findings, trust: Trust) -> str:
     )
 
 
-def _kind_of_draws(found: Findings, told: Verdict) -> Check:
+def _kind_of_draws(found: Judged, told: Verdict) -> Check:
     size = f"{plural(found.chains, 'chain')} of {plural(found.draws, 'draw')}"
     if not found.independent:
         alone = "one chain has no other to agree with" if found.chains == 1 else "any"
@@ -132,7 +137,7 @@ def _kind_of_draws(found: Findings, told: Verdict) -> Check:
     return Check("Draws", f"{size}, exact and independent", wanted, told.kind)
 
 
-def _rhat(found: Findings, told: Verdict) -> Check:
+def _rhat(found: Judged, told: Verdict) -> Check:
     worst = told.largest_rhat
     wanted = f"at most {GOOD_RHAT}; above {LARGEST_RHAT} chains have not met"
     kind = grade(worst.value, GOOD_RHAT, LARGEST_RHAT)
@@ -140,7 +145,7 @@ def _rhat(found: Findings, told: Verdict) -> Check:
     return _or_missing(check, worst, found)
 
 
-def _ess(found: Findings, told: Verdict) -> Check:
+def _ess(found: Judged, told: Verdict) -> Check:
     worst = told.smallest_ess
     thinned = f", of every {told.every}th draw" if told.every > 1 else ""
     wanted = f"at least {ENOUGH_ESS:.0f}{thinned}"
@@ -149,7 +154,7 @@ def _ess(found: Findings, told: Verdict) -> Check:
     return _or_missing(Check("Effective sample size", words, wanted, kind), worst, found)
 
 
-def _mcse(found: Findings, told: Verdict) -> Check:
+def _mcse(found: Judged, told: Verdict) -> Check:
     worst = told.largest_mcse
     wanted = f"at most {percent(GOOD_MCSE)} of the standard deviation"
     kind = grade(worst.value, GOOD_MCSE, LARGEST_MCSE)
@@ -168,7 +173,7 @@ def grade(value: float, good: float, largest: float) -> Kind:
     return "good" if value <= good else "mixed" if value <= largest else "bad"
 
 
-def _or_missing(check: Check, worst: Worst, found: Findings) -> Check:
+def _or_missing(check: Check, worst: Worst, found: Judged) -> Check:
     """Say where a figure has no value that draws are too few, or that nothing varies."""
     if not np.isnan(worst.value):
         return check

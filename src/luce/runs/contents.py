@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 _DRAWN = {
     "posterior": ("probabilities", "simplex"),
     "transitions": ("base", "simplex"),
+    "separate-rows": ("rows", "simplex"),
     "semi-markov": ("log_likelihood", "real"),
 }
 

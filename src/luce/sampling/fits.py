@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from luce._types import FloatArray
-from luce.sampling import envelope, laplace
+from luce.sampling import concave_envelope, envelope, from_the_past, laplace
 from luce.sampling.log_posterior import LogPosterior
 from luce.sampling.single_items import choose_items
 
 if TYPE_CHECKING:
+    from luce.kernels.concave_rejection import ConcaveEnvelope
     from luce.kernels.hamiltonian import Metric
     from luce.kernels.independence import Proposal
     from luce.kernels.log_powers import Powers
@@ -76,6 +77,18 @@ class Fits:
         from luce.sampling.single_weighted_set import fit_tangents, is_single_weighted_set
 
         return fit_tangents(self.problem) if is_single_weighted_set(self.problem) else None
+
+    @cached_property
+    def concave_envelope(self) -> tuple[ConcaveEnvelope, float] | None:
+        """Dirichlet above the posterior of any sets, and the share of its draws that is kept."""
+        if self.curvature is None:
+            return None
+        return concave_envelope.fit_concave_envelope(self.problem, self.curvature.mode)
+
+    @cached_property
+    def past(self) -> from_the_past.Start:
+        """Starting points of couplings from the past, or why there are none."""
+        return from_the_past.fit_past(self.problem)
 
     @cached_property
     def curvature(self) -> laplace.CurvatureFit | None:

@@ -17,7 +17,6 @@ from luce.counts.placings import Placings
 from luce.errors import ConvergenceWarning, MethodError, warn_user
 from luce.model.model import Model
 from luce.model.shapes import ModuleShapes, raw_problem
-from luce.sampling import envelope
 from luce.sampling.choice import SINGLE_SET, Choice, best_metric, choose_for_core, fits_of
 from luce.sampling.concentration import prepare_with_concentration
 from luce.sampling.contests import prepare_contests, ready_for_contests
@@ -213,14 +212,14 @@ def _part(
             )
         return Part(KERNELS[name], problem, prior, fits.tangents)
     if name == "rejection":
-        enveloped = fits.envelope
-        if enveloped is None or enveloped[1] < _LEAST_FORCED:
+        return _part_by_rejection(fits, prior, what)
+    if name == "from-the-past":
+        past = fits.past
+        if past.past is None or past.problem is None:
             raise MethodError(
-                f"method='rejection' does not fit {what}: it needs sets that each leave out one "
-                f"of at most {envelope.MOST_ATOMS} atoms, shapes above 0.2, no grouped outcomes, "
-                f"and an envelope that keeps {_LEAST_FORCED} of its draws. Leave method='auto'."
+                f"method='from-the-past' does not fit {what}: {past.reason}. Leave method='auto'."
             )
-        return Part(KERNELS[name], problem, prior, enveloped[0])
+        return Part(KERNELS[name], past.problem, prior, past.past)
     if name in ("hamiltonian", "independence"):
         return _part_with_curvature(name, fits, prior, what)
     if name == "waiting-times" and fits.dominant_items is not None:
@@ -232,12 +231,31 @@ def _part(
     return Part(KERNELS[name], problem, prior)
 
 
+def _part_by_rejection(fits: Fits, prior: FloatArray, what: str) -> Part:
+    """Prepare rejection: from the envelope for sets that leave out one atom, or that for any."""
+    from luce.kernels import CONCAVE_REJECTION, KERNELS
+
+    one_left_out = fits.envelope
+    if one_left_out is not None and one_left_out[1] >= _LEAST_FORCED:
+        return Part(KERNELS["rejection"], fits.problem, prior, one_left_out[0])
+    any_sets = fits.concave_envelope
+    if any_sets is not None and any_sets[1] >= _LEAST_FORCED:
+        return Part(CONCAVE_REJECTION, fits.problem, prior, any_sets[0])
+    kept = "" if any_sets is None else f" (here {any_sets[1]:.1g})"
+    raise MethodError(
+        f"method='rejection' does not fit {what}: it needs probabilities within the range of "
+        f"doubles, no grouped outcomes, and so little data that an envelope keeps {_LEAST_FORCED} "
+        f"of its draws{kept}. method='from-the-past' draws exactly with more data, and 'auto' with "
+        "any."
+    )
+
+
 def _refuse_for_weights(name: str, what: str) -> None:
     """Refuse methods whose kernels do not know weights."""
-    if name in ("rejection", "hidden-counts"):
+    if name == "hidden-counts":
         raise MethodError(
-            f"method={name!r} does not fit {what}, which has weighted sets: 'waiting-times', "
-            "'hamiltonian', 'independence' and 'metropolis' do. Leave method='auto'."
+            f"method={name!r} does not fit {what}, which has weighted sets; all other methods do. "
+            "Leave method='auto'."
         )
 
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
-from functools import cached_property
+from dataclasses import asdict, dataclass, field, replace
+from functools import cached_property, partial
 from math import lcm
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -27,9 +27,11 @@ from luce.model.shapes import ModuleShapes
 from luce.sampling.chains import Chain, Output, Snapshot
 from luce.sampling.choice import Choice, choose
 from luce.sampling.contests import ready_for_contests
+from luce.sampling.coupled_chains import choose_coupled, plain_sweeps
+from luce.sampling.meeting_times import Certificate, certify, child
 from luce.sampling.methods import Method, prepare, prepare_core
 from luce.sampling.rankings import ready_for_rankings
-from luce.sampling.settings import Settings
+from luce.sampling.settings import CERTIFIED, Settings
 from luce.sampling.sweeps import SweepChain, Sweeping, new_sweep_chain
 
 if TYPE_CHECKING:
@@ -44,6 +46,9 @@ _LOGS_BELOW = 0.1
 # Draws that a chain makes at once even where each takes long, since some kernels must look around
 # when they are called; unless these are so many numbers.
 _LEAST_CHUNK, _MOST_NUMBERS = 8, 1_000_000
+
+# Number, among the children of a run's seed, of the seed of its certificate; chains are fewer.
+_OF_CERTIFICATE = 10**9
 
 # Bytes that a draw counts for, at least, when the size of a block is chosen.
 _LEAST_BYTES = 8
@@ -252,6 +257,8 @@ class PosteriorPlan(SweepPlan):
         Are logarithms of the probabilities stored too?
     kept
         Numbers of the categories whose draws are stored; None for all.
+    certificate
+        The warm-up where it is certified.
     """
 
     kind: ClassVar[str] = "posterior"
@@ -261,14 +268,20 @@ class PosteriorPlan(SweepPlan):
     choice: Choice
     logs: bool
     kept: IntArray | None
+    certificate: Certificate | None = field(default=None, kw_only=True)
 
     @classmethod
     def of(cls, model: Model, settings: Settings) -> PosteriorPlan:
         """Choose a method, and refuse settings that do not fit before any work is done."""
         kept = settings.kept_numbers(model.counts)
         settings.starting_points(model.counts.n_categories)
-        plan = cls(model, settings, choose(model, settings), _wants_logs(model, settings), kept)
-        _ = plan.method  # refuses a method that does not fit
+        certified = settings.warmup == CERTIFIED
+        choice = (choose_coupled if certified else choose)(model, settings)
+        plan = cls(model, settings, choice, _wants_logs(model, settings), kept)
+        if not plan.method.independent and certified:  # a method that does not fit is refused
+            root, threads = settings.seed_sequence(), settings.n_threads()
+            found = certify(model, child(root, _OF_CERTIFICATE), threads, settings.progress)
+            plan = replace(plan, certificate=found)
         return plan
 
     @classmethod
@@ -278,7 +291,10 @@ class PosteriorPlan(SweepPlan):
         chosen = given["choice"]
         choice = Choice(tuple(chosen["methods"]), tuple(chosen["reasons"]), bool(chosen["reduced"]))
         kept = None if given["kept"] is None else np.array(given["kept"], np.int64)
-        return cls(model, settings, choice, bool(given["logs"]), kept)
+        found = given.get("certificate")
+        certificate = None if found is None else Certificate(**found)
+        logs = bool(given["logs"])
+        return cls(model, settings, choice, logs, kept, certificate=certificate)
 
     def to_json(self) -> dict[str, Any]:
         """Return the decisions as values for JSON; data and prior are stored elsewhere."""
@@ -288,6 +304,7 @@ class PosteriorPlan(SweepPlan):
             "choice": asdict(self.choice),
             "logs": self.logs,
             "kept": None if self.kept is None else self.kept.tolist(),
+            "certificate": None if self.certificate is None else asdict(self.certificate),
         }
 
     @property
@@ -298,7 +315,13 @@ class PosteriorPlan(SweepPlan):
     @cached_property
     def method(self) -> Method:
         """Prepared kernels and splits."""
-        return prepare(self.model, self.choice)
+        found = prepare(self.model, self.choice)
+        return found if self.certificate is None else plain_sweeps(found)
+
+    @property
+    def warmup(self) -> int:
+        """Sweeps that each chain discards."""
+        return super().warmup if self.certificate is None else self.certificate.sweeps
 
     @property
     def parameters(self) -> Sequence[Parameter]:
@@ -345,6 +368,12 @@ class PosteriorPlan(SweepPlan):
             found["thin"] = int(self.settings.thin)
         if self.kept is not None:
             found["kept_categories"] = len(self.kept)
+        if not isinstance(self.settings.initial, str):
+            found["initial"] = "given"
+        if self.certificate is not None:
+            own = asdict(self.certificate)
+            found["certified"] = str(self.certificate)
+            found |= {f"certified_{name}": own[name] for name in ("bound", "limit", "pairs", "lag")}
         if self.choice.methods:
             found["core_methods"] = list(self.choice.methods)
             found["core_reasons"] = list(self.choice.reasons)
@@ -364,7 +393,8 @@ class PosteriorPlan(SweepPlan):
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle the decisions alone: kernels and fits are made again."""
-        return type(self), (self.model, self.settings, self.choice, self.logs, self.kept)
+        given = self.model, self.settings, self.choice, self.logs, self.kept
+        return partial(type(self), certificate=self.certificate), given
 
 
 @dataclass(frozen=True, eq=False)

@@ -250,12 +250,15 @@ def _may_stand_still(value: FloatArray, quantity: Quantity) -> BoolArray:
     """Mark the values at which an entry may stand still, being one of probabilities.
 
     A category that is the only one has probability 1.  Logarithms of 0 are structural zeros, and a
-    logarithm that rounds to 0 is judged by the other categories, which share what it leaves.
+    logarithm that rounds to 0 is judged by the other categories, which share what it leaves.  In a
+    matrix, 0 stands for moves that cannot occur, and 1 for the only move that can.
     """
     if not quantity.simplex:
         return np.zeros(len(value), np.bool_)
     if quantity.size == 1:
         return np.ones(1, np.bool_)
+    if not quantity.logs and len(quantity.labels) > 1:
+        return np.isin(value, [0.0, 1.0])
     if not quantity.logs:
         return np.zeros(len(value), np.bool_)
     return np.isin(value, [0.0, _LOG_OF_ZERO])

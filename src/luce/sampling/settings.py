@@ -24,8 +24,12 @@ METHODS = (
     "waiting-times",
     "hidden-counts",
     "metropolis",
+    "from-the-past",
     "single-weighted-set",
 )
+
+# The warm-up that is long enough by a bound; see `Posterior.sample`.
+CERTIFIED = "certified"
 
 # Settings that are whole numbers, with the least and the most that each can be.
 _MOST = 10**15
@@ -52,6 +56,8 @@ class Settings:
         Elementary steps that a chain makes at once, about 5 ms: few enough that the numbers one
         step writes are still in the cache when the next reads them.  Some kernels round their state
         between chunks, so draws may depend on this number in the last digit.
+    warmup
+        A number, None, or "certified"; see `Posterior.sample`.
     until
         None, "converged", or a number of effective draws; see `Posterior.sample`.
     block_bytes, block_chunks
@@ -64,7 +70,7 @@ class Settings:
 
     draws: int = 1000
     chains: int = 4
-    warmup: int | None = None
+    warmup: int | str | None = None
     seed: SeedLike = None
     method: str = "auto"
     reduce: bool = True
@@ -88,6 +94,10 @@ class Settings:
             value = getattr(self, name)
             if value is None and name in ("warmup", "threads"):
                 continue
+            if name == "warmup" and isinstance(value, str):
+                if value != CERTIFIED:
+                    raise MethodError(f"warmup = {value!r}; give a number, or 'certified'.")
+                continue
             check_whole(name, value, least)
             if value > most:
                 raise MethodError(f"{name} = {value}; at most {most:,} is possible.")
@@ -99,6 +109,8 @@ class Settings:
             raise MethodError(f"method = {self.method!r}; choose one of {', '.join(METHODS)}.")
         self._check_proposal()
         self._check_until()
+        if self.warmup == CERTIFIED:
+            self._check_certified()
         if isinstance(self.initial, str) and self.initial != "prior":
             raise MethodError(
                 f"initial = {self.initial!r}; give 'prior' or starting probabilities."
@@ -115,6 +127,17 @@ class Settings:
         if not (isinstance(beta, Real) and 0 < beta <= _MOST_PROPOSAL):
             raise MethodError(f"proposal_concentration = {beta!r}; it must be positive and finite.")
 
+    def _check_certified(self) -> None:
+        problem = None
+        if not isinstance(self.initial, str):
+            problem = "starts at draws of the prior, and initial= was given"
+        elif not self.reduce:
+            problem = "simulates cores alone, and reduce=False was given"
+        elif self.method not in ("auto", "exact", "waiting-times"):
+            problem = f"makes sweeps of waiting times, and method={self.method!r} was given"
+        if problem is not None:
+            raise MethodError(f"warmup='certified' {problem}. Leave out one of the two.")
+
     def _check_until(self) -> None:
         number = isinstance(self.until, Real) and not isinstance(self.until, (bool, np.bool_))
         if number and 1 <= self.until <= _MOST:  # type: ignore[operator]
@@ -130,6 +153,11 @@ class Settings:
 
         `near` tells whether it starts near the mode, so that only its steps need to be tuned.
         """
+        if isinstance(self.warmup, str):
+            raise MethodError(
+                f"warmup={self.warmup!r} is offered by Posterior.sample alone: no coupling of the "
+                "chains of this model is known. Give a number of sweeps."
+            )
         if self.warmup is not None:
             return self.warmup
         return min(max(self.draws // 2, 100), 200 if near else 1000)

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from luce.sequences.semi_markov import SemiMarkov as SemiMarkov
     from luce.sequences.semi_markov_state import SemiMarkovState as SemiMarkovState
     from luce.sequences.semi_markov_state import StepInfo as StepInfo
+    from luce.sequences.separate_rows import SeparateRows as SeparateRows
 
 _HOMES = {
     "Autoregressive": "emissions",
@@ -44,6 +45,7 @@ _HOMES = {
     "ResampleInfo": "hdp_state",
     "SemiMarkov": "semi_markov",
     "SemiMarkovState": "semi_markov_state",
+    "SeparateRows": "separate_rows",
     "StepInfo": "semi_markov_state",
     "change_probability": "segmentations",
     "forecast": "prediction",

@@ -108,12 +108,15 @@ class Table:
     def to_polars(self) -> Any:
         """Make a polars data frame of all rows."""
         polars = _frames("polars")
-        return polars.DataFrame(
-            [
-                polars.Series(name, x.tolist() if x.dtype == object else x)
-                for name, x in self.columns.items()
-            ]
-        )
+
+        def series(name: str, x: npt.NDArray[Any]) -> Any:
+            if x.dtype != object:
+                return polars.Series(name, x)
+            # Tuples stay what they are; otherwise polars would want their entries to be alike.
+            tuples = any(isinstance(value, tuple) for value in x)
+            return polars.Series(name, x.tolist(), dtype=polars.Object if tuples else None)
+
+        return polars.DataFrame([series(name, x) for name, x in self.columns.items()])
 
     def _cells(self, most: int) -> list[list[str]]:
         rows = range(min(most, len(self)))

@@ -61,6 +61,10 @@ def _rebuild(run: DataTree, given: dict[str, Any], more: dict[str, Any]) -> Plan
         from luce.sequences.hdp_runs import transitions_plan_of
 
         return transitions_plan_of(run, given, **more)
+    if kind == "separate-rows":
+        from luce.sequences.separate_rows_runs import separate_rows_plan_of
+
+        return separate_rows_plan_of(run, given, **more)
     if kind == "semi-markov":
         from luce.sequences.semi_markov_runs import semi_markov_plan_of
 

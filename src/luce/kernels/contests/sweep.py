@@ -185,9 +185,9 @@ def _without_ties(
         one_time[t] = other_time[t] = u
         waited = plus(waited, u, wide)
         if contests.at_home[t]:
-            pull += _plain(times(a, u, wide), wide)
+            pull += plain(times(a, u, wide), wide)
     _draw_home(bits, multipliers, contests.home_power, pull, state)
-    _add_times(contests, multipliers, wide, state, one_time, other_time, rates)
+    add_times(contests, multipliers, wide, state, one_time, other_time, rates)
     return waited
 
 
@@ -213,11 +213,11 @@ def _with_rao_kupper(
         if contests.waits[t] > 0.0:
             whole = plus(a, times(factor, b, wide), wide)
             u = scaled_gamma(bits, contests.waits[t], contests.spread[t], whole, wide)
-            rate += _plain(times(b, u, wide), wide)
+            rate += plain(times(b, u, wide), wide)
         if contests.more_waits[t] > 0.0:
             whole = plus(times(factor, a, wide), b, wide)
             v = scaled_gamma(bits, contests.more_waits[t], contests.more_spread[t], whole, wide)
-            rate += _plain(times(a, v, wide), wide)
+            rate += plain(times(a, v, wide), wide)
         one_time[t], other_time[t] = u, v
         waited = plus(waited, plus(u, v, wide), wide)
     if multipliers.tie >= 0:
@@ -230,11 +230,11 @@ def _with_rao_kupper(
         one_time[t] = plus(u, times(factor, v, wide), wide)
         other_time[t] = plus(times(factor, u, wide), v, wide)
         if contests.at_home[t]:
-            pull += _plain(
+            pull += plain(
                 times(strength(contests.sides, t, 0, state, wide), one_time[t], wide), wide
             )
     _draw_home(bits, multipliers, contests.home_power, pull, state)
-    _add_times(contests, multipliers, wide, state, one_time, other_time, rates)
+    add_times(contests, multipliers, wide, state, one_time, other_time, rates)
     return waited
 
 
@@ -256,10 +256,10 @@ def _with_davidson(
         b = strength(contests.sides, t, 1, state, wide)
         if contests.at_home[t]:
             a = times(a, home, wide)
-        middle = times(_root(a, wide), _root(b, wide), wide)
+        middle = times(root(a, wide), root(b, wide), wide)
         whole = plus(plus(a, b, wide), times(factor, middle, wide), wide)
         u = scaled_gamma(bits, contests.waits[t], contests.spread[t], whole, wide)
-        one_time[t], other_time[t] = u, _plain(times(u, middle, wide), wide)
+        one_time[t], other_time[t] = u, plain(times(u, middle, wide), wide)
         rate += other_time[t]
         waited = plus(waited, u, wide)
     if multipliers.tie >= 0:
@@ -278,12 +278,12 @@ def _with_davidson(
         one_time[t] = plus(u, _over(one_half, a, wide), wide)
         other_time[t] = plus(u, _over(other_half, b, wide), wide)
         if contests.at_home[t]:
-            pull += _plain(
+            pull += plain(
                 times(strength(contests.sides, t, 0, state, wide), one_time[t], wide), wide
             )
             halves += 0.5
     _draw_home(bits, multipliers, contests.home_power + halves, pull, state)
-    _add_times(contests, multipliers, wide, state, one_time, other_time, rates)
+    add_times(contests, multipliers, wide, state, one_time, other_time, rates)
     return waited
 
 
@@ -321,7 +321,7 @@ def _draw_home(
 
 
 @internal
-def _add_times(
+def add_times(
     contests: Any,
     multipliers: Multipliers,
     wide: Wide,
@@ -369,7 +369,7 @@ def _log_excess(x: float, power: float, ties: float, rate: float) -> float:
 
 
 @internal
-def _plain(x: float, wide: Wide) -> float:
+def plain(x: float, wide: Wide) -> float:
     """Return a number that fits a double, from itself or from its logarithm."""
     if wide is None:
         return x
@@ -377,7 +377,7 @@ def _plain(x: float, wide: Wide) -> float:
 
 
 @internal
-def _root(x: float, wide: Wide) -> float:
+def root(x: float, wide: Wide) -> float:
     """Take the square root of a number, or of that with this logarithm."""
     if wide is None:
         return math.sqrt(x)

@@ -158,7 +158,12 @@ def draw_blocks(
 @internal
 def time_before(bits: WordArray, rate: float, end: float, wide: Wide) -> float:
     """Draw T ~ Exponential(rate) given T <= end; all numbers are logarithms if `wide`."""
-    u = uniform(bits)
+    return time_at(uniform(bits), rate, end, wide)
+
+
+@internal
+def time_at(u: float, rate: float, end: float, wide: Wide) -> float:
+    """Return the quantile u of T ~ Exponential(rate) given T <= end; logarithms if `wide`."""
     if wide is None:
         return min(_unit_time(u, rate * end) / rate, end)
     log_x = rate + end
