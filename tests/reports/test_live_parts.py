@@ -343,6 +343,38 @@ def test_keys_choose_rows_and_show_numbers(pages: Pages, browser: Any) -> None:
         assert answers(seen)[0].startswith(f"{order[2]} beats {order[0]} with probability")
         rows.nth(1).hover()
         assert order[1] in tip.inner_text()
+        around = seen.page.locator(".around").bounding_box()
+        shown = tip.bounding_box()
+        assert around
+        assert shown
+        assert shown["x"] >= around["x"]
+        assert shown["x"] + shown["width"] <= around["x"] + around["width"] + 1
+        assert tip.evaluate(  # nothing lies above it
+            """tip => {
+              const { left, top, width, height } = tip.getBoundingClientRect();
+              tip.style.pointerEvents = "auto";
+              const corners = [[3, 3], [width - 3, 3], [3, height - 3], [width - 3, height - 3]];
+              return corners.every(([x, y]) =>
+                tip.contains(document.elementFromPoint(left + x, top + y)));
+            }"""
+        )
+        assert seen.complaints() == []
+
+
+def test_keys_scroll_to_rows_out_of_view(pages: Pages, browser: Any) -> None:
+    run, page = pages["thirty"]
+    with visit(browser, page, height=500) as seen:
+        seen.page.get_by_role("option").first.focus()
+        seen.page.keyboard.press("End")
+        last = seen.page.get_by_role("listbox", name="Strengths").get_by_role("option").last
+        assert order_of(run)[-1] in last.inner_text()
+        seen.page.wait_for_function(  # scrolling is told a frame later
+            """() => {
+              const [tip, row] = [document.querySelector(".tip"), document.activeElement];
+              const gap = tip.getBoundingClientRect().top - row.getBoundingClientRect().bottom;
+              return !tip.hidden && Math.abs(gap) < 2;
+            }"""
+        )
         assert seen.complaints() == []
 
 

@@ -90,9 +90,9 @@ const ranksOf = (columns, i) => {
       above += column[k] > own[k];
       equal += column[k] === own[k];
     }
-    for (let rank = above; rank < above + equal; rank++) found[rank] += 1 / equal / own.length;
+    for (let rank = above; rank < above + equal; rank++) found[rank] += 1 / equal;
   }
-  return found;
+  return found.map(times => times / own.length);
 };
 
 // Decimals as Python writes them: exact halves go to the even digit.

@@ -10,8 +10,11 @@ const drawStrengths = (place, found, pick) => {
   list.ariaMultiSelectable = "true";
   const tip = make("p", { className: "tip", hidden: true });
   tip.ariaHidden = "true";
-  const frame = make("div", { className: "frame" }, ticks, list, tip);
-  place.replaceChildren(choices, heading, make("div", { className: "chart" }, frame));
+  const frame = make("div", { className: "frame" }, ticks, list);
+  const chart = make("div", { className: "chart" }, frame);
+  // The numbers of a row may reach beyond the chart, which scrolls.
+  const around = make("div", { className: "around" }, chart, tip);
+  place.replaceChildren(choices, heading, around);
 
   const rows = found.names.map((name, i) => {
     const line = make("span", { className: "line" });
@@ -79,11 +82,10 @@ const drawStrengths = (place, found, pick) => {
       make("span", {}, `best with probability ${chance(best[i])}`)
     );
     tip.hidden = false;
-    const below = row.offsetTop + row.offsetHeight;
-    const fits = below + tip.offsetHeight <= frame.offsetHeight;
-    tip.style.top = `${fits ? below : row.offsetTop - tip.offsetHeight}px`;
-    const middle = row.querySelector(".track").offsetLeft + dot.offsetLeft - tip.offsetWidth / 2;
-    tip.style.left = `${Math.max(0, Math.min(middle, frame.offsetWidth - tip.offsetWidth))}px`;
+    const [own, box] = [dot.getBoundingClientRect(), around.getBoundingClientRect()];
+    const middle = own.left + own.width / 2 - box.left - tip.offsetWidth / 2;
+    tip.style.left = `${Math.max(0, Math.min(middle, box.width - tip.offsetWidth))}px`;
+    tip.style.top = `${row.getBoundingClientRect().bottom - box.top}px`;
   };
   const numberOf = event => rows.findIndex(({ row }) => row === event.target.closest(".row"));
   const focus = i => {
@@ -98,6 +100,14 @@ const drawStrengths = (place, found, pick) => {
     if (i >= 0) show(i);
   });
   list.addEventListener("mouseleave", hide);
+  chart.addEventListener("scroll", () => {
+    // Keys move to rows out of view, and the chart scrolls after them.
+    const i = rows.findIndex(({ row }) => row === document.activeElement);
+    const box = chart.getBoundingClientRect();
+    const own = rows[i]?.row.getBoundingClientRect();
+    if (own && own.top < box.bottom && own.bottom > box.top) show(i);
+    else hide();
+  });
   list.addEventListener("focusin", event => show(numberOf(event)));
   list.addEventListener("focusout", hide);
   list.addEventListener("click", event => {
