@@ -126,6 +126,19 @@ def test_no_share_of_draws_is_printed_as_certain() -> None:
     assert ends == {"<0.1", ">0.9"}  # 80 draws tell one decimal
 
 
+def test_draws_that_are_too_few_are_told() -> None:
+    """One draw tells everything from 0, and the print says that it is one draw."""
+    before, after = fitted(BEFORE, 1000), fitted(AFTER, 1000)
+    assert transition_differences(before, after).notes == ()  # control
+    one = SeparateRows(
+        {s: ConditionalCounts(list(row)).observe(row) for s, row in AFTER.items()}
+    ).sample(1, chains=1, seed=1, progress=False)
+    text = str(transition_differences(before, one, names=("before", "after")))
+    assert "* 6 of 6 differences can be told from 0" in text
+    assert "Draws of after: Trust the draws with care: 1 draw in all" in text
+    assert "Draws of before" not in text
+
+
 def test_matrices_that_cannot_be_compared_are_refused() -> None:
     run = fitted(BEFORE, 5)
     rows = luce.from_transitions("xyzxzy", rows="separate")

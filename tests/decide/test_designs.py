@@ -17,7 +17,9 @@ from scipy.stats import binom
 
 import luce
 from luce.answers.view import DrawsView
+from luce.counts.labels import printable
 from luce.errors import DataError, LuceError, MethodError
+from luce.page.words import probability
 
 GAMES = [("a", "b"), ("b", "a"), ("a", "c"), ("a", "c"), ("b", "c"), ("b", "c"), ("c", "d")]
 
@@ -125,6 +127,27 @@ def test_among_says_who_may_be_best(run: Any) -> None:
     assert both.batch == [("c", "d")]
 
 
+def test_the_sentence_says_among_whom_the_leader_is_best(run: Any) -> None:
+    """Another may be better than the best of some; the probability is that among them."""
+    among = ["c", "d"]
+    said = str(luce.next_comparison(run, among=among).outlook)
+    p = dict(zip(among, luce.shares(run, among).values.reshape(-1, 2).T, strict=True))
+    share = {"c": (p["c"] > p["d"]).mean(), "d": (p["d"] > p["c"]).mean()}
+    first = max(share, key=lambda label: share[label])
+    assert f"{first} is best among 2 of 4 competitors with probability {share[first]:.3f}" in said
+    assert "among" not in str(luce.next_comparison(run).outlook)  # control
+    kept = luce.Posterior(luce.from_pairs(GAMES)).sample(
+        500, seed=1, keep=["a", "b"], progress=False
+    )
+    assert "is best of those whose draws were kept with" in str(luce.next_comparison(kept))
+
+
+def test_one_draw_tells_nothing() -> None:
+    found = luce.next_comparison([[[0.2, 0.8]]])
+    row = next(line for line in str(found).splitlines() if line.strip().startswith("0 – 1"))
+    assert row.split()[3:] == ["0", "0", "0.200,", "1", "0.800"]
+
+
 LABELS: list[list[Any]] = [
     [1, 2, 3],
     [("x", 1), ("x", 2), ("y", 1)],
@@ -139,6 +162,8 @@ def test_any_labels(labels: list[Any]) -> None:
     found = luce.next_comparison(p, [tuple(labels[:2]), tuple(labels)], batch=2)
     assert set(found.batch) <= {tuple(labels[:2]), tuple(labels)}
     assert "\x1b" not in str(found)
+    for label, share in found.table["outcomes"][0]:
+        assert f"{printable(label)} {probability(share)}" in str(found)
     json.dumps(found.to_dict(), default=str)
     assert len(found.to_pandas()) == len(found.to_polars()) == 2
     assert luce.next_comparison(p).n_candidates == 3

@@ -125,7 +125,10 @@ def test_who_has_no_data_is_not_listed_but_named(run: xr.DataTree, board: Leader
 def test_an_undefeated_newcomer_does_not_lead_unsaid(board: Leaderboard) -> None:
     """Twelve games and no loss: the headline and the row say so."""
     assert board.categories[0] == "Nova"
-    assert re.match(r"Nova is (probably )?the best,? with probability 0\.\d+; next", board.headline)
+    assert re.match(
+        r"Nova is (probably )?the best of those listed,? with probability 0\.\d+; next",
+        board.headline,
+    )
     assert board.headline.endswith(
         "Nova won all of its 12 games: the data sets no upper limit to its strength, so that how "
         "far it leads rests on the prior."
@@ -182,7 +185,8 @@ def false_notes(board: Leaderboard, p: np.ndarray) -> list[str]:
     chance = dict(zip(board.categories, best.tolist(), strict=True))
     order = sorted(chance.values())
     said = re.match(
-        r"(?:No \w+ is likely to be the best: )?(\w+) is (?:it|(?:probably )?the best),? with "
+        r"(?:No \w+ is likely to be the best of those listed: )?"
+        r"(\w+) is (?:it|(?:probably )?the best of those listed),? with "
         r"probability ([\d.<>]+); next comes (\w+) with ([\d.<>]+)\.", board.headline
     )  # fmt: skip
     if said is None:
@@ -255,12 +259,27 @@ def test_scales_and_references(run: xr.DataTree) -> None:
         luce.leaderboard(run, reference="Ghost")
 
 
+def test_a_headline_about_some_says_so() -> None:
+    """Those not listed may be better than the best of those listed."""
+    run = sampled(pairs(), 200)
+    whole, some = luce.leaderboard(run), luce.leaderboard(run, among=["Bo", "Cy"])
+    assert "of those listed" not in whole.headline  # control
+    leader = some.categories[int(np.argmax(some["p_best"]))]
+    assert re.search(rf"{leader} is (it|(probably )?the best of those listed)", some.headline)
+    assert "the best of those listed" in some.headline
+    posterior = luce.posterior_of(run)
+    kept = posterior.sample(200, seed=1, keep=["Bo", "Cy"], progress=False)
+    assert "the best of those listed" in luce.leaderboard(kept).headline
+
+
 def test_draws_alone_have_ranks_and_say_what_is_missing(run: xr.DataTree) -> None:
     array = run["posterior"]["probabilities"].drop_attrs()
     board = luce.leaderboard(array)
     assert "games" not in board.columns
     assert "evidence" not in board.columns
     assert any("give their data as counts=" in note for note in board.notes)
+    assert "they came without their run" in board.notes[-1]
+    assert "they came without their run" not in str(luce.leaderboard(run))  # control
     told = luce.leaderboard(array, luce.posterior_of(run).counts)
     assert told["games"].tolist() == luce.leaderboard(run)["games"].tolist()
     assert any("widths were not compared" in note for note in told.notes)
@@ -299,7 +318,7 @@ def test_a_drawn_concentration_a_single_draw_and_odd_labels() -> None:
     assert board.to_polars().shape[0] == 4
     assert "<script" not in board.to_html()
     one = luce.leaderboard(sampled(pairs(), 20), among=["Ann"])
-    assert one.headline == "There is only one competitor, Ann."
+    assert one.headline == "Only one competitor is listed, Ann."
     assert any("those not listed counts, too" in note for note in one.notes)
 
 

@@ -144,7 +144,7 @@ def test_draws_that_are_not_to_be_trusted_give_no_word_on_stopping() -> None:
     assert np.isnan(said.less_than)
     assert "more comparisons" not in str(said)
     one = luce.next_comparison([[[0.6, 0.4]]])
-    assert "1 draw a chain are too few" in str(one.outlook)
+    assert "1 draw a chain is too few" in str(one.outlook)
 
 
 def test_without_more_comparisons_there_is_the_limit_alone() -> None:

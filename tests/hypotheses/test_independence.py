@@ -7,6 +7,7 @@ from lib.bounds import SEED, z_limit
 from lib.table_oracles import GEAR, HANDOVER, IQD, NAN, SHIFTS, array, p_by_brute_force
 from scipy.stats import fisher_exact
 
+import luce
 from luce.errors import ConvergenceWarning, DataError, LuceError, MethodError
 from luce.hypotheses import IndependenceTest, independence_test
 
@@ -125,6 +126,22 @@ def test_what_is_refused(name: str) -> None:
     table, options, error, words = REFUSED[name]
     with pytest.raises(error, match=words):
         run(table, **options)
+
+
+def test_a_row_that_cannot_be_used_is_named_and_cannot_be_skipped() -> None:
+    with pytest.raises(DataError, match=r"row 2: 1 is -1\.0; a count, 0 or more") as found:
+        run([[1, 2], [3, -1]])
+    assert "skip" not in str(found.value)
+    with pytest.raises(DataError, match="skip_bad"):  # control: the reader can leave rows out
+        luce.from_table(array([[1, 2], [3, -1]]))
+
+
+def test_columns_called_by_numbers_are_refused_with_a_remedy() -> None:
+    frame = pd.DataFrame([[3, 1], [2, 4]])
+    with pytest.raises(DataError, match=r"is called 0; .* frame\.rename\(columns=str\)"):
+        independence_test(frame)
+    found = independence_test(frame.rename(columns=str), progress=False)
+    assert found.p_value == independence_test(frame.values, progress=False).p_value
 
 
 def test_a_column_of_totals_is_asked_about() -> None:

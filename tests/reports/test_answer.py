@@ -78,6 +78,24 @@ def test_the_best_of_every_draw_has_no_second() -> None:
     assert "next comes" not in lead
 
 
+@pytest.mark.parametrize("kept", [False, True])
+def test_a_page_about_some_says_so(tmp_path: Path, kept: bool) -> None:
+    """Those left out may be better than the best of the others."""
+    counts = luce.ConditionalCounts("abc").observe({"a": 9, "b": 6, "c": 8})
+    how = {"keep": ["a", "b"]} if kept else {}
+    run = luce.Posterior(counts).sample(200, seed=1, progress=False, **how)
+    among = None if kept else ["a", "b"]
+    some = text_of(luce.report(run, tmp_path / "a.html", among=among, pictures=False))
+    p = luce.probability_best(run, among=["a", "b"]).sel(category="a").item()
+    assert f"a is probably the best of these 2, with probability {p:.3f}" in some
+    assert "The 2 categories asked for, by expected rank." in some
+    assert "All categories" not in some
+    whole = luce.Posterior(counts).sample(200, seed=1, progress=False)
+    control = text_of(luce.report(whole, tmp_path / "b.html", pictures=False))
+    assert "of these" not in control.split("The answer")[0]
+    assert "All categories, by expected rank." in control
+
+
 def test_the_lead_counts_who_can_be_told_apart() -> None:
     for wins, words in [
         ({"a": 900, "b": 90}, "All 3 categories can be told apart: of any two, one is better"),

@@ -47,6 +47,28 @@ def page(run: xr.DataTree, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return luce.report(run, tmp_path_factory.mktemp("transitions") / "a.html")
 
 
+LEAD = (
+    r"(No state is likely to be the most popular destination: )(\w) is it with probability "
+    r"([\d.]+) ; next comes (\w) with ([\d.]+)\."
+)
+
+
+def best_of(base: xr.DataArray) -> np.ndarray:
+    """Count the draws in which each state is the most popular destination, as a share."""
+    x = base.transpose("chain", "draw", "state").values.reshape(-1, base.sizes["state"])
+    return np.array([(x.argmax(axis=1) == i).mean() for i in range(x.shape[1])])
+
+
+def is_true_of(base: xr.DataArray, said: str) -> bool:
+    """Read who is the most popular destination, and who is next, and compare with the draws."""
+    lead = re.search(LEAD, said)
+    assert lead, said
+    best, states = best_of(base), base["state"].values.tolist()
+    first, second = (int(i) for i in np.argsort(-best)[:2])
+    told = [(states[i], f"{best[i]:.3f}") for i in (first, second)]
+    return bool(best[first] < 2 / 3 and [lead.groups()[1:3], lead.groups()[3:]] == told)
+
+
 def test_the_base_is_the_answer(run: xr.DataTree, page: Path) -> None:
     base = run.posterior["base"]
     found = table_of(page)
@@ -60,7 +82,11 @@ def test_the_base_is_the_answer(run: xr.DataTree, page: Path) -> None:
     assert float(found["P(best)"][0]) == pytest.approx(largest)
     said = text_of(page)
     assert "4 states, 37 transitions" in said
-    assert "No state is likely to be the most popular destination: " in said
+    assert is_true_of(base, said)
+    lead = re.search(LEAD, said)
+    assert lead
+    for old, new in ((f": {lead[2]} is", f": {lead[4]} is"), (lead[3], "0.123")):  # controls
+        assert not is_true_of(base, lead[0].replace(old, new))
 
 
 def test_the_matrix_has_structural_zeros(run: xr.DataTree, page: Path) -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from luce._types import BoolArray, FloatArray, Label
+from luce.answers.diagnostics import verdict
 from luce.answers.scales import intervals
 from luce.answers.simultaneous import simultaneous_intervals
 from luce.answers.transition_tables import names_of
@@ -41,11 +42,14 @@ class TransitionDifferences:
         The two matrices in words.
     left_out
         States that only the first, and only the second, has.
+    notes
+        Sentences on draws of runs that are too few, or not to be trusted.
     """
 
     table: Dataset
     names: tuple[str, str]
     left_out: tuple[tuple[Label, ...], tuple[Label, ...]]
+    notes: tuple[str, ...] = ()
 
     @property
     def told_apart(self) -> BoolArray:
@@ -135,7 +139,7 @@ class TransitionDifferences:
                     f"Only in {self.names[k]}, and not compared: {some(self.left_out[k])}; the "
                     "other probabilities stay as they are."
                 )
-        return said
+        return [*said, *self.notes]
 
     def _only(self, k: int) -> list[str]:
         """Name the transitions that can occur in one of the two alone."""
@@ -210,7 +214,26 @@ def transition_differences(
         simultaneous_upper=together["upper"],
         p_positive=(cells, share),
     ).assign_attrs(stretch=together.attrs["stretch"], draws=len(difference))
-    return TransitionDifferences(table, (names[0], names[1]), left_out)  # type: ignore[arg-type]
+    notes = [
+        note
+        for name, own in zip(names, (first, second), strict=True)
+        for note in _doubts(name, own)
+    ]
+    return TransitionDifferences(table, (names[0], names[1]), left_out, tuple(notes))  # type: ignore[arg-type]
+
+
+def _doubts(name: str, draws: DrawsLike | Mapping[Label, DrawsLike]) -> list[str]:
+    """Say what is doubtful about the draws of a matrix, where they are those of runs."""
+    from xarray import DataTree
+
+    runs = (
+        draws.values()
+        if isinstance(draws, Mapping) and not isinstance(draws, DataTree)
+        else [draws]
+    )
+    found = (verdict(run) for run in runs if isinstance(run, DataTree))
+    doubts = (f"Draws of {name}: {trust}" for trust in found if trust.kind != "good")
+    return list(dict.fromkeys(doubts))
 
 
 def _states(matrix: DataArray) -> list[Label]:

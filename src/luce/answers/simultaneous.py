@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -53,22 +53,47 @@ def simultaneous_intervals(array: DataArray, ci_prob: float = 0.9) -> Dataset:
     rest = list(found["mean"].dims)
     x = array.transpose(*_SAMPLE, *rest).to_numpy()
     x = x.reshape(x.shape[0] * x.shape[1], -1)
-    middle = np.median(x, axis=0)
-    ends = [np.asarray(found[name]).ravel() for name in ("lower", "upper")]
-    below, above = (_reach(x, middle, end) for end in ends)
-    reach = np.where(x < middle, below, above)
-    far = np.divide(np.abs(x - middle), reach, out=np.zeros_like(x), where=reach > 0)
-    farthest = far.max(axis=1, initial=0.0)
-    stretch = max(1.0, float(np.quantile(farthest, found.attrs["ci_prob"], method="higher")))
+    alone = Reach.of(x, *(np.asarray(found[name]).ravel() for name in ("lower", "upper")))
+    stretch = least_stretch(alone.farthest(x), found.attrs["ci_prob"])
     shape = found["mean"].shape
-    values = {
-        "lower": (rest, (middle - stretch * below).reshape(shape)),
-        "upper": (rest, (middle + stretch * above).reshape(shape)),
-    }
+    ends = zip(("lower", "upper"), alone.stretched(stretch), strict=True)
+    values = {name: (rest, end.reshape(shape)) for name, end in ends}
     return found.drop_vars(list(found.data_vars)).assign(values).assign_attrs(stretch=stretch)
 
 
-def _reach(x: FloatArray, middle: FloatArray, end: FloatArray) -> FloatArray:
-    """Compute the distance of one end from the median, 0 only where draws never vary."""
-    reach = np.abs(end - middle)
-    return np.where(reach == 0, np.abs(x - middle).max(axis=0), reach)
+class Reach(NamedTuple):
+    """Medians of entries, and how far their central intervals reach below and above, by entry.
+
+    A reach is 0 only where draws never vary; where an end is the median it is the largest distance
+    of any draw.
+    """
+
+    median: FloatArray
+    below: FloatArray
+    above: FloatArray
+
+    @classmethod
+    def of(cls, x: FloatArray, lower: FloatArray, upper: FloatArray) -> Reach:
+        """Measure the intervals of draws of shape (draw, entry)."""
+        median = np.median(x, axis=0)
+        below, above = (np.abs(end - median) for end in (lower, upper))
+        for side in (below, above):
+            if (side == 0).any():
+                np.copyto(side, np.abs(x - median).max(axis=0), where=side == 0)
+        return cls(median, below, above)
+
+    def farthest(self, x: FloatArray) -> FloatArray:
+        """Compute how far each draw is out, as a multiple of the reach, in its farthest entry."""
+        away = x - self.median
+        reach = np.where(away < 0, self.below, self.above)
+        far = np.divide(np.abs(away), reach, out=np.zeros_like(x), where=reach > 0)
+        return np.asarray(far.max(axis=1, initial=0.0))
+
+    def stretched(self, by: float) -> tuple[FloatArray, FloatArray]:
+        """Return the ends of the intervals, stretched about the medians by a factor."""
+        return self.median - by * self.below, self.median + by * self.above
+
+
+def least_stretch(farthest: FloatArray, ci_prob: float) -> float:
+    """Find the least factor from 1 on that takes in a share of the draws; see `Reach.farthest`."""
+    return max(1.0, float(np.quantile(farthest, ci_prob, method="higher")))

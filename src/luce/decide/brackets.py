@@ -221,8 +221,9 @@ def _node(x: DrawsView, given: Any) -> _Node:
     size = len(given)
     if size < 2 or size & (size - 1):
         raise DataError(
-            f"the bracket has {size} entries in a row; a power of two is needed. Fill it up with "
-            "None, which is a bye, as luce.decide.seeded does, or nest pairs."
+            f"the bracket has {plural(size, 'entry', 'entries')} in a row; a power of two is "
+            "needed. Fill it up with None, which is a bye, as luce.decide.seeded does, or nest "
+            "pairs."
         )
     nodes = [_node(x, each) for each in given]
     while len(nodes) > 1:

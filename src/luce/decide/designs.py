@@ -45,6 +45,9 @@ _BUNDLES = 8
 # Mean effective draws given the outcomes of a batch, below which its last choices are doubtful.
 _LEAST_LEFT = 100.0
 
+# Bits below which information is what rounding leaves of none.
+_ROUNDING = 1e-12
+
 # Fewest draws of a chain whose autocorrelation is looked at.
 _LEAST_CHAIN = 8
 
@@ -169,10 +172,10 @@ class NextComparison:
         costs = {} if (of["cost"] == 1).all() else {"cost": own["cost"]}
         columns = {
             "candidate": _objects(map(self._words, own["candidate"])),
-            "bits": _objects(map(with_error, own["value"].tolist(), own["mcse"].tolist())),
+            "bits": _objects(map(_bits, own["value"].tolist(), own["mcse"].tolist())),
             **costs,
             "next outcome": _objects(
-                ", ".join(f"{_text(label)} {probability(p)}" for label, p in each)
+                ", ".join(f"{self._outcome(label)} {probability(p)}" for label, p in each)
                 for each in own["outcomes"]
             ),
         }
@@ -189,6 +192,10 @@ class NextComparison:
         times = Counter(map(self._words, self.batch))
         lines = [f"  {name}{f', {n} times' if n > 1 else ''}" for name, n in times.items()]
         return [f"Compare next, {about}:", *lines, ""]
+
+    def _outcome(self, outcome: Any) -> str:
+        """Print an outcome: a label, or a side and all of its members."""
+        return _text(outcome) if self.of_meetings else printable(outcome)
 
     def _words(self, candidate: Candidate) -> str:
         """Print a candidate."""
@@ -288,7 +295,8 @@ def next_comparison(
     bundles = np.diff(np.linspace(0, more, min(more, _BUNDLES) + 1).round()).astype(np.int64)
     ahead = choose(target, found, x, values, costs, bundles, rng, progress).numbers
     labels = [competitors.categories[int(i)] for i in ever]
-    outlook = look_ahead(x, labels, shares, found, ahead, bundles, independent, trust, rng)
+    of = _among_whom(draws, x, competitors)
+    outlook = look_ahead(x, labels, shares, found, ahead, bundles, independent, trust, rng, of)
     return NextComparison(
         goal=goal,
         batch=[found.name(int(number)) for number in chosen.numbers],
@@ -300,6 +308,18 @@ def next_comparison(
         of_meetings=isinstance(found, Matches),
         notes=_notes(target, chosen, batch, outlook, trust),
         attrs=_provenance(draws, x, independent, seed),
+    )
+
+
+def _among_whom(draws: DrawsLike, x: DrawsView, competitors: DrawsView) -> str:
+    """Say among whom the best is looked for, where it is not among all."""
+    some, every = competitors.n_categories, DrawsView.ranked(x).n_categories
+    if some < every:
+        return f" among {some:,} of {plural(every, 'competitor')}"
+    return (
+        " of those whose draws were kept"
+        if "kept_categories" in getattr(draws, "attrs", {})
+        else ""
     )
 
 
@@ -400,6 +420,11 @@ def _provenance(
         "independent_draws": round(independent),
         **{name: own[key] for key, name in known.items() if key in own},
     }
+
+
+def _bits(value: float, error: float) -> str:
+    """Write information with its error; what rounding leaves of none is none."""
+    return with_error(value if abs(value) > _ROUNDING else 0.0, error)
 
 
 def _text(side: Any) -> str:

@@ -22,9 +22,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from luce._types import Concentration, FloatArray, Label, SeedLike
+from luce._types import Concentration, Label, SeedLike
 from luce.answers.diagnostics import verdict
 from luce.answers.scales import log_odds, shares
+from luce.answers.simultaneous import Reach, least_stretch
 from luce.answers.view import DrawsView, tail_of
 from luce.counts.comparability import comparable_groups, prior_only
 from luce.counts.confounding import untold_parameters
@@ -624,21 +625,25 @@ def _differences(
     draws = {name: v.values.reshape(-1, v.shape[-1]) for name, v in values.items()}
     shape = len(contrasts), first.shape[-1]
     names = ("mean", "sd", "lower", "median", "upper", "p_positive", "p_negative")
-    table = {name: np.empty(shape) for name in names}
+    together = ("simultaneous_lower", "simultaneous_upper")
+    table = {name: np.empty(shape) for name in (*names, *together)}
+    reaches: list[Reach] = []
     tail = tail_of(ci_prob)
     farthest = np.zeros(len(next(iter(draws.values()))))
     for k, contrast in enumerate(contrasts):
         d = draws[contrast.first] - sum(draws[b] for b in contrast.others) / len(contrast.others)
-        quantiles = np.quantile(d, [tail, 0.5, 1 - tail], axis=0)
-        for name, own in zip(("lower", "median", "upper"), quantiles, strict=True):
-            table[name][k] = own
+        alone = np.quantile(d, [tail, 1 - tail], axis=0)
+        reach = Reach.of(d, *alone)
+        np.maximum(farthest, reach.farthest(d), out=farthest)
+        reaches.append(reach)
+        table["lower"][k], table["upper"][k] = alone
         table["mean"][k], table["sd"][k] = d.mean(axis=0), d.std(axis=0)
         table["p_positive"][k], table["p_negative"][k] = (d > 0).mean(axis=0), (d < 0).mean(axis=0)
-        np.maximum(farthest, _distance(d, quantiles), out=farthest)
-    stretch = max(1.0, float(np.quantile(farthest, ci_prob, method="higher")))
-    for side in ("lower", "upper"):
-        width = table[side] - table["median"]
-        table[f"simultaneous_{side}"] = table["median"] + stretch * width
+    stretch = least_stretch(farthest, ci_prob)
+    for k, reach in enumerate(reaches):
+        table["median"][k] = reach.median
+        ends = reach.stretched(stretch)
+        table["simultaneous_lower"][k], table["simultaneous_upper"][k] = ends
     coords = {
         "contrast": [f"{printable(c.first)} - {printable(c.second)}" for c in contrasts],
         "first": ("contrast", label_array(c.first for c in contrasts)),
@@ -647,15 +652,6 @@ def _differences(
     }
     told = {"ci_prob": float(ci_prob), "stretch": stretch, "draws": len(farthest)}
     return xr.Dataset({n: (("contrast", item), v) for n, v in table.items()}, coords, told)
-
-
-def _distance(d: FloatArray, quantiles: FloatArray) -> FloatArray:
-    """Compute how far each draw is out, as a multiple of the intervals, in its farthest entry."""
-    lower, median, upper = quantiles
-    away = d - median
-    width = np.where(away < 0, median - lower, upper - median)
-    ratio = np.divide(np.abs(away), width, out=np.zeros(d.shape), where=width > 0)
-    return np.asarray(ratio.max(axis=1))
 
 
 def _parameter_differences(

@@ -23,6 +23,7 @@ from luce.counts.comparability import comparable_groups, prior_only
 from luce.counts.counts import ConditionalCounts
 from luce.counts.labels import plural, printable, some
 from luce.counts.short_labels import short_labels
+from luce.decide.doubts import doubts
 from luce.decide.first_place import best_in_words, leader_of
 from luce.decide.thin_evidence import MEANING, Evidence, evidence_of, record_in_words
 from luce.errors import DataError
@@ -290,7 +291,10 @@ def leaderboard(
         *_data_notes(labels, unlisted, counts),
         *_draws_notes(run, attrs),
     ]
-    headline = headline_of(labels, ranks.best, noun, evidence)
+    others = set(DrawsView.ranked(whole).categories) - set(labels)
+    some_listed = others or "kept_categories" in ({} if run is None else run.attrs)
+    place = "the best of those listed" if some_listed else "the best"
+    headline = headline_of(labels, ranks.best, noun, evidence, place)
     return Leaderboard(labels, columns, headline, notes, noun, attrs)
 
 
@@ -354,14 +358,21 @@ def _record_columns(evidence: Evidence | None) -> dict[str, npt.NDArray[Any]]:
     }  # fmt: skip
 
 
-def headline_of(labels: list[Label], best: FloatArray, noun: str, evidence: Evidence | None) -> str:
+def headline_of(
+    labels: list[Label],
+    best: FloatArray,
+    noun: str,
+    evidence: Evidence | None,
+    place: str = "the best",
+) -> str:
     """Say who is the best, and what that rests on where it is little."""
     names = [printable(label) for label in labels]
     first = leader_of(best)
+    only = f"There is only one {noun}" if place == "the best" else f"Only one {noun} is listed"
     words = (
-        best_in_words(names, best, noun)
+        best_in_words(names, best, noun, place)
         if len(names) > 1
-        else [f"There is only one {noun}, ", Name(names[0]), ". "]
+        else [f"{only}, ", Name(names[0]), ". "]
     )
     caution = evidence.caution(first, names[first]) if evidence else []
     return plain_text([*words, *caution]).strip()
@@ -453,7 +464,7 @@ def _draws_notes(run: DataTree | None, attrs: Mapping[str, Any]) -> list[str]:
     """Say which draws were used, and whether they can be trusted."""
     draws = plural(attrs["draws"], "draw")
     if run is None:
-        return [f"{draws[0].upper()}{draws[1:]}."]
+        return [f"{draws[0].upper()}{draws[1:]}.", *doubts(None)]
     told = verdict(run)
     trust = "" if told.kind == "good" else f" {HEADLINES[told.kind]}."
     return [f"{draws}, method {attrs.get('method')}, seed {attrs.get('seed')}.{trust}"]

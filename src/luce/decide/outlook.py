@@ -88,6 +88,7 @@ def look_ahead(
     independent: float,
     trust: Verdict,
     rng: np.random.Generator,
+    of: str = "",
 ) -> Outlook:
     """Forecast what more comparisons would change.
 
@@ -105,6 +106,8 @@ def look_ahead(
         The verdict on the draws.
     rng
         Draws truths and outcomes.
+    of
+        Of whom the leader is the best, in words such as " of these 3"; nothing if of all.
     """
     means = shares.mean(axis=0)
     first = int(np.argmax(means))
@@ -119,12 +122,12 @@ def look_ahead(
     if trust.kind == "bad":
         warned = (
             f"No word on when to stop: {trust.problem}",
-            f"{who} is best in {probability(p)} of these draws.",
+            f"{who} is best{of} in {probability(p)} of these draws.",
         )
         return Outlook(labels[first], now, more, named, None, None, float("nan"), warned)
-    known = f"{who} is best with probability {probability(p)}"
+    known = f"{who} is best{of} with probability {probability(p)}"
     if p == 1:
-        known = f"{who} is best in all {plural(x.n_draws, 'draw')}"
+        known = f"{who} is best{of} in all {plural(x.n_draws, 'draw')}"
     limit = _limit(p, worth)
     at_most = (
         f"{known}; no further comparisons would change that by more than {_above(limit)} on "

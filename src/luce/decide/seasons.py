@@ -494,7 +494,8 @@ class Season:
                 f"Monte Carlo standard errors of these probabilities: at most {largest:.2g}."
             )
         if self.remaining and np.isin([share.values for share in shares], (0.0, 1.0)).any():
-            notes.append(f"0 and 1: in none and in all of the {plural(size, 'season')}; no proof.")
+            of = "the only season" if size == 1 else f"none and in all of the {size:,} seasons"
+            notes.append(f"0 and 1: in {of}; no proof.")
         return notes
 
     def _share(self, k: int, below: bool) -> DataArray:

@@ -36,7 +36,7 @@ from luce.cluster.execution import carry_out
 from luce.counts.comparability import unconditional
 from luce.counts.counts import ConditionalCounts
 from luce.counts.events import added
-from luce.counts.labels import describe, label_array, some
+from luce.counts.labels import describe, label_array, plural, some
 from luce.counts.tied_blocks import TiedBlocks
 from luce.counts.wider import widened
 from luce.errors import DataError, MethodError
@@ -98,7 +98,8 @@ def update(
         A run of `Posterior.sample` or of this function, in memory or loaded.  It is not changed.
     new_counts
         The new data alone, read as the old data was: with the same ``ties=`` and ``home=``.  It may
-        leave out categories of the run.  Categories that the run does not have are taken in, where
+        leave out categories of the run, unless they could have been outcomes, as states that
+        could follow in transitions.  Categories that the run does not have are taken in, where
         the prior is one number for all; outcomes among all categories of either data are then
         outcomes given that they lay among these.
     seed
@@ -377,7 +378,7 @@ class _Step:
         """Say why weights would rest on too few draws."""
         if not self.pareto_k <= MOST_K:
             if np.isnan(self.pareto_k):
-                return f"{self.n_draws} draws are too few for weights"
+                return f"{plural(self.n_draws, 'draw')} cannot tell what their weights are worth"
             return f"the Pareto k of the weights is {self.pareto_k:.2f}, above {MOST_K}"
         if self.effective < LEAST_SHARE:
             return f"the effective share of the draws is {self.effective:.3f}, below a third"

@@ -302,11 +302,12 @@ def _parts(labels: Sequence[Label], one: Sample) -> list[tuple[int, ...]]:
     seen = list(one.outcomes)
     named = [i for outcome in seen for i in outcome]
     if len(named) > len(set(named)):
-        twice = some([labels[i] for i in sorted({i for i in named if named.count(i) > 1})])
+        twice = [labels[i] for i in sorted({i for i in named if named.count(i) > 1})]
+        are = "is" if len(twice) == 1 else "are"
         raise DataError(
-            f"outcomes given {one.given} overlap: {twice} is in several of them, so observed and "
-            "expected counts of these outcomes cannot be compared. Leave grouped outcomes out, or "
-            "check their predictions with luce.answers.reliability."
+            f"outcomes given {one.given} overlap: {some(twice)} {are} in several of them, so "
+            "observed and expected counts of these outcomes cannot be compared. Leave grouped "
+            "outcomes out, or check their predictions with luce.answers.reliability."
         )
     rest = [i for i in one.members.tolist() if i not in set(named)]
     if all(len(outcome) == 1 for outcome in seen):

@@ -19,7 +19,14 @@ import numpy as np
 from luce._types import BoolArray, IntArray, SeedLike
 from luce.counts.labels import label_array, plural
 from luce.counts.recorded import Sample
-from luce.errors import ConvergenceWarning, DataError, MethodError, warn_user
+from luce.errors import (
+    BadRowsError,
+    ConvergenceWarning,
+    DataError,
+    MethodError,
+    listed,
+    warn_user,
+)
 from luce.estimates.estimate import Estimate
 from luce.hypotheses.cells import SetCells
 from luce.hypotheses.fit_tests import FitTest, fit_and_test
@@ -159,7 +166,10 @@ def independence_test(
     check_whole("replicates", replicates, 0)
     if steps is not None:
         check_whole("steps", steps, 1)
-    read = read_table(table, rows, ignore, possible)
+    try:
+        read = read_table(table, rows, ignore, possible)
+    except BadRowsError as error:  # no row of a table can be left out
+        raise DataError(f"the table: {listed(error.problems, error.unit)}") from None
     ask_about_strangers(read, "call it something else")
     margins = _margins(read)
     rng = np.random.default_rng(seed)

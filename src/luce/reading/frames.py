@@ -122,7 +122,8 @@ class FrameSource(Source):
         wrong = [name for name in self.names if not isinstance(name, str)]
         if wrong or not self.names:
             which = f"a column is called {wrong[0]!r}" if wrong else "the frame has no columns"
-            raise DataError(f"{which}; every column needs a name that is text.")
+            rename = " frame.rename(columns=str) makes such names." if wrong else ""
+            raise DataError(f"{which}; every column needs a name that is text.{rename}")
 
     def distinct(self, keys: Sequence[str], numbers: Sequence[str] = ()) -> Rows:
         """Return the distinct rows of some columns, grouped by the frame's engine."""

@@ -43,11 +43,13 @@ def lead(found: ChoiceFindings) -> list[Inline]:
     """Say which category is best, and how many can be told apart."""
     one, several = found.nouns
     if found.n == 1:
-        return [f"There is only one {one}, ", Name(shortened(found.names[0])), ". "]
+        only = f"Only one {one} was asked for" if found.are_some else f"There is only one {one}"
+        return [f"{only}, ", Name(shortened(found.names[0])), ". "]
     best = found.table["p_best"]
     first = leader_of(best)
+    place = f"the best of these {found.n:,}" if found.are_some else "the best"
     words = [
-        *best_in_words(found.names, best, one),
+        *best_in_words(found.names, best, one, place),
         *found.evidence.caution(first, found.names[first]),
         _told_apart(found),
     ]
@@ -88,7 +90,7 @@ def _capitalised(sentence: str) -> str:
 def _rows_in_words(found: ChoiceFindings) -> str:
     """Say which categories a table has, and in which order."""
     asked_for = f"The {plural(found.n, *found.nouns)} asked for"
-    whose = asked_for if found.is_selection else f"All {found.nouns[1]}"
+    whose = asked_for if found.are_some else f"All {found.nouns[1]}"
     return f"{whose}, by expected rank."
 
 

@@ -208,6 +208,12 @@ class ChoiceFindings(Findings):
         return any(c not in effects for c in self.rest.categories) if self.rest else False
 
     @property
+    def are_some(self) -> bool:
+        """Are there categories, beside effects, that are not compared, or were not kept?"""
+        counts = self.posterior.counts
+        return bool(set(counts.categories) - set(counts.effects) - set(self.table.categories))
+
+    @property
     def prior_only(self) -> BoolArray:
         """Marks of the categories that the data says nothing about."""
         return self.evidence.no_data

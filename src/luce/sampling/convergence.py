@@ -211,8 +211,8 @@ def judge_draws(
     if sink.draws < 4:
         return Verdict(
             "bad",
-            f"do not trust these draws yet: {plural(sink.draws, 'draw')} a chain are too few to "
-            "judge. Take more draws.",
+            f"do not trust these draws yet: {plural(sink.draws, 'draw')} a chain "
+            f"{'is' if sink.draws == 1 else 'are'} too few to judge. Take more draws.",
             acceptance=accepted,
         )
     looked_at = max(_LOOKED_AT * round(wanted), _LEAST_LOOKED_AT * chains)
