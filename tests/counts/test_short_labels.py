@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from lib.bounds import SEED
 
-from luce.counts.short_labels import MOST_CHARACTERS, abridged, short_labels, shortened
+from luce.counts.short_labels import MOST_CHARACTERS, short_labels
+from luce.page.short_texts import abridged, shortened_apart
 
 
 def test_the_part_that_differs_stays() -> None:
@@ -19,7 +20,7 @@ def test_the_part_that_differs_stays() -> None:
 
 
 def test_one_that_has_a_part_more() -> None:
-    plain, longer = shortened(
+    plain, longer = shortened_apart(
         ["anthropic/claude-opus-4-1-latest", "anthropic/claude-opus-4-1-xl-latest"], 20
     )
     assert "xl" in longer
@@ -39,7 +40,7 @@ def test_texts_that_differ_stay_different(most: int) -> None:
             own = base.copy()
             own[rng.integers(40)] = rng.choice(list("xyz"))
             texts.append("".join(own))
-        short = shortened(texts, most)
+        short = shortened_apart(texts, most)
         assert all(len(each) <= most for each in short)
         alike += len(set(texts)) - len(set(short))
         assert len(set(short_labels(list(set(texts)), most))) == len(set(texts))
@@ -48,7 +49,9 @@ def test_texts_that_differ_stay_different(most: int) -> None:
 
 def test_short_and_equal_labels() -> None:
     assert short_labels(["a", "b\nc", "a" * 26]) == ["a", "b\\nc", "a" * 26]
-    assert shortened(["same" * 9, "same" * 9, "other"], 12) == ["samesa…esame"] * 2 + ["other"]
+    assert shortened_apart(["same" * 9, "same" * 9, "other"], 12) == ["samesa…esame"] * 2 + [
+        "other"
+    ]
     assert short_labels(["x" * 30 + "1" + "x" * 30, "x" * 30 + "2" + "x" * 30], 5) == [
         "xx…xx #0",
         "xx…xx #1",

@@ -48,8 +48,9 @@ def four_and_unseen() -> xr.DataTree:
 
 
 def text_of(page: Path) -> str:
-    """Read all words of a page, without tags."""
+    """Read all words of a page, without tags and scripts."""
     body = page.read_text(encoding="utf-8").split("</style>")[1]
+    body = re.sub("<script.*?</script>", " ", body, flags=re.S)
     return " ".join(unescape(re.sub("<[^>]*>", " ", body)).split())
 
 

@@ -439,4 +439,6 @@ def test_the_page_in_a_browser(browser: Any, page: Path, width: int) -> None:
         button.click()
         first = ".sortable tbody tr:first-child th"
         assert seen.page.eval_on_selector(first, "cell => cell.textContent") == "1"
+        assert seen.violations() == []
+        assert seen.clipped() == []
         assert seen.complaints() == []

@@ -254,6 +254,7 @@ def test_every_column_sorts(by: str, pages: dict[str, Path], browser: Any) -> No
         assert buttons.count() == heads.count() == 13
         if by == "keyboard":
             seen.page.locator(".search input").focus()
+            seen.page.keyboard.press("Tab")  # the button that copies
             seen.page.keyboard.press("Tab")  # the frame, which scrolls
         for j in range(heads.count()):
             if by == "keyboard":
@@ -300,7 +301,7 @@ def test_missing_numbers_come_last(pages: dict[str, Path], browser: Any) -> None
 def test_search(pages: dict[str, Path], browser: Any) -> None:
     with visit(browser, pages["chains"]) as seen:
         field = seen.page.get_by_label("Search the table")
-        status = seen.page.get_by_role("status")
+        status = seen.page.locator(".search").get_by_role("status")
         assert status.get_attribute("aria-live") == "polite"
         assert status.inner_text() == "7 rows"
         shown = seen.page.locator(".sortable tbody tr:visible th")
@@ -333,6 +334,8 @@ def test_without_script_the_table_is_whole(pages: dict[str, Path], browser: Any)
         assert page.locator(".sortable tbody tr:visible").count() == 7
         assert page.locator("button, input:visible").count() == 0
         assert page.get_by_text("Search the table").is_visible() is False
+        assert page.get_by_text("Scripts are turned off").is_visible()
+        assert page.locator(".panel img:visible").count() == 6
     finally:
         context.close()
 
@@ -340,11 +343,13 @@ def test_without_script_the_table_is_whole(pages: dict[str, Path], browser: Any)
 def test_hostile_labels_are_text(pages: dict[str, Path], browser: Any) -> None:
     with visit(browser, pages["hostile"], width=360) as seen:
         assert sorted(names(seen)) == sorted(HOSTILE)
-        assert seen.page.locator("script").count() == 1  # the page's own
+        assert seen.page.locator("script:not([type])").count() == 1  # the page's own
+        assert seen.page.locator("script").count() == 2  # and its data
         assert seen.page.locator("[onmouseover], main b, main style").count() == 0
         texts = " ".join(alt for alt, _ in seen.images())
         for label in HOSTILE:
             assert " ".join(label.split())[:30] in texts
+        seen.page.get_by_role("button", name="All columns").click()
         for button in seen.page.locator(".sortable thead button").all():
             button.click()
         long = seen.page.locator(".sortable tbody summary")
@@ -422,8 +427,11 @@ def test_large_is_ready_soon(pages: dict[str, Path], browser: Any) -> None:
         # The best of three: the machine may be busy with something else.
         tries = [seconds_to_a_sorted_table(page, pages["large"].as_uri()) for _ in range(3)]
         assert page.locator(".sortable tbody tr").count() == 300
+        assert page.get_by_role("option").count() > 300  # rows of the picture, and names to choose
+        assert "with probability" in page.locator(".answer").inner_text()
         assert "No category is likely to be the best" in pages["large"].read_text()
         print(f"{min(tries):.2f} s, {pages['large'].stat().st_size / 1e6:.2f} MB")
         assert min(tries) < 2
+        assert pages["large"].stat().st_size < 3e6
     finally:
         context.close()

@@ -24,6 +24,8 @@ def add_report(commands: Any) -> None:
     parser.add_argument("--title", help="heading of the page")
     interval = "probability of the intervals (default %(default)s)"
     parser.add_argument("--ci-prob", type=float, default=0.9, metavar="P", help=interval)
+    carried = "draws that the page carries for questions of readers (default %(default)s; 0: none)"
+    parser.add_argument("--live-draws", type=int, default=1000, metavar="N", help=carried)
     add_selection(parser)
     add_json(parser)
     parser.set_defaults(run=run_report)
@@ -45,6 +47,7 @@ def run_report(arguments: argparse.Namespace) -> int:
         title=arguments.title,
         ci_prob=arguments.ci_prob,
         among=ranked(arguments, run),
+        live_draws=arguments.live_draws,
         source=arguments.file,
     )
     code = NOT_CONVERGED if trust.kind == "bad" else 0

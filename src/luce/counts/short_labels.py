@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from luce._types import Label
 from luce.counts.labels import printable
-from luce.page.short_texts import numbered, shortened
+from luce.page.short_texts import numbered, shortened_apart
 
 MOST_CHARACTERS = 26  # of a name, unless told otherwise
 
@@ -22,7 +22,7 @@ def short_labels(labels: Sequence[Label], most: int = MOST_CHARACTERS) -> list[s
     >>> short_labels(["vendor/model-08-05-of-2025", "vendor/model-11-20-of-2025"], 16)
     ['vendo…08-05…2025', 'vendo…11-20…2025']
     """
-    texts = shortened([one_line(printable(label)) for label in labels], most)
+    texts = shortened_apart([one_line(printable(label)) for label in labels], most)
     return numbered(enumerate(texts))
 
 

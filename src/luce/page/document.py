@@ -1,24 +1,26 @@
 """Build one self-contained HTML page of text, pictures and tables, which fetches nothing.
 
-The only script a page can run is luce's own, for tables that can be sorted; the page's security
-policy names the script by its hash and forbids all others.
+The only script a page can run is luce's own, for tables that can be sorted and for parts that
+answer readers; the page's security policy names the script by its hash and forbids all others.
 """
 
 from __future__ import annotations
 
+import json
 import re
 import unicodedata
 from base64 import b64encode
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from hashlib import sha256
 from importlib import resources
 from pathlib import Path
 from uuid import uuid4
 from xml.etree import ElementTree
 
 from luce.errors import DataError, LuceError
-from luce.page.tables import script, table_html
+from luce.page.tables import table_html
 from luce.page.words import (
     Badge,
     Cell,
@@ -108,7 +110,8 @@ class Page:
         self._sections: dict[str, str] = {}  # from id to title
         self._blocks: list[str] = []
         self._tables = 0
-        self._scripted = False
+        self._scripts: list[str] = []
+        self._styles: list[str] = []
         self._printouts = 0
 
     def section(self, title: str) -> None:
@@ -128,11 +131,25 @@ class Page:
         """Add a paragraph."""
         self._blocks.append(f"<p>{html_of(words)}</p>")
 
-    def figure(self, panels: Sequence[Panel], caption: Words = "") -> None:
-        """Add pictures, side by side where there is room."""
+    def figure(
+        self, panels: Sequence[Panel], caption: Words = "", *, replaced: str | None = None
+    ) -> None:
+        """Add pictures, side by side where there is room.
+
+        Parameters
+        ----------
+        panels
+            The pictures.
+        caption
+            Words below all of them.
+        replaced
+            "always" or "narrow": where a script of the page runs, its places stand in for these
+            pictures, always or on narrow screens.
+        """
         if not panels:
             raise DataError("A figure has no panels; give one or more.")
         kind = "panels single" if len(panels) == 1 else "panels"
+        kind += f" replaced-{replaced}" if replaced else ""
         pictures = "\n".join(_picture(panel) for panel in panels)
         self._blocks.append(
             f'<figure class="{kind}">\n{pictures}\n{_captioned("figcaption", caption)}</figure>'
@@ -146,6 +163,7 @@ class Page:
         caption: str = "",
         numeric: Collection[int] = (),
         sortable: bool = False,
+        further: Collection[int] = (),
     ) -> None:
         """Add a table; the first cell of a row names the row.
 
@@ -163,11 +181,15 @@ class Page:
             Let readers sort the table by any column, and search it.  Cells of numeric columns must
             then be `Number`, or text that is a number.  The page gets a script; where scripts are
             turned off, the table stays as it is.
+        further
+            Positions of the columns that a narrow screen shows only when asked, where the table is
+            sortable.
         """
         label = f"Table {self._tables + 1}"
-        self._blocks.append(table_html(head, rows, caption, label, numeric, sortable))
+        self._blocks.append(table_html(head, rows, caption, label, numeric, sortable, further))
         self._tables += 1
-        self._scripted |= sortable
+        if sortable and _read("tables.js") not in self._scripts:
+            self._scripts.append(_read("tables.js"))
 
     def facts(self, pairs: Mapping[str, Cell]) -> None:
         """Add a list of names and values, such as the origin of results."""
@@ -204,9 +226,33 @@ class Page:
         yield
         self._blocks.append("</details>")
 
+    def place(self, name: str, without_script: str = "") -> None:
+        """Add a place that a script fills, with words that stand there until then."""
+        words = f"<p>{html_of(without_script)}</p>" if without_script else ""
+        self._blocks.append(f'<div data-place="{escaped(name)}">{words}</div>')
+
+    def program(self, data: Mapping[str, object], script: str, style: str = "") -> None:
+        """Add a script of luce's own that fills places of the page, its data and its style.
+
+        Parameters
+        ----------
+        data
+            Anything that JSON can hold; the script finds it in the element of type
+            ``application/json``.
+        script
+            JavaScript that runs after ``basics.js``, in its scope.
+        style
+            Rules of CSS.
+        """
+        # A data block is never run, and without "<" nothing in it can end it.
+        text = json.dumps(data, allow_nan=False, separators=(",", ":")).replace("<", "\\u003c")
+        self._blocks.append(f'<script type="application/json">{text}</script>')
+        self._scripts.append(script)
+        self._styles.append(style)
+
     def to_html(self) -> str:
         """Write the page as HTML; the same calls always give the same text."""
-        style = resources.files("luce.page").joinpath("page.css").read_text(encoding="utf-8")
+        style = "\n".join([_read("page.css"), *self._styles])
         entries = "\n".join(
             f'<li><a href="#{name}">{html_of(title)}</a></li>'
             for name, title in self._sections.items()
@@ -215,9 +261,12 @@ class Page:
         lead = f'<p class="lead">{self._lead}</p>\n' if self._lead else ""
         body = "\n".join(self._blocks)
         policy, code = _POLICY, ""
-        if self._scripted:
-            text, allowed = script()
-            policy, code = f"{_POLICY}; {allowed}", f"<script>{text}</script>\n"
+        if self._scripts:
+            parts = "\n".join([_read("basics.js"), *self._scripts])
+            text = f'"use strict";\n\n{{\n{parts}}}\n'
+            digest = b64encode(sha256(text.encode()).digest()).decode()
+            policy = f"{_POLICY}; script-src 'sha256-{digest}'"
+            code = f"<script>{text}</script>\n"
         return f"""<!DOCTYPE html>
 <html lang="en">
 <head>
@@ -258,6 +307,11 @@ class Page:
             with suppress(OSError):  # on a disk that cannot be written there is no partial file
                 part.unlink(missing_ok=True)
         return path
+
+
+def _read(name: str) -> str:
+    """Read a file of this package."""
+    return resources.files("luce.page").joinpath(name).read_text(encoding="utf-8")
 
 
 def _captioned(tag: str, words: Words) -> str:

@@ -25,7 +25,7 @@ def numbered(texts: Iterable[tuple[int, str]]) -> list[str]:
     return [f"{text} #{i}" if alike[text] > 1 else text for i, text in pairs]
 
 
-def shortened(texts: Sequence[str], most: int) -> list[str]:
+def shortened_apart(texts: Sequence[str], most: int) -> list[str]:
     """Shorten texts of more than `most` characters, so that different ones stay different.
 
     Their middle is left out.  Of texts that would be alike then, the part in which they differ
@@ -75,7 +75,7 @@ def _around(text: str, start: int, end: int, most: int) -> str:
 def told_apart(texts: Sequence[str], most: int) -> list[str]:
     """Shorten texts to at most `most` characters, 8 at least, so that no two results are alike.
 
-    As `shortened`; those that would be alike even so end in a number.  Results can be alike only
+    As `shortened_apart`; those that would be alike even so end in a number.  Results can be alike only
     where there are more texts than numbers fit.
 
     Examples
@@ -83,7 +83,7 @@ def told_apart(texts: Sequence[str], most: int) -> list[str]:
     >>> told_apart(["Ann", "a name of many words", "a name of many other words"], 12)
     ['Ann', 'a nam…words', 'a …other …ds']
     """
-    short = shortened(texts, most)
+    short = shortened_apart(texts, most)
     taken = set(short)
     for own in _alike(short):
         number = 0

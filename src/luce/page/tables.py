@@ -1,12 +1,9 @@
-"""Lay out tables, with a script that sorts and searches those that ask for it."""
+"""Lay out tables; those that ask for it can be sorted, searched and copied by a script."""
 
 from __future__ import annotations
 
 import math
-from base64 import b64encode
 from collections.abc import Collection, Sequence
-from hashlib import sha256
-from importlib import resources
 
 from luce.errors import DataError
 from luce.page.words import Cell, Number, Words, escaped, html_of, html_of_cell
@@ -26,6 +23,7 @@ def table_html(
     label: str,
     numeric: Collection[int],
     sortable: bool,
+    further: Collection[int] = (),
 ) -> str:
     """Lay a table out in a scrollable frame, named by its caption or, without one, by `label`."""
     width = len(head)
@@ -37,7 +35,7 @@ def table_html(
     for i, row in enumerate(rows):
         if isinstance(row, str) or len(row) != width:
             raise DataError(f"Row {i} of the table is {row!r}; it needs {width} cells.")
-    number = [' class="number"' if column in numeric else "" for column in range(width)]
+    number = [_kind(column in numeric, column in further) for column in range(width)]
     titles = "".join(
         f'<th scope="col"{number[j]}>{html_of(name)}</th>' for j, name in enumerate(head)
     )
@@ -53,11 +51,10 @@ def table_html(
     return f'<div class="sortable">\n{_SEARCH}{table}\n</div>' if sortable else table
 
 
-def script() -> tuple[str, str]:
-    """Return the script for tables that can be sorted, and a policy that allows it alone."""
-    text = resources.files("luce.page").joinpath("page.js").read_text(encoding="utf-8")
-    digest = b64encode(sha256(text.encode()).digest()).decode()
-    return text, f"script-src 'sha256-{digest}'"
+def _kind(is_numeric: bool, is_further: bool) -> str:
+    """Return the attribute with the classes of a column's cells."""
+    classes = ["number"] * is_numeric + ["further"] * is_further
+    return f' class="{" ".join(classes)}"' if classes else ""
 
 
 def _row(row: Sequence[Cell], number: list[str], sorted_as_numbers: set[int]) -> str:
@@ -74,8 +71,14 @@ def _value(cell: Cell) -> str:
     value = cell.value if isinstance(cell, Number) else _read(cell)
     if math.isnan(value):
         return ' data-value=""'
-    # JavaScript spells infinity "Infinity".
-    return f' data-value="{repr(float(value)).replace("inf", "Infinity")}"'
+    upper = cell.upper if isinstance(cell, Number) else None
+    end = "" if upper is None else f' data-upper="{_spelled(upper)}"'
+    return f' data-value="{_spelled(value)}"{end}'
+
+
+def _spelled(value: float) -> str:
+    """Write a number as JavaScript reads it."""
+    return repr(float(value)).replace("inf", "Infinity")
 
 
 def _read(cell: Words | Cell) -> float:

@@ -79,18 +79,26 @@ class Name:
 
 @dataclass(frozen=True)
 class Number:
-    """A number as shown text, and its value, by which a table is sorted."""
+    """A number as shown text, and its value, by which a table is sorted.
+
+    Of an interval `value` is the lower end, and `upper` the upper one.
+    """
 
     text: str
     value: float
+    upper: float | None = None
 
 
 @dataclass(frozen=True)
 class Folded:
-    """A name in a cell, cut after `most` characters and opened by a click."""
+    """A name in a cell, opened by a click where it is longer than `most` characters.
+
+    `short` is shown until then; unless given, the name's beginning.
+    """
 
     text: str
     most: int = 48
+    short: str | None = None
 
 
 Inline: TypeAlias = str | Code | Strong | Link | Badge | Name | Number
@@ -125,7 +133,7 @@ def html_of(words: Words) -> str:
             return f'<a href="{escaped(address)}">{escaped(text)}</a>'
         case Name(text):
             return f"<bdi>{escaped(text)}</bdi>"
-        case Number(text, _):
+        case Number(text):
             return escaped(text)
         case Badge(text, kind):
             sign = f'<span aria-hidden="true">{_SIGNS[kind]}</span>'
@@ -160,8 +168,9 @@ def html_of_cell(cell: Cell) -> str:
     whole = escaped(cell.text)
     if len(cell.text) <= cell.most:
         return f"<bdi>{whole}</bdi>"
+    short = shortened(cell.text, cell.most) if cell.short is None else cell.short
     return (
-        f"<details><summary><bdi>{escaped(shortened(cell.text, cell.most))}</bdi></summary>"
+        f"<details><summary><bdi>{escaped(short)}</bdi></summary>"
         f'<bdi class="whole">{whole}</bdi></details>'
     )
 

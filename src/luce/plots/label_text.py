@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from luce._types import Label
 from luce.counts.short_labels import MOST_CHARACTERS, one_line
-from luce.page.short_texts import numbered, shortened
+from luce.page.short_texts import numbered, shortened_apart
 
 # Fonts that hold stand-ins or parts of formulas at the code points of other characters.
 _NO_LETTERS = ("Last Resort", "cm", "STIXNonUni", "STIXSize")
@@ -43,7 +43,7 @@ def names_of(labels: Sequence[Label], numbers: Iterable[int], most: int = MOST_C
         them apart.
     """
     chosen = list(numbers)
-    short = shortened([one_line(labels[i]) for i in chosen], most)
+    short = shortened_apart([one_line(labels[i]) for i in chosen], most)
     fonts, known = _fonts_for({c for text in short for c in text})
     texts = [_written(text, known) for text in short]
     return Names(numbered(zip(chosen, texts, strict=True)), fonts)

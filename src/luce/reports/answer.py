@@ -17,8 +17,9 @@ from luce.decide.thin_evidence import MEANING, NO_DATA, record_in_words
 from luce.page.document import Badge, Cell, Folded, Inline, Name, Number, Page
 from luce.page.words import percent, probability, shortened
 from luce.reports.findings import TOLD_APART, ChoiceFindings, Findings, in_words
-from luce.reports.formatting import decimals_for, names_of, number_cell
+from luce.reports.formatting import decimals_for, names_of, number_cell, short_names
 
+_NAME = 48  # characters of a name in a table, which opens it
 MOST_ROWS = 5000  # of a table; a browser takes about a second to lay them out
 
 _ELO = 400 / np.log(10)  # points of Elo for one unit of log odds
@@ -27,11 +28,15 @@ _AVERAGE = 1500.0  # points of Elo of an average category
 
 @dataclass(frozen=True)
 class Column:
-    """One column of a table: its head, the cell of row i, and whether it holds numbers."""
+    """One column of a table: its head, the cell of row i, and whether it holds numbers.
+
+    Narrow screens show the main columns first.
+    """
 
     head: str
     cell: Callable[[int], Cell]
     is_numeric: bool = True
+    is_main: bool = False
 
 
 def lead(found: ChoiceFindings) -> list[Inline]:
@@ -160,6 +165,7 @@ def write_columns(page: Page, columns: list[Column], rows: int, caption: str) ->
         caption=caption,
         numeric={j for j, column in enumerate(columns) if column.is_numeric},
         sortable=True,
+        further={j for j, column in enumerate(columns) if not column.is_main},
     )
 
 
@@ -168,21 +174,26 @@ def moment_columns(found: Findings, subject: str) -> list[Column]:
     labels, decimals = found.table.categories, decimals_for(found.table["mean"])
     numbers = all(type(label) in (int, float) for label in labels)
     mean, (low, high) = found.table["mean"], found.ends
+    short = short_names(found.names, _NAME)
 
     def name(i: int) -> Cell:
         label = labels[i]
         if type(label) is int or type(label) is float:
             return Number(found.names[i], float(label))
-        return Folded(found.names[i])
+        return Folded(found.names[i], short=short[i])
 
     def interval(i: int) -> Cell:
         words = f"{probability(low[i], decimals)} to {probability(high[i], decimals)}"
-        return Number(words, float(low[i]))
+        return Number(words, float(low[i]), float(high[i]))
 
     return [
-        Column(subject, name, numbers),
-        Column("Mean", lambda i: Number(probability(mean[i], decimals), float(mean[i]))),
-        Column(f"{percent(found.ci_prob)} interval", interval),
+        Column(subject, name, numbers, is_main=True),
+        Column(
+            "Mean",
+            lambda i: Number(probability(mean[i], decimals), float(mean[i])),
+            is_main=True,
+        ),
+        Column(f"{percent(found.ci_prob)} interval", interval, is_main=True),
     ]
 
 
@@ -196,7 +207,7 @@ def rank_columns(found: Findings) -> list[Column]:
         Column("Rank", lambda i: number_cell(table["rank"][i], ",.1f")),
         Column(
             f"Rank, {percent(found.ci_prob)}",
-            lambda i: Number(f"{best[i]:,} to {worst[i]:,}", float(best[i])),
+            lambda i: Number(f"{best[i]:,} to {worst[i]:,}", float(best[i]), float(worst[i])),
         ),
     ]
 

@@ -39,6 +39,9 @@ if TYPE_CHECKING:
     from luce.sequences.semi_markov import SemiMarkov
 
 TOLD_APART = 0.95  # probability from which on two categories count as different
+# Ratio of the largest mean probability to the least, from which on a picture of probabilities would
+# squash the small ones together.
+_WIDE = 30.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,6 +94,11 @@ class Findings(RunFindings):
     table: Summary
 
     subjects: ClassVar[str] = "categories"  # the compared probabilities in a word
+
+    @property
+    def scale(self) -> str:
+        """Scale of pictures of strengths, one of `luce.answers.scales.SCALES`."""
+        return "probability"
 
     @property
     def n(self) -> int:
@@ -184,6 +192,14 @@ class ChoiceFindings(Findings):
         if self.table.effects is None and self.whole.events is None:
             return "category", "categories"
         return "competitor", "competitors"
+
+    @property
+    def scale(self) -> str:
+        """Scale of strengths on which no outlier squashes the others, one of `scales.SCALES`."""
+        mean = self.table["mean"]
+        if self.log_odds is None or mean.max() <= _WIDE * mean.min():
+            return "probability"
+        return "log-odds" if self.nouns[0] == "category" else "elo"
 
     @property
     def is_selection(self) -> bool:

@@ -9,7 +9,9 @@ from math import ceil, isfinite, isnan, log10
 import numpy as np
 
 from luce._types import FloatArray, Label
+from luce.counts.short_labels import MOST_CHARACTERS, one_line
 from luce.page.document import Number
+from luce.page.short_texts import numbered, shortened_apart
 from luce.page.words import shortened
 
 NOTHING = "–"  # stands in place of a number that cannot be computed
@@ -23,6 +25,11 @@ def names_of(labels: Sequence[Label]) -> list[str]:
         repr(label) if times[text] > 1 or not text.strip() else text
         for label, text in zip(labels, plain, strict=True)
     ]
+
+
+def short_names(names: Sequence[str], most: int = MOST_CHARACTERS) -> list[str]:
+    """Put names on one line, short and still distinct."""
+    return numbered(enumerate(shortened_apart([one_line(name) for name in names], most)))
 
 
 def spoken(name: str, most: int = 40) -> str:

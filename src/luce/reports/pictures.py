@@ -57,25 +57,32 @@ def why_none() -> str:
 
 
 def write_answer_pictures(
-    page: Page, found: ChoiceFindings, sizes: PictureSizes | None = None
+    page: Page, found: ChoiceFindings, sizes: PictureSizes | None = None, *, live: bool = False
 ) -> None:
-    """Add strengths, ranks and duels, unless there is only one category."""
+    """Add strengths, ranks and duels, unless there is only one category.
+
+    `live` says that scripts draw strengths, too, and ranks and duels of one for narrow screens.
+    """
     if found.n < 2:
         return
     most = sizes or PictureSizes()
-    page.figure([_strengths(found, most)], _intervals(found))
+    always, narrow = ("always", "narrow") if live else (None, None)
+    page.figure([_strengths(found, most)], _intervals(found), replaced=always)
     panels = [_ranks(found, most)] if found.n <= most.ranked else []
-    page.figure([*panels, *_wins(found, most)])
+    page.figure([*panels, *_wins(found, most)], replaced=narrow)
 
 
 def write_transition_pictures(
-    page: Page, found: TransitionFindings, sizes: PictureSizes | None = None
+    page: Page, found: TransitionFindings, sizes: PictureSizes | None = None, *, live: bool = False
 ) -> None:
-    """Add the base, and the transition matrix where its rows were kept."""
+    """Add the base, and the transition matrix where its rows were kept.
+
+    `live` says that a script shows the matrix a row at a time, which suits narrow screens.
+    """
     most = sizes or PictureSizes()
     base = _strengths(found, most, "Base probability of each state", f"Base. {_intervals(found)}")
     rows = [] if found.rows is None else [_transitions(found, most)]
-    page.figure([base, *rows])
+    page.figure([base, *rows], replaced="narrow" if live else None)
 
 
 def write_chain_pictures(page: Page, found: Findings, sizes: PictureSizes | None = None) -> None:
@@ -134,7 +141,7 @@ def _strengths(
     subject: str = "Probability of each category",
     caption: str = "",
 ) -> Panel:
-    axes = strengths(found.view, ci_prob=found.ci_prob, most=most.dots)
+    axes = strengths(found.view, scale=found.scale, ci_prob=found.ci_prob, most=most.dots)
     decimals = decimals_for(found.table["mean"])
     low, high = found.ends
     rows = [
@@ -142,6 +149,9 @@ def _strengths(
         f"({probability(low[i], decimals)} to {probability(high[i], decimals)})"
         for i in range(min(found.n, most.described))
     ]
+    if found.scale != "probability":
+        drawn = {"elo": "points of Elo", "log-odds": "log odds"}[found.scale]
+        subject = f"Strengths, drawn as {drawn} and told as probabilities"
     words = (
         f"{subject}, mean and {percent(found.ci_prob)} interval, by expected "
         f"rank: {', '.join(rows)}"
@@ -183,7 +193,7 @@ def _wins(found: ChoiceFindings, most: PictureSizes) -> list[Panel]:
     over = [f"{names[j]} {probability(table[0, j])}" for j in range(1, len(order))]
     events = found.whole.events
     verb = "wins over" if events is not None and events.kind == "contests" else "is chosen over"
-    given = _condition_of_wins(found)
+    given = condition_of_wins(found)
     words = (
         f"Probability that the row {verb} the column{given}, as shades. "
         f"{names[0]} {verb} {', '.join(over)}"
@@ -197,7 +207,7 @@ def _wins(found: ChoiceFindings, most: PictureSizes) -> list[Panel]:
     return [panel_of(axes, words, caption)]
 
 
-def _condition_of_wins(found: ChoiceFindings) -> str:
+def condition_of_wins(found: ChoiceFindings) -> str:
     """Say under which condition one wins over another with the ratio of their strengths."""
     events = found.whole.events
     if events is None:
@@ -209,9 +219,12 @@ def _condition_of_wins(found: ChoiceFindings) -> str:
     return f", {' and '.join(told)}" if told else ""
 
 
-def write_matrix(page: Page, found: MatrixFindings, sizes: PictureSizes | None = None) -> None:
-    """Add the transition matrix."""
-    page.figure([_transitions(found, sizes or PictureSizes())])
+def write_matrix(
+    page: Page, found: MatrixFindings, sizes: PictureSizes | None = None, *, live: bool = False
+) -> None:
+    """Add the transition matrix; `live` is that of `write_transition_pictures`."""
+    panel = _transitions(found, sizes or PictureSizes())
+    page.figure([panel], replaced="narrow" if live else None)
 
 
 def _transitions(found: MatrixFindings, most: PictureSizes) -> Panel:

@@ -36,6 +36,7 @@ def report(
     ci_prob: float = 0.9,
     among: Labels | None = None,
     pictures: bool = True,
+    live_draws: int = 1000,
 ) -> Path:
     """Write one self-contained page about a run, to open in a browser or send to somebody.
 
@@ -54,7 +55,10 @@ def report(
         The categories to rank and compare, as in `luce.summary`: unless given, all but the effects
         of the data, ties and advantages, which stand below.
     pictures
-        Draw pictures?  Without them the page is small and written fast.
+        Draw pictures?  Without them the page is written fast.
+    live_draws
+        Largest number of draws that the page carries, so that readers can compare any two and see
+        shares of choice; with 0 the page has no such parts, and is smaller.
 
     Returns
     -------
@@ -70,7 +74,15 @@ def report(
     ...     luce.report(run, f"{folder}/page.html").name
     'page.html'
     """
-    page, _ = write_report(run, path, title=title, ci_prob=ci_prob, among=among, pictures=pictures)
+    page, _ = write_report(
+        run,
+        path,
+        title=title,
+        ci_prob=ci_prob,
+        among=among,
+        pictures=pictures,
+        live_draws=live_draws,
+    )
     return page
 
 
@@ -82,6 +94,7 @@ def write_report(
     ci_prob: float = 0.9,
     among: Labels | None = None,
     pictures: bool = True,
+    live_draws: int = 1000,
     source: str | None = None,
 ) -> tuple[Path, Trust]:
     """Write the page as `report` does; return the page and the verdict on the draws.
@@ -89,12 +102,13 @@ def write_report(
     `source` is the name of the file that the run was loaded from, where it was.
     """
     target = check_page(path)
+    live_draws = _whole_number(live_draws)
     if isinstance(run, str | os.PathLike):
         source = os.fspath(run)
         run = load(run)
     from luce.reports.findings import find  # here, so that it is loaded when a page is written
 
-    page, trust = _page(find(run, ci_prob, among), source, title, pictures)
+    page, trust = _page(find(run, ci_prob, among), source, title, pictures, live_draws)
     return page.save(target), trust
 
 
@@ -106,11 +120,19 @@ def check_page(path: str | os.PathLike[str]) -> Path:
     return target
 
 
+def _whole_number(live_draws: object) -> int:
+    """Read the number of draws that a page may carry."""
+    if isinstance(live_draws, bool) or not isinstance(live_draws, int) or live_draws < 0:
+        raise DataError(f"live_draws = {live_draws!r}; a whole number from 0 on is needed.")
+    return live_draws
+
+
 def _page(
     found: AnyFindings,
     source: str | None,
     title: str | None,
     pictures: bool,
+    live_draws: int,
 ) -> tuple[Page, Trust]:
     # Imported here, so that nothing of this is loaded before a page is written.
     from luce.reports.findings import SegmentFindings, SeparateRowsFindings, TransitionFindings
@@ -124,11 +146,11 @@ def _page(
         return _page_of_segments(found, source, name, title, obstacle)
     trust = judge(found)
     if isinstance(found, SeparateRowsFindings):
-        return _page_of_rows(found, trust, source, name, title, obstacle)
+        return _page_of_rows(found, trust, source, name, title, obstacle, live_draws > 0)
     if isinstance(found, TransitionFindings):
-        page = _begin_transitions(found, trust, name, title, obstacle)
+        page = _begin_transitions(found, trust, name, title, obstacle, live_draws > 0)
     else:
-        page = _begin_choices(found, trust, name, title, obstacle)
+        page = _begin_choices(found, trust, name, title, obstacle, live_draws)
     page.section("Whether the draws can be trusted")
     write_trust(page, found, trust)
     if not obstacle:
@@ -141,10 +163,15 @@ def _page(
 
 
 def _begin_choices(
-    found: ChoiceFindings, trust: Trust, name: str, title: str | None, obstacle: str
+    found: ChoiceFindings,
+    trust: Trust,
+    name: str,
+    title: str | None,
+    obstacle: str,
+    live_draws: int,
 ) -> Page:
     """Write the answer, the data and the model of a run that `Posterior.sample` made."""
-    from luce.reports import answer, data_and_model, pictures
+    from luce.reports import answer, data_and_model, live_parts, pictures
 
     if title is None:
         outcomes = plural(found.posterior.counts.n_outcomes, "outcome")
@@ -156,8 +183,14 @@ def _begin_choices(
     answer.write_parameters(page, found)
     if obstacle:
         page.text(f"There are no pictures: {obstacle}")
-    else:
-        pictures.write_answer_pictures(page, found)
+    live = found.n > 1 and live_draws > 0
+    if live:
+        live_parts.write_strengths_place(page)
+    if not obstacle:
+        pictures.write_answer_pictures(page, found, live=live)
+    if live:
+        page.section("Your own questions")
+        live_parts.write_questions(page, found, live_draws)
     page.section("What the data was")
     data_and_model.write_data(page, found)
     page.section("How it was modelled")
@@ -166,10 +199,15 @@ def _begin_choices(
 
 
 def _begin_transitions(
-    found: TransitionFindings, trust: Trust, name: str, title: str | None, obstacle: str
+    found: TransitionFindings,
+    trust: Trust,
+    name: str,
+    title: str | None,
+    obstacle: str,
+    live: bool,
 ) -> Page:
     """Write the answer, the data and the model of a run that `HDPTransitions.fit` made."""
-    from luce.reports import pictures, transitions
+    from luce.reports import live_parts, pictures, transitions
     from luce.reports.answer import write_parameters
 
     if title is None:
@@ -178,10 +216,11 @@ def _begin_transitions(
     page.section("The answer")
     transitions.write_table(page, found)
     write_parameters(page, found)
+    live = live and live_parts.write_moves(page, found)
     if obstacle:
         page.text(f"There are no pictures: {obstacle}")
     else:
-        pictures.write_transition_pictures(page, found)
+        pictures.write_transition_pictures(page, found, live=live)
     transitions.write_rows(page, found)
     page.section("What the data was")
     transitions.write_data(page, found)
@@ -197,19 +236,21 @@ def _page_of_rows(
     name: str,
     title: str | None,
     obstacle: str,
+    live: bool,
 ) -> tuple[Page, Trust]:
     """Write all sections about a run that `SeparateRows.sample` made."""
-    from luce.reports import pictures, separate_rows, transitions
+    from luce.reports import live_parts, pictures, separate_rows, transitions
     from luce.reports.provenance import write_provenance
     from luce.reports.trust import write_trust
 
     heading = f"{name}{separate_rows.title_of(found)}" if title is None else title
     page = Page(heading, [*separate_rows.lead(found), Badge(trust.headline, trust.kind)])
     page.section("The answer")
+    live = live and live_parts.write_moves(page, found)
     if obstacle:
         page.text(f"There are no pictures: {obstacle}")
     else:
-        pictures.write_matrix(page, found)
+        pictures.write_matrix(page, found, live=live)
     transitions.write_rows(page, found)
     page.section("What the data was")
     transitions.write_data(page, found)

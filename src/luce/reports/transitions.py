@@ -81,7 +81,7 @@ def write_rows(page: Page, found: MatrixFindings, most: int = MOST_ROWS) -> None
             Folded(sources[i]),
             Folded(states[j]),
             Number(probability(mean[i, j]), float(mean[i, j])),
-            Number(interval, float(low[i, j])),
+            Number(interval, float(low[i, j]), float(high[i, j])),
             number_cell(seen[i, j], ",.10g"),
         ]
 
@@ -94,6 +94,7 @@ def write_rows(page: Page, found: MatrixFindings, most: int = MOST_ROWS) -> None
         f"{_impossible(found)}{more}",
         numeric=(2, 3, 4),
         sortable=True,
+        further=(4,),
     )
 
 
