@@ -75,8 +75,8 @@ def _around(text: str, start: int, end: int, most: int) -> str:
 def told_apart(texts: Sequence[str], most: int) -> list[str]:
     """Shorten texts to at most `most` characters, 8 at least, so that no two results are alike.
 
-    As `shortened_apart`; those that would be alike even so end in a number.  Results can be alike only
-    where there are more texts than numbers fit.
+    As `shortened_apart`; those that would be alike even so end in a number.  Results can be alike
+    only where there are more texts than numbers fit.
 
     Examples
     --------
