@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 # A file of tests stays in one process; WORKERS= runs them all in one.
 WORKERS ?= -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
 
-.PHONY: demo test test-slow coverage lint docs audit check benchmark figures calibration clean
+.PHONY: demo test test-slow coverage lint docs site-test audit check benchmark figures calibration clean
 
 $(VENV)/.package: pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "luce needs Python 3.11 or newer; set PYTHON=")'
@@ -44,13 +44,16 @@ lint: $(VENV)/.tools  ## style, types, and imports that go one way
 	$(BIN)/lint-imports --no-logo
 
 docs: $(VENV)/.site  ## the documentation as a site, in site/; a warning is a failure
-	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+	$(BIN)/python -m zensical build --clean --strict
+
+site-test: $(VENV)/.tools $(VENV)/.site  ## the site in a browser: every page, its links, its search
+	$(BIN)/python -m pytest -m slow tests/project/test_site.py
 
 audit: $(VENV)/.package  ## licences, origins and known vulnerabilities of what luce needs
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --group audit
 	$(BIN)/python .ci/audit.py
 
-check: lint test docs audit  ## what CI runs
+check: lint test docs site-test audit  ## what CI runs
 
 # the earlier commit that `make benchmark` measures too
 SINCE ?= edee016

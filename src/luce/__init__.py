@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from luce.answers.comparisons import beats as beats
     from luce.answers.fixtures import predict as predict
     from luce.answers.leave_one_out import loo as loo
+    from luce.answers.overviews import overview as overview
     from luce.answers.prediction import log_predictive as log_predictive
     from luce.answers.ranks import probability_best as probability_best
     from luce.answers.ranks import rank_probabilities as rank_probabilities
@@ -65,6 +66,7 @@ if TYPE_CHECKING:
     from luce.sequences.semi_markov import SemiMarkov as SemiMarkov
     from luce.version import __version__ as __version__
     from luce.workflows.distances import distance_to_posterior as distance_to_posterior
+    from luce.workflows.fitting import fit as fit
     from luce.workflows.many_posteriors import sample_many as sample_many
     from luce.workflows.resuming import resume as resume
     from luce.workflows.unbiased_means import unbiased as unbiased
@@ -86,6 +88,7 @@ _HOMES = {
     "compare_groups": "decide.group_comparison",
     "distance_to_posterior": "workflows.distances",
     "elo": "answers.scales",
+    "fit": "workflows.fitting",
     "from_choices": "reading.choices",
     "from_groups": "reading.groups",
     "from_pairs": "reading.pairs",
@@ -102,6 +105,7 @@ _HOMES = {
     "loo": "answers.leave_one_out",
     "maximum_likelihood": "estimates.likelihood",
     "next_comparison": "decide.designs",
+    "overview": "answers.overviews",
     "play": "decide.seasons",
     "play_bracket": "decide.brackets",
     "posterior_of": "posterior",

@@ -183,7 +183,8 @@ def listed(problems: Sequence[Problem], unit: str) -> str:
     """Name the first problems one by one, and the number of the others."""
     shown = [f"{unit} {p.place}: {p.what}" if p.place else p.what for p in problems[:_MOST_LISTED]]
     if len(problems) > _MOST_LISTED:
-        shown.append(f"... and {len(problems) - _MOST_LISTED:,} more {unit}s")
+        left = len(problems) - _MOST_LISTED
+        shown.append(f"... and {left:,} more {unit}{'s' if left > 1 else ''}")
     if len(shown) == 1:
         return shown[0]
     return f"{len(problems):,} {unit}s cannot be used\n  " + "\n  ".join(shown)

@@ -22,11 +22,15 @@ from luce.model import density, exact
 from luce.model.model import Model
 from luce.model.priors import ParameterPrior, Prior, PriorLike
 from luce.model.structure import Structure
+from luce.page.plain_tables import bare_html
 
 if TYPE_CHECKING:
     from xarray import DataArray, DataTree
 
     from luce.cluster.connect import ClusterLike
+
+# Categories and stored members of sets up to which a notebook shows the structure unasked.
+_FOUND_AT_ONCE = 10_000
 
 
 class Posterior:
@@ -453,6 +457,17 @@ class Posterior:
     def __repr__(self) -> str:
         more = "".join(f", {name}={x!r}" for name, x in self._model.parameter_priors.items())
         return f"Posterior({self.counts!r}, {self.prior!r}{more})"
+
+    def _repr_html_(self) -> str:
+        """Show prior and data, and the structure where it is found at once."""
+        priors = {"probabilities": self.prior, **self._model.parameter_priors}
+        rows = [[name, repr(prior)] for name, prior in priors.items()]
+        parts = [bare_html([["posterior of", "prior"], *rows], 0)]
+        family = self.counts.sets
+        if family.n + len(family.members) <= _FOUND_AT_ONCE:
+            parts.append(self._model.structure._repr_html_())
+        data = self.counts._repr_html_()
+        return "\n".join([*parts, f"<details><summary>Data</summary>\n{data}\n</details>"])
 
 
 def posterior_of(run: DataTree) -> Posterior:

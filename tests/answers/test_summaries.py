@@ -384,8 +384,8 @@ def test_summary_as_html() -> None:
     assert "x &amp; y" in html
     assert html.count("<tr>") == 4
     long = Summary(list(range(1234)), {"mean": np.linspace(0, 1, 1234)})
-    assert long._repr_html_().count("<tr>") == 41
-    assert long._repr_html_().endswith("<p>... and 1,194 more categories</p>")
+    assert long._repr_html_().count("<tr>") == 21
+    assert long._repr_html_().endswith("<p>... and 1,214 more categories</p>")
     assert long.to_html(most=2).count("<tr>") == 3
 
 

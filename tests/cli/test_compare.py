@@ -52,7 +52,7 @@ def test_groups_of_a_column(games: Path, capsys: pytest.CaptureFixture[str]) -> 
     assert code == 0
     told = json.loads(out)
     assert "games.csv: pairs, 2 groups" in err
-    assert told["verdict"] == found.verdict
+    assert told["finding"] == found.verdict
     assert told["log_bayes_factor"]["value"] == float(found.bayes_factor.log)
     assert [x["times"] for x in told["other_priors"]] == [0.5, 2.0]
     assert told["likelihood_ratio"] == found.likelihood_ratio._asdict()  # type: ignore[union-attr]

@@ -300,7 +300,7 @@ def test_labels_that_print_alike_are_ranked_or_left_out_together(
     path = write("duels.jsonl", "\n".join(map(json.dumps, rows)))
     for chosen, left in ((["--exclude", "b"], "11c"), (["--among", "1"], "11"), ([], "11bc")):
         _, out, _ = run(capsys, "fit", path, *chosen, "--draws", 100, "--seed", 1)
-        assert sorted(re.findall(r"^([1bc]) +0\.", out, re.MULTILINE)) == list(left)
+        assert sorted(re.findall(r"^'?([1bc])'? +0\.", out, re.MULTILINE)) == list(left)
 
 
 def test_only_some_categories(write: Any, capsys: pytest.CaptureFixture[str]) -> None:

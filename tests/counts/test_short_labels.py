@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from lib.bounds import SEED
 
-from luce.counts.short_labels import MOST_CHARACTERS, abridged, short_labels, shortened
+from luce.counts.short_labels import MOST_CHARACTERS, short_labels, shortened
+from luce.page.short_texts import abridged
 
 
 def test_the_part_that_differs_stays() -> None:

@@ -502,3 +502,11 @@ def test_half_a_football_season_leaves_room_for_its_champion() -> None:
     end = luce.play(run, rest[["home", "away"]][:0], played=season, home="first")
     champion = end.champion.idxmax().item()
     assert float(found.champion.sel(competitor=champion)) > 1 / 20
+
+
+def test_one_season_is_told_as_one() -> None:
+    said = str(luce.play([[[0.2, 0.8]]], [(0, 1)], seed=1))
+    assert "1 season, 1 for each of 1 draw, seed 1" in said
+    assert "0 and 1: in the only season; no proof." in said
+    several = str(luce.play([[[0.0001, 0.9999]] * 3], [(0, 1)], seed=1))
+    assert "0 and 1: in none and in all of the 3 seasons; no proof." in several  # control

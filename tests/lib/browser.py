@@ -65,6 +65,33 @@ CONTRAST = """element => {
 }"""
 
 
+# Texts of which a part lies outside the window, or outside a box that cuts it off.  What scrolls
+# in a frame of its own can be reached, and is left out.
+CLIPPED = """() => {
+  const found = [];
+  const walk = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  for (let node = walk.nextNode(); node; node = walk.nextNode()) {
+    const own = node.parentElement;
+    if (!node.data.trim() || own.closest("script, option, .skip")) continue;
+    if (!own.checkVisibility()) continue;
+    const range = document.createRange();
+    range.selectNodeContents(node);
+    const box = range.getBoundingClientRect();
+    if (!box.width) continue;
+    let [left, right] = [0, document.documentElement.clientWidth];
+    for (let e = own; e !== document.body; e = e.parentElement) {
+      const flow = getComputedStyle(e).overflowX;
+      if (flow === "auto" || flow === "scroll") { [left, right] = [-Infinity, Infinity]; break; }
+      if (flow !== "hidden" && flow !== "clip") continue;
+      const around = e.getBoundingClientRect();
+      [left, right] = [Math.max(left, around.left), Math.min(right, around.right)];
+    }
+    if (box.left < left - 1 || box.right > right + 1) found.push(node.data.trim().slice(0, 60));
+  }
+  return found;
+}"""
+
+
 @dataclass
 class Visit:
     """One opened page, and everything the browser noticed while it was open."""
@@ -91,6 +118,20 @@ class Visit:
     def contrasts(self, selector: str) -> list[float]:
         """Compute the contrast of the text of each element the selector finds."""
         return [float(e.evaluate(CONTRAST)) for e in self.page.query_selector_all(selector)]
+
+    def clipped(self) -> list[str]:
+        """List texts that cannot be read whole."""
+        return [str(text) for text in self.page.evaluate(CLIPPED)]
+
+    def violations(self) -> list[str]:
+        """List what axe-core finds serious or critical, with the first element of each kind."""
+        axe = pytest.importorskip("axe_playwright_python.sync_playwright")
+        found = axe.Axe().run(self.page).response["violations"]
+        return [
+            f"{each['id']}: {each['nodes'][0]['target']}"
+            for each in found
+            if each["impact"] in ("serious", "critical")
+        ]
 
     def focused(self) -> str:
         """Name the element that has the keyboard: its tag, then its label or text."""

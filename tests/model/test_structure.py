@@ -9,12 +9,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from lib.fragments import cells, drawn, faults
 from lib.oracles import Family, Set, brute_structure, cells_of, overlap
 
 from luce import ConditionalCounts, Posterior
 from luce.counts.canonical import canonical
 from luce.counts.family import fields, single_sets
-from luce.model.structure import Structure, find_structure
+from luce.model.structure import Structure, find_structure, structure_of
 from luce.paper.examples import paper_posterior
 
 Sizes = tuple[int, list[tuple[int, int]]]
@@ -450,3 +451,29 @@ def test_overlaps_of_many_large_sets() -> None:
     for lacking in ([50, 51], list(range(41, 79)), list(range(41, 85)), [97]):
         counts = counts.observe({n - 1: 1}, without=lacking)
         check(counts)
+
+
+# -- in a notebook ----------------------------------------------------------------------
+
+
+def test_places_are_drawn_in_a_notebook() -> None:
+    counts = ConditionalCounts("abcdefgh").observe({"a": 1, "b": 1}, within="abc")
+    counts = counts.observe({"c": 1, "d": 1}, within="cde")
+    html = structure_of(counts.sets)._repr_html_()
+    assert faults(html) == []
+    whole, part = (float(bar.attrib["width"]) for bar in drawn(html, "rect"))
+    assert part / whole == pytest.approx(5 / 8, abs=1e-3)
+    assert cells(html)[1][:4] == ["1", "2 sets", "3 groups of categories", "62.5 %"]
+    exact = structure_of(ConditionalCounts("ab").sets)
+    assert exact._repr_html_() == f"<p>{exact!r}</p>"
+
+
+def test_many_places_are_counted_in_a_notebook() -> None:
+    counts = ConditionalCounts(100)
+    for i in range(0, 100, 4):
+        counts = counts.observe({i: 1, i + 1: 1}, within=[i, i + 1])
+        counts = counts.observe({i + 1: 1, i + 2: 1}, within=[i + 1, i + 2])
+    html = structure_of(counts.sets)._repr_html_()
+    assert faults(html) == []
+    assert html.count("<tr>") == 21
+    assert "... and 5 more places" in html

@@ -23,7 +23,7 @@ from lib.pictures import (
 )
 from lib.places import DOCS
 from matplotlib import pyplot as plt
-from matplotlib import rc_context
+from matplotlib import rc_context, rcParams
 from matplotlib.axes import Axes
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
@@ -119,6 +119,38 @@ def test_a_dark_figure_of_the_readers_keeps_its_colours() -> None:
         assert {t.get_color() for t in [*ax.get_xticklabels(), *ax.get_yticklabels()]} == {GREY}
 
 
+@EVERY
+def test_given_axes_get_the_style_and_nothing_else_does(plot: Plot) -> None:
+    before = dict(rcParams)
+    given, other = Figure().subplots(1, 2)
+    plot(some_draws(3), ax=given)
+    own = plot(some_draws(3))
+    assert dict(rcParams) == before
+
+    def look(ax: Axes) -> dict[str, Any]:
+        ticks, words = ax.xaxis.get_tick_params(), ax.xaxis.label
+        return {
+            "ticks": (ticks.get("labelcolor"), ticks.get("labelsize")),
+            "words": (words.get_color(), words.get_size()),
+            "title": (ax.title.get_color(), ax.title.get_size()),
+            "spines": {k: (s.get_visible(), s.get_edgecolor()) for k, s in ax.spines.items()},
+            "grid": ax.xaxis.get_tick_params().get("gridOn"),
+        }
+
+    assert look(given) == look(own)
+    assert look(other) == look(Figure().subplots()) != look(own)
+
+
+def test_settings_of_the_reader_stay() -> None:
+    with rc_context({"ytick.labelsize": 5, "axes.labelcolor": "red", "axes.spines.top": True}):
+        ax = plots.strengths(some_draws(3), ax=Figure().subplots())
+        assert ax.xaxis.label.get_color() == "red"
+        assert ax.yaxis.get_tick_params().get("labelsize", 5) == 5
+        assert ax.xaxis.get_tick_params()["labelsize"] == 9
+    title = plots.strengths(some_draws(3), ax=Figure().subplots(subplot_kw={"title": "Teas"}))
+    assert title.get_title() == "Teas"
+
+
 # Whether it can be read
 
 
@@ -203,10 +235,19 @@ def test_the_same_picture_is_the_same_file(plot: str, tmp_path: Path) -> None:
 
 
 def test_figures_are_transparent_and_show_in_notebooks() -> None:
-    figure = plots.strengths(some_draws(3)).figure
+    draws = some_draws(3)
+    ax = plots.strengths(draws)
+    figure = ax.figure
     assert isinstance(figure, Picture)
     assert figure.get_facecolor()[3] == 0
-    assert figure._repr_png_().startswith(b"\x89PNG")
+    panels = plots.trace(draws)
+    for each, owner in [(figure, figure), (ax, figure), (panels, panels[0].figure)]:
+        png, size = each._repr_png_()  # type: ignore[union-attr]
+        assert png.startswith(b"\x89PNG")
+        assert [size["width"] / 96, size["height"] / 96] == pytest.approx(
+            owner.get_size_inches(), abs=0.01
+        )
+    assert plots.trace(draws, ax=Figure().subplots(3, 1))._repr_png_() is None
 
 
 def test_the_pictures_of_the_page_are_there_and_small() -> None:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from lib.fragments import cells, faults
 from scipy import stats
 from scipy.special import betaln, gammaln
 
@@ -310,3 +311,20 @@ def test_a_method_needs_what_it_is_for() -> None:
         for run in runs:
             total = run.posterior["probabilities"].sum("category")
             np.testing.assert_allclose(total, 1, rtol=1e-12)
+
+
+def test_a_notebook_shows_prior_structure_and_data() -> None:
+    counts = ConditionalCounts("abc").observe({"b": 2}, without="a")
+    posterior = Posterior(counts, Gamma(2.0, 3.0))
+    html = posterior._repr_html_()
+    assert faults(html) == []
+    assert cells(html)[1] == ["probabilities", repr(posterior.prior)]
+    assert f"<p>{posterior.structure!r}</p>" in html
+    assert counts._repr_html_() in html
+    games = {"home": ["a", "b"], "away": ["b", "a"], "result": ["H", "D"]}
+    contests = luce.from_pairs(games, ties="davidson", home="first")
+    rows = cells(Posterior(contests, home=1.0)._repr_html_())
+    assert rows[2:] == [["home", "1.0"], ["tie", "Gamma(shape=1.0, rate=1.0)"]]
+    large = Posterior(ConditionalCounts(20_000).observe({0: 1}, within=range(9000)))
+    assert "which are simulated" not in large._repr_html_()
+    assert "exact" not in large._repr_html_()

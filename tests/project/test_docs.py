@@ -89,6 +89,8 @@ def test_there_are_doctests() -> None:
 @pytest.mark.parametrize("path", PAGES, ids=lambda p: str(p.relative_to(ROOT)))
 def test_page(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)  # a page may write files
+    for name in ("COLUMNS", "FORCE_COLOR"):  # tables would be narrower, verdicts in colour
+        monkeypatch.delenv(name, raising=False)
     page = path.read_text(encoding="utf-8")
     n_python = len(re.findall(r"^```python\b", page, re.MULTILINE))
     assert run_page(path, page) == n_python

@@ -1,51 +1,57 @@
-"""The site as people see it: built without a warning, and opened in a real browser."""
+"""The site as people see it: built without a warning, and opened from a disk in a real browser."""
 
-import functools
-import threading
+import importlib.util
+import re
+import shutil
+import sys
 from collections.abc import Iterator
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
-from lib.browser import chromium
+from lib.browser import chromium, visit
 from lib.environments import ROOT, environment, interpreter, run
+from lib.site_links import broken_links
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
 pytestmark = pytest.mark.slow
 
-LOOKED_AT = ["index", "start", "choosing", "data", "examples/league", "paper", "api/posterior"]
+# One page of each kind, for what takes seconds a page.
+LOOKED_AT = ["index", "coming-from", "model", "speed", "plots", "examples/league", "api/posterior"]
+COLOURS = re.compile(r"\x1b\[[\d;]*m")
+# The theme hides names of its own for readers of screens there.
+WITHOUT_THE_HEADER = 'document.querySelector(".md-header").remove()'
+# Tables and formulas that do not fit, and so would be cut if they did not scroll.
+TOO_WIDE = """[...document.querySelectorAll(".table, .formula")]
+  .filter(e => e.scrollWidth > e.clientWidth + 1).map(e => e.innerText.slice(0, 60))"""
 
 
 @pytest.fixture(scope="module")
 def builder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Find a Python that can build the site: this one, or that of a new environment."""
+    if all(map(importlib.util.find_spec, ["zensical", "mkdocstrings", "math_core"])):
+        return Path(sys.executable)
     return environment(
         interpreter("3.11"), tmp_path_factory.mktemp("docs") / "builder", group="docs"
     )
 
 
+def build(builder: Path, folder: Path, *, changed: str = "") -> Path:
+    """Build the site in a folder, with some text behind the page of errors."""
+    shutil.copytree(ROOT / "docs", folder / "docs")
+    shutil.copy(ROOT / "mkdocs.yml", folder)
+    (folder / "src").symlink_to(ROOT / "src")
+    errors = folder / "docs" / "api" / "errors.md"
+    errors.write_text(errors.read_text(encoding="utf-8") + changed, encoding="utf-8")
+    run(builder, "-m", "zensical", "build", "--strict", folder=folder)
+    return folder / "site"
+
+
 @pytest.fixture(scope="module")
 def site(builder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("site")
-    run(builder, "-m", "mkdocs", "build", "--strict", "--site-dir", folder, folder=ROOT)
-    return folder
-
-
-class Silent(SimpleHTTPRequestHandler):
-    def log_message(self, *_: Any) -> None:
-        """Say nothing: standard error belongs to the tests."""
-
-
-@pytest.fixture(scope="module")
-def address(site: Path) -> Iterator[str]:
-    """Search asks for its index, which browsers refuse to fetch from a disk."""
-    handler = functools.partial(Silent, directory=str(site))
-    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        yield f"http://127.0.0.1:{server.server_port}/"
-        server.shutdown()
+    return build(builder, tmp_path_factory.mktemp("site"))
 
 
 @pytest.fixture(scope="module")
@@ -54,57 +60,97 @@ def browser() -> Iterator["Browser"]:
         yield started
 
 
-@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
-@pytest.mark.parametrize("width", [390, 1280])
+@pytest.mark.parametrize(
+    ("width", "dark"), [(360, True), (768, False), (1280, False), (1280, True)]
+)
+def test_every_page(width: int, dark: bool, site: Path, browser: "Browser") -> None:
+    """Nothing in the console, no request to a host, nothing beyond the edge, pictures there."""
+    wrong = []
+    for file in sorted(site.rglob("*.html")):
+        if file.name == "404.html":  # its links start at the host
+            continue
+        with visit(browser, file, width=width, dark=dark) as seen:
+            asked = [url for url in seen.requests if not url.startswith(("file:", "data:"))]
+            wide, window = seen.widths()
+            found = [*seen.console, *seen.errors, *seen.failed, *asked]
+            found += [f"broken picture: {alt}" for alt, natural in seen.images() if natural == 0]
+            found += [f"sideways scroll: {wide} in {window}"] if wide > window else []
+            if width >= 1280:
+                found += [f"does not fit: {text}" for text in seen.page.evaluate(TOO_WIDE)]
+            scheme = seen.page.evaluate("document.body.dataset.mdColorScheme")
+            found += [] if scheme == ("slate" if dark else "default") else [f"scheme {scheme}"]
+            seen.page.evaluate(WITHOUT_THE_HEADER)
+            found += [f"clipped: {text}" for text in seen.clipped()]
+            wrong += [f"{file.relative_to(site)}: {text}" for text in found]
+    assert wrong == []
+
+
+@pytest.mark.parametrize(("width", "dark"), [(360, True), (1280, False)])
 @pytest.mark.parametrize("name", LOOKED_AT)
-def test_page(name: str, width: int, dark: bool, address: str, browser: "Browser") -> None:
-    scheme: Any = "dark" if dark else "light"
-    context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)
-    said: list[str] = []
-    asked: list[str] = []
-    page = context.new_page()
-    page.on("console", lambda message: said.append(message.text))
-    page.on("pageerror", lambda error: said.append(str(error)))
-    page.on("request", lambda request: asked.append(request.url))
-    page.goto(f"{address}{name}.html", wait_until="networkidle")
-    assert said == []
-    assert [url for url in asked if not url.startswith((address, "data:", "blob:"))] == []
-    wide, window = page.evaluate(
-        "[document.documentElement.scrollWidth, document.documentElement.clientWidth]"
-    )
-    assert wide <= window
-    script = "all => all.filter(i => !i.complete || i.naturalWidth == 0).map(i => i.src)"
-    assert page.eval_on_selector_all("img", script) == []
-    assert page.evaluate("document.body.dataset.mdColorScheme") == ("slate" if dark else "default")
-    context.close()
+def test_accessible(name: str, width: int, dark: bool, site: Path, browser: "Browser") -> None:
+    with visit(browser, site / f"{name}.html", width=width, dark=dark) as seen:
+        assert seen.violations() == []
 
 
-def test_search_finds_a_page(address: str, browser: "Browser") -> None:
-    context = browser.new_context(viewport={"width": 1280, "height": 900})
-    page = context.new_page()
-    page.goto(f"{address}index.html", wait_until="networkidle")
-    page.click("input.md-search__input")
-    page.keyboard.type("rejection", delay=20)
-    page.wait_for_selector(".md-search-result__link", timeout=10_000)
-    found = page.eval_on_selector_all(".md-search-result__link", "all => all.map(a => a.href)")
-    assert any("model.html" in link or "choosing.html" in link for link in found)
-    context.close()
+def test_axe_is_not_blind(site: Path, browser: "Browser") -> None:
+    with visit(browser, site / "index.html") as seen:
+        seen.page.add_style_tag(content=".md-typeset p { color: #aaa !important; }")
+        assert any("color-contrast" in found for found in seen.violations())
+
+
+@pytest.mark.parametrize("width", [360, 1280])
+def test_search_works_from_a_disk(width: int, site: Path, browser: "Browser") -> None:
+    with visit(browser, site / "examples" / "league.html", width=width) as seen:
+        page = seen.page
+        opener = "label[for=__search].md-header__button" if width < 960 else ".md-search__button"
+        page.locator(opener).click()
+        page.get_by_role("combobox").fill("rejection")
+        first = page.get_by_role("option").first
+        first.wait_for(timeout=20_000)
+        assert "Rejection" in first.inner_text()
+        assert seen.console == seen.errors == []
+        page.keyboard.press("Enter")
+        page.wait_for_url((site / "model.html").as_uri() + "#rejection*")
+        assert page.locator("h2#rejection").is_visible()
+
+
+def test_wide_tables_scroll_by_keys(site: Path, browser: "Browser") -> None:
+    with visit(browser, site / "speed.html", width=360) as seen:
+        tables = seen.page.locator(".table")
+        wide = [t for t in tables.all() if t.evaluate("e => e.scrollWidth > e.clientWidth")]
+        assert wide
+        wide[0].focus()
+        seen.page.keyboard.press("ArrowRight")
+        seen.page.wait_for_function("document.activeElement.scrollLeft > 0")
+
+
+def test_every_link_leads_somewhere(site: Path) -> None:
+    assert broken_links(site) == []
+
+
+def test_broken_links_are_found(tmp_path: Path) -> None:
+    (tmp_path / "a.html").write_text('<h1 id="top"></h1><a href="b.html#end"></a>')
+    (tmp_path / "b.html").write_text('<p id="end"></p><a href="a.html#top"></a>')
+    assert broken_links(tmp_path) == []
+    (tmp_path / "b.html").write_text('<img src="no.svg"><a href="a.html#no"></a><a href="#no"></a>')
+    assert sorted(broken_links(tmp_path)) == [
+        "a.html: b.html#end",
+        "b.html: #no",
+        "b.html: a.html#no",
+        "b.html: no.svg",
+    ]
 
 
 @pytest.mark.parametrize(
     ("page", "words"),
     [
-        ("[nowhere](no-such-page.md)", "no-such-page.md"),
-        ("[nowhere](../data.md#no-such-heading)", "no-such-heading"),
+        ("[nowhere](no-such-page.md)", "no-such-page"),
+        ("[nowhere](../data.md#no-such-heading)", "anchor does not exist"),
         ("::: luce.no_such_name", "no_such_name"),
+        ("$$\n\\nosuchcommand\n$$", "nosuchcommand"),
     ],
 )
 def test_a_warning_is_a_failure(page: str, words: str, builder: Path, tmp_path: Path) -> None:
-    for name in ["docs", "src", "mkdocs.yml"]:
-        (tmp_path / name).symlink_to(ROOT / name)
-    (tmp_path / "docs").unlink()
-    run("cp", "-r", ROOT / "docs", tmp_path / "docs", folder=tmp_path)
-    errors = tmp_path / "docs" / "api" / "errors.md"
-    errors.write_text(errors.read_text() + f"\n{page}\n")
-    with pytest.raises(AssertionError, match=words):
-        run(builder, "-m", "mkdocs", "build", "--strict", folder=tmp_path)
+    with pytest.raises(AssertionError) as failure:
+        build(builder, tmp_path, changed=f"\n{page}\n")
+    assert words in COLOURS.sub("", str(failure.value))

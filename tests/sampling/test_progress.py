@@ -1,6 +1,9 @@
 """Progress bars."""
 
+import sys
 from contextlib import suppress
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -45,3 +48,36 @@ def test_the_bar_is_full_when_all_is_done(monkeypatch: pytest.MonkeyPatch) -> No
         bar.step("first")
         raise KeyboardInterrupt
     assert bar.completed == 0
+
+
+def test_a_bar_in_a_notebook(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a kernel makes of it, `tests/project/test_notebooks.py` tells."""
+    shown: list[dict[str, str]] = []
+
+    def display(content: dict[str, str], **_: Any) -> SimpleNamespace:
+        shown.append(content)
+        return SimpleNamespace(update=lambda content, **_: shown.append(content))
+
+    shell = SimpleNamespace(kernel=object())
+    package = SimpleNamespace(get_ipython=lambda: shell, display=SimpleNamespace(display=display))
+    monkeypatch.setitem(sys.modules, "IPython", package)  # type: ignore[arg-type]
+    monkeypatch.setitem(sys.modules, "IPython.display", package.display)
+    monkeypatch.setattr(progress, "PATIENCE", 0.0)
+    with ProgressBar(4, wanted=True) as bar:
+        bar.update(1, "a < b")
+        bar.update(2, "a < b")  # too soon after the first to be drawn
+        bar.update(4, "a < b")
+    assert [content["text/plain"] for content in shown] == ["a < b, 25 %, 0 s", "a < b, 100 %, 0 s"]
+    assert shown[-1]["text/html"] == (
+        '<label><progress max="4" value="4"></progress> a &lt; b, 100 %, 0 s</label>'
+    )
+    with suppress(KeyError), ProgressBar(None, wanted=True) as bar:
+        bar.update(7)
+        raise KeyError
+    assert shown[-1]["text/plain"] == "sampling, 0 s"
+    assert "value" not in shown[-1]["text/html"]
+    assert bar.completed == 7
+    shell = SimpleNamespace()  # a shell in a terminal
+    with ProgressBar(4, wanted=True) as bar:
+        bar.update(1)
+    assert len(shown) == 4

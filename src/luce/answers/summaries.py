@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Sequence
 from importlib import import_module
 from itertools import repeat
@@ -19,7 +21,15 @@ from luce.counts.comparability import prior_only
 from luce.counts.confounding import untold_parameters
 from luce.counts.labels import plural, printable, some
 from luce.errors import DataError
-from luce.page.plain_tables import bare_html, text_lines
+from luce.page.plain_tables import (
+    MOST_ROWS,
+    PictureColumn,
+    bare_html,
+    fitted_lines,
+    line_width,
+    wrapped,
+)
+from luce.page.small_pictures import intervals
 from luce.page.words import escaped, probability
 
 if TYPE_CHECKING:
@@ -37,6 +47,19 @@ _FORMATS = {
     "rank_lb": ".0f",
     "rank_ub": ".0f",
 }
+
+
+# Columns that are left out of a narrow terminal, in this order; intervals go at last.
+_DISPENSABLE = (
+    ("mcse_mean",),
+    ("prior_only",),
+    ("ess_bulk", "ess_tail"),
+    ("rank_lb", "rank_ub"),
+    ("r_hat",),
+    ("sd",),
+    ("rank",),
+    ("p_best",),
+)
 
 
 class Summary:
@@ -87,15 +110,37 @@ class Summary:
     def _repr_html_(self) -> str:
         return self.to_html()
 
-    def to_text(self, most: int = 40) -> str:
-        """Lay the table out as text, at most `most` rows of categories."""
-        lines = text_lines(self._cells(most), left=[0])
-        below = [f"\n{table.to_text(most)}" for table in self._below]
-        return "\n".join([*lines, *self._closing(most), *below])
+    def to_text(self, most: int = 40, width: int | None = None) -> str:
+        """Lay the table out as text.
 
-    def to_html(self, most: int = 40) -> str:
-        """Lay the table out as HTML, at most `most` rows of categories; labels are escaped."""
-        table = bare_html(self._cells(most), head=0)
+        Parameters
+        ----------
+        most
+            Largest number of rows of categories.
+        width
+            Characters of a line; those of the terminal unless given, and any number where the
+            text goes to no terminal.  Long labels are shortened; columns that do not fit are left
+            out, and named.
+        """
+        room = line_width() if width is None else width
+        ends = [name for name in self.columns if name.startswith("eti")]
+        dispensable = [x for x in (*_DISPENSABLE, ends) if not any(map(self._has_marks, x))]
+        lines = fitted_lines(self._cells(most), room, [0], [0], dispensable)
+        closing = [line for note in self._closing(most) for line in wrapped(note, room)]
+        below = [f"\n{table.to_text(most, width)}" for table in self._below]
+        return "\n".join([*lines, *closing, *below])
+
+    def _has_marks(self, column: str) -> bool:
+        """Tell whether a column of marks has any."""
+        values = self.columns.get(column)
+        return values is not None and values.dtype == np.bool_ and bool(values.any())
+
+    def to_html(self, most: int = MOST_ROWS, beside: Sequence[PictureColumn] = ()) -> str:
+        """Lay the table out as HTML, at most `most` rows of categories; labels are escaped.
+
+        Pictures that are given stand beside those of the intervals, one for each row.
+        """
+        table = bare_html(self._cells(most), 0, [*self._pictures(most), *beside])
         closing = [f"<p>{escaped(line)}</p>" for line in self._closing(most)]
         below = [table.to_html(most) for table in self._below]
         return "\n".join([table, *closing, *below])
@@ -164,9 +209,19 @@ class Summary:
     def _cells(self, most: int) -> list[list[str]]:
         head = [self._heading, *self.columns]
         return [head] + [
-            [printable(label), *(_word(name, values[i]) for name, values in self.columns.items())]
-            for i, label in enumerate(self.categories[:most])
+            [text, *(entry_in_words(name, values[i]) for name, values in self.columns.items())]
+            for i, text in enumerate(_texts_of(self.categories[:most]))
         ]
+
+    def _pictures(self, most: int) -> list[PictureColumn]:
+        """Draw the intervals of categories; those of parameters have no common scale."""
+        ends = [name for name in self.columns if re.fullmatch(r"eti.*_(lb|ub)", name)]
+        if len(ends) != 2 or self._heading == "parameter":
+            return []
+        low, mean, high = (
+            self.columns[name][:most].tolist() for name in (ends[0], "mean", ends[1])
+        )
+        return [PictureColumn(1, "interval", intervals(low, mean, high, origin=True))]
 
     def _closing(self, most: int) -> list[str]:
         left = len(self.categories) - most
@@ -307,7 +362,17 @@ def _module(name: str) -> Any:
         ) from None
 
 
-def _word(column: str, value: Any) -> str:
+def _texts_of(labels: Sequence[Label]) -> list[str]:
+    """Print labels; those that print alike, such as 1 and "1", as in Python."""
+    texts = [printable(label) for label in labels]
+    times = Counter(texts)
+    return [
+        printable(repr(label)) if times[text] > 1 else text
+        for label, text in zip(labels, texts, strict=True)
+    ]
+
+
+def entry_in_words(column: str, value: Any) -> str:
     """Print an entry as its column wants it."""
     if isinstance(value, (bool, np.bool_)):
         return "yes" if value else "no"

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 from luce.cli.check import add_check
 from luce.cli.compare import add_compare
+from luce.cli.completion import add_completion
 from luce.cli.fit import add_fit
 from luce.cli.inspect import add_inspect
 from luce.cli.leaderboard import add_leaderboard
@@ -86,6 +87,7 @@ def _parser() -> argparse.ArgumentParser:
         add_demo,
         add_paper,
         add_warmup,
+        add_completion,
     )
     for add in adders:
         add(commands)

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import json
-import math
-import sys
-from contextlib import redirect_stdout
 from typing import TYPE_CHECKING, Any
 
 from luce.cli.data import add_reading, read_data
+from luce.cli.documents import add_json, print_json, words_aside
 from luce.cli.printing import warnings_printed
 from luce.counts.labels import printable
 from luce.sampling.settings import check_whole
@@ -26,7 +23,7 @@ def add_check(commands: Any) -> None:
     replicates = "data sets drawn from the fit, for simulated p-values (default: none)"
     parser.add_argument("--replicates", type=int, default=0, metavar="N", help=replicates)
     parser.add_argument("--seed", type=int, default=0, help="of replicates (default %(default)s)")
-    parser.add_argument("--json", action="store_true", help="print tests and all cells as JSON")
+    add_json(parser)
     parser.set_defaults(run=run_check)
 
 
@@ -37,8 +34,7 @@ def run_check(arguments: argparse.Namespace) -> int:
     check_whole("--replicates", arguments.replicates, 0)
     check_whole("--seed", arguments.seed, 0)
     with warnings_printed():
-        # With --json what is said about the file goes to standard error.
-        with redirect_stdout(sys.stderr if arguments.json else sys.stdout):
+        with words_aside(arguments):
             reading = read_data(arguments)
         counts = reading.counts
         named = counts if isinstance(counts, dict) else {None: counts}
@@ -52,10 +48,8 @@ def run_check(arguments: argparse.Namespace) -> int:
             for label, one in named.items()
         }
     if arguments.json:
-        parts = [
-            _as_json(fit) | ({} if x is None else {"from": str(x)}) for x, fit in found.items()
-        ]
-        print(json.dumps(parts[0] if None in found else parts, indent=1))
+        parts = [{"from": x, **_content(fit)} for x, fit in found.items()]
+        print_json(arguments, 0, _content(found[None]) if None in found else {"rows": parts})
         return 0
     for label, fit in found.items():
         print("" if label is None else f"\nfrom {printable(label)}:")
@@ -63,27 +57,18 @@ def run_check(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _as_json(fit: FitTest) -> dict[str, Any]:
-    """Lay tests and cells out as JSON; numbers that are not known are null."""
-    cells = fit.to_pandas().to_dict("list")
-    columns = {
-        name: [_number(x) if isinstance(x, float) else str(x) for x in values]
-        for name, values in cells.items()
-    }
+def _content(fit: FitTest) -> dict[str, Any]:
+    """Put tests and cells into lists and dictionaries."""
     return {
         "deviance": fit.deviance,
         "pearson": fit.pearson,
         "degrees_of_freedom": fit.degrees_of_freedom,
-        "p_deviance": _number(fit.p_deviance),
-        "p_pearson": _number(fit.p_pearson),
+        "p_deviance": fit.p_deviance,
+        "p_pearson": fit.p_pearson,
         "simulated": {
             name: {"p": float(p), "standard_error": float(p.standard_error)}
             for name, p in fit.simulated.items()
         },
-        "notes": list(fit.notes),
-        "cells": columns,
+        "notes": fit.notes,
+        "cells": fit.to_pandas().to_dict("list"),
     }
-
-
-def _number(x: float) -> float | None:
-    return x if math.isfinite(x) else None

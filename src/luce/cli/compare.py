@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import argparse
-import json
-import sys
-from contextlib import ExitStack, redirect_stdout
-from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from luce.answers.diagnostics import verdict
 from luce.cli.data import add_reading, read_data, read_data_by
+from luce.cli.documents import add_json, print_json, words_aside
 from luce.cli.printing import NOT_CONVERGED, print_ignored, split_at_commas, warnings_printed
 from luce.cli.priors import add_priors
+from luce.cli.standard_input import called
 from luce.errors import DataError
 from luce.sampling.settings import check_whole
 
@@ -52,7 +50,7 @@ def add_compare(commands: Any) -> None:
     parser.add_argument("--seed", type=int, default=None, help="random seed; made up unless given")
     most = "differences to print (default %(default)s)"
     parser.add_argument("--most", type=int, default=40, metavar="N", help=most)
-    parser.add_argument("--json", action="store_true", help="print JSON, and words elsewhere")
+    add_json(parser)
     parser.set_defaults(run=run_compare)
 
 
@@ -61,9 +59,7 @@ def run_compare(arguments: argparse.Namespace) -> int:
     from luce.decide.group_comparison import compare_groups
 
     check_whole("--most", arguments.most, 1)
-    with ExitStack() as words:
-        if arguments.json:
-            words.enter_context(redirect_stdout(sys.stderr))
+    with words_aside(arguments):
         with warnings_printed():
             readings = _read(arguments)
         for use in {tuple(reading.uses.items()) for reading in readings.values()}:
@@ -83,13 +79,14 @@ def run_compare(arguments: argparse.Namespace) -> int:
             chains=arguments.chains,
             seed=arguments.seed,
         )
+    kinds = {name: verdict(run).kind for name, run in found.runs.items()}
+    code = NOT_CONVERGED if "bad" in kinds.values() else 0
     if arguments.json:
-        print(json.dumps(_as_json(found), indent=2))
+        print_json(arguments, code, {**_content(found), "verdicts": kinds})
     else:
         print(found.to_text(arguments.scale, arguments.most))
         print(f"Seed {found.seed}.")
-    bad = any(verdict(run).kind == "bad" for run in found.runs.values())
-    return NOT_CONVERGED if bad else 0
+    return code
 
 
 def _read(arguments: argparse.Namespace) -> dict[Label, Reading]:
@@ -104,20 +101,20 @@ def _read(arguments: argparse.Namespace) -> dict[Label, Reading]:
             f"{files[0]}: one file is one group; give --by COLUMN, which names the group of each "
             "row, or several files."
         )
-    stems = [Path(file).stem for file in files]
+    stems = [Path(called(file)).stem for file in files]
     names = stems if len(set(stems)) == len(files) else files
     if len(set(names)) < len(files):
         raise DataError("a file is given twice; each file is a group.")
     return {name: read_data(arguments, file) for name, file in zip(names, files, strict=True)}
 
 
-def _as_json(found: GroupComparison) -> dict[str, Any]:
-    """Put the comparison into lists and dictionaries; numbers that are not finite become null."""
+def _content(found: GroupComparison) -> dict[str, Any]:
+    """Put the comparison into lists and dictionaries."""
     ratio = found.likelihood_ratio
     parameters = [] if found.parameters is None else _rows(found.parameters)
     return {
         "groups": [{"group": str(name), "outcomes": n} for name, n in found.groups.items()],
-        "verdict": found.verdict,
+        "finding": found.verdict,
         "log_bayes_factor": _estimate(found.bayes_factor.log),
         "probability_several": found.probability_several,
         "prior": found.prior,
@@ -136,10 +133,9 @@ def _as_json(found: GroupComparison) -> dict[str, Any]:
 
 
 def _estimate(estimate: Estimate) -> dict[str, Any]:
-    error = float(estimate.standard_error)
     return {
         "value": float(estimate),
-        "standard_error": error if isfinite(error) else None,
+        "standard_error": float(estimate.standard_error),
         "method": estimate.method,
     }
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from luce._types import Label
-from luce.cli.printing import split_at_commas
+from luce.cli.printing import ignored_columns, split_at_commas
+from luce.cli.standard_input import called, kept_file
 from luce.counts.comparability import prior_only
 from luce.counts.labels import plural, printable, some
 from luce.errors import DataError
@@ -46,7 +46,7 @@ _MOST_GROUPS = 12
 
 def add_reading(parser: argparse.ArgumentParser, several: bool = False) -> None:
     """Add the arguments that say which file to read, or which files, and how."""
-    formats = "CSV, Parquet, JSON Lines, PrefLib or PGN"
+    formats = "CSV, Parquet, JSON Lines, PrefLib or PGN; - for standard input"
     if several:
         parser.add_argument("files", metavar="FILE", nargs="+", help=formats)
     else:
@@ -74,19 +74,21 @@ def add_reading(parser: argparse.ArgumentParser, several: bool = False) -> None:
 
 def read_data(arguments: argparse.Namespace, file: str | None = None) -> Reading:
     """Read a file with the options given, and print its kind and size."""
-    file = arguments.file if file is None else file
-    options, text = _options(arguments, file)
-    kind, reading = understand(file, arguments.kind, text, **options)
-    print(f"{printable(Path(file).name)}: {kind}: {reading}")
+    given = arguments.file if file is None else file
+    with kept_file(given) as path:
+        options, text = _options(arguments, path)
+        kind, reading = understand(path, arguments.kind, text, **options)
+    print(f"{printable(called(given))}: {kind}: {reading}")
     return _kept(reading, arguments)
 
 
 def read_data_by(arguments: argparse.Namespace, file: str, by: list[str]) -> dict[Label, Reading]:
     """Read the groups of a file with the options given, and print their kind and sizes."""
-    options, text = _options(arguments, file, by)
     names: str | list[str] = by if len(by) > 1 else by[0]
-    kind, readings = read_groups(file, names, arguments.kind, text, **options)
-    print(f"{printable(Path(file).name)}: {kind}, {plural(len(readings), 'group')}")
+    with kept_file(file) as path:
+        options, text = _options(arguments, path, by)
+        kind, readings = read_groups(path, names, arguments.kind, text, **options)
+    print(f"{printable(called(file))}: {kind}, {plural(len(readings), 'group')}")
     for name, reading in list(readings.items())[:_MOST_GROUPS]:
         print(f"{printable(name)}: {reading}")
     if len(readings) > _MOST_GROUPS:
@@ -139,6 +141,24 @@ def _columns(pairs: Sequence[str], questions: Questions) -> dict[str, str]:
         else:
             columns[role] = name
     return columns
+
+
+def reading_content(reading: Reading) -> dict[str, Any]:
+    """Describe what was read: kind, numbers of observations and categories, columns."""
+    counts = reading.counts
+    own = (
+        {"states": len(counts)}
+        if isinstance(counts, dict)
+        else {"categories": counts.n_categories, "outcomes": counts.n_outcomes}
+    )
+    return {
+        "kind": reading.kind,
+        "observations": reading.n_records,
+        "observation": reading.noun,
+        **own,
+        "columns": dict(reading.uses),
+        "ignored_columns": ignored_columns(reading.uses),
+    }
 
 
 def print_uses(uses: Mapping[str, str]) -> None:

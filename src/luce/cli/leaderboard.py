@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import argparse
-import json
-from typing import TYPE_CHECKING, Any
-
-import numpy as np
+from typing import Any
 
 from luce.answers.diagnostics import verdict
 from luce.answers.scales import SCALES
+from luce.cli.documents import (
+    add_json,
+    add_table,
+    check_table,
+    print_json,
+    print_table,
+    verdict_content,
+)
 from luce.cli.printing import NOT_CONVERGED
 from luce.cli.selection import add_selection, label_of, ranked
 from luce.runs.saving import load
 from luce.sampling.settings import check_whole
-
-if TYPE_CHECKING:
-    from luce.decide.leaderboards import Leaderboard
 
 
 def add_leaderboard(commands: Any) -> None:
@@ -32,8 +34,10 @@ def add_leaderboard(commands: Any) -> None:
     parser.add_argument("--ci-prob", type=float, default=0.9, metavar="P", help=interval)
     most = "rows to print (default %(default)s)"
     parser.add_argument("--most", type=int, default=40, metavar="N", help=most)
-    parser.add_argument("--json", action="store_true", help="print all rows as JSON")
     add_selection(parser)
+    add_json(parser)
+    add_table(parser)
+    parser.add_argument("--overwrite", action="store_true", help="replace the table if it is there")
     parser.set_defaults(run=run_leaderboard)
 
 
@@ -42,6 +46,7 @@ def run_leaderboard(arguments: argparse.Namespace) -> int:
     from luce.decide.leaderboards import leaderboard
 
     check_whole("--most", arguments.most, 1)
+    check_table(arguments)
     run = load(arguments.file)
     reference = None
     if arguments.reference is not None:
@@ -53,27 +58,20 @@ def run_leaderboard(arguments: argparse.Namespace) -> int:
         ci_prob=arguments.ci_prob,
         among=ranked(arguments, run),
     )
-    print(_as_json(board) if arguments.json else board.to_text(arguments.most))
-    return NOT_CONVERGED if verdict(run).kind == "bad" else 0
-
-
-def _as_json(board: Leaderboard) -> str:
-    """Write headline, rows and notes as JSON; labels that are neither text nor numbers as text."""
+    trust = verdict(run)
+    code = NOT_CONVERGED if trust.kind == "bad" else 0
     rows = [
-        {"category": _plain(label), **{name: _plain(x[i]) for name, x in board.columns.items()}}
+        {"category": str(label), **{name: x[i] for name, x in board.columns.items()}}
         for i, label in enumerate(board.categories)
     ]
-    attrs = {name: _plain(value) for name, value in board.attrs.items()}
-    found = {"headline": board.headline, **attrs, "rows": rows, "notes": list(board.notes)}
-    return json.dumps(found, indent=2, ensure_ascii=False)
-
-
-def _plain(value: Any) -> Any:
-    """Turn a value into one that JSON has; nan becomes null."""
-    if isinstance(value, np.generic):
-        value = value.item()
-    if isinstance(value, tuple):
-        return [_plain(part) for part in value]
-    if isinstance(value, float):
-        return value if np.isfinite(value) else None
-    return value if isinstance(value, str | int | None) else str(value)
+    print_table(arguments, rows, board.to_text(arguments.most))
+    if arguments.json:
+        content = {
+            "headline": board.headline,
+            **board.attrs,
+            **verdict_content(trust),
+            "rows": rows,
+            "notes": board.notes,
+        }
+        print_json(arguments, code, content)
+    return code

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import argparse
 import csv
-import json
 from typing import TYPE_CHECKING, Any
 
 from luce.answers.view import DrawsView
+from luce.cli.documents import add_json, print_json, verdict_content
 from luce.cli.printing import NOT_CONVERGED, warnings_printed
 from luce.cli.selection import add_selection, selected
 from luce.counts.labels import printable_lines, some
@@ -43,7 +43,7 @@ def add_next(commands: Any) -> None:
     parser.add_argument("--most", type=int, default=10, metavar="N", help=most)
     seed = "seed of simulated outcomes (default %(default)s)"
     parser.add_argument("--seed", type=int, default=0, help=seed)
-    parser.add_argument("--json", action="store_true", help="print JSON")
+    add_json(parser)
     add_selection(parser)
     parser.set_defaults(run=run_next)
 
@@ -69,11 +69,12 @@ def run_next(arguments: argparse.Namespace) -> int:
             among=selected(arguments, view.categories, view.effects),
             seed=arguments.seed,
         )
+    code = NOT_CONVERGED if found.trust.kind == "bad" else 0
     if arguments.json:
-        print(json.dumps(found.to_dict(), default=str, ensure_ascii=False, indent=2))
+        print_json(arguments, code, {**verdict_content(found.trust), **found.to_dict()})
     else:
         print(printable_lines(found.to_text(arguments.most)))
-    return NOT_CONVERGED if found.trust.kind == "bad" else 0
+    return code
 
 
 class _Labels:

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import argparse
-import csv
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
+from luce.cli.documents import (
+    add_json,
+    check_free,
+    print_json,
+    table_rows,
+    verdict_content,
+    write_csv,
+)
 from luce.cli.printing import NOT_CONVERGED, complain, split_at_commas, warnings_printed
+from luce.cli.standard_input import kept_file
 from luce.counts.labels import printable
 from luce.errors import DataError
 from luce.reading.files import open_table
@@ -68,7 +73,7 @@ def add_play(commands: Any) -> None:
     parser.add_argument("--ci-prob", type=float, default=0.9, metavar="P", help=interval)
     most = "rows of the table to print (default %(default)s)"
     parser.add_argument("--most", type=int, default=40, metavar="N", help=most)
-    parser.add_argument("--json", action="store_true", help="print one JSON object, not a table")
+    add_json(parser)
     parser.add_argument("--out", metavar="TABLE", help="write the table to a CSV file, too")
     parser.add_argument("--overwrite", action="store_true", help="replace TABLE if it is there")
     parser.set_defaults(run=run_play)
@@ -78,7 +83,7 @@ def run_play(arguments: argparse.Namespace) -> int:
     """Play a season or a bracket; print and write its table."""
     check_whole("--most", arguments.most, 1)
     if arguments.out is not None:  # before any work is done
-        _check_out(arguments)
+        check_free(arguments.out, arguments.overwrite)
     others = _OF_SEASONS if arguments.bracket else _OF_BRACKETS
     own = _OF_BRACKETS if arguments.bracket else _OF_SEASONS
     strange = [name for name in others if getattr(arguments, name) is not None]
@@ -89,8 +94,8 @@ def run_play(arguments: argparse.Namespace) -> int:
     options = {name: value for name, value in options.items() if value is not None}
     options |= {"home": _home(arguments), "ci_prob": arguments.ci_prob}
     run = load(Path(arguments.file))
-    fixtures = open_table(arguments.fixtures)
-    with warnings_printed():
+    with kept_file(arguments.fixtures) as path, warnings_printed():
+        fixtures = open_table(path)
         if arguments.bracket:
             from luce.decide.brackets import play_bracket
 
@@ -99,15 +104,18 @@ def run_play(arguments: argparse.Namespace) -> int:
             more: dict[str, Any] = {}
         else:
             found, table, more = _season(run, fixtures, options)
+    rows, trust = table_rows(table), found.trust
     if arguments.out is not None:
-        _write(table, Path(arguments.out))
+        write_csv(rows, Path(arguments.out))
+    code = NOT_CONVERGED if trust is not None and trust.kind == "bad" else 0
     if arguments.json:
-        print(json.dumps({"table": _rows(table), **more, "notes": table.notes}, allow_nan=False))
+        content = {**verdict_content(trust), "table": rows, **more, "notes": table.notes}
+        print_json(arguments, code, content)
     else:
         print(table.to_text(arguments.most))
     if arguments.out is not None:
         (complain if arguments.json else print)(f"Written: {printable(Path(arguments.out))}")
-    return NOT_CONVERGED if found.trust is not None and found.trust.kind == "bad" else 0
+    return code
 
 
 def _season(run: Any, fixtures: Any, options: dict[str, Any]) -> tuple[Season, Table, Any]:
@@ -121,11 +129,10 @@ def _season(run: Any, fixtures: Any, options: dict[str, Any]) -> tuple[Season, T
         options["tiebreak"] = split_at_commas([options["tiebreak"]])
     season = play(run, fixtures, **options)
     table = season.table(top, relegated)
-    remaining = [[_plain(side) for side in fixture] for fixture in season.remaining]
     more = {
-        "places": season.places.values.tolist(),
-        "champion_mcse": [_plain(x) for x in season.champion["mcse"].values.tolist()],
-        "remaining": remaining,
+        "places": season.places.values,
+        "champion_mcse": season.champion["mcse"].values,
+        "remaining": season.remaining,
         "seed": season.seed,
     }
     return season, table, more
@@ -146,30 +153,3 @@ def _home(arguments: argparse.Namespace) -> Any:
     """Read who is at home, game by game where a bracket's matches have several."""
     given = arguments.home
     return given.split(",") if given is not None and arguments.bracket and "," in given else given
-
-
-def _check_out(arguments: argparse.Namespace) -> None:
-    out = Path(arguments.out)
-    if not out.parent.is_dir():
-        raise DataError(f"{out} cannot be written: there is no folder {out.parent}.")
-    if out.exists() and not arguments.overwrite:
-        raise DataError(f"{out} exists already; --overwrite replaces it.")
-
-
-def _write(table: Table, path: Path) -> None:
-    with path.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file)
-        writer.writerow(table.keys())
-        writer.writerows(zip(*(table[name].tolist() for name in table), strict=True))
-
-
-def _rows(table: Table) -> list[dict[str, Any]]:
-    columns = [[_plain(x) for x in table[name].tolist()] for name in table]
-    return [dict(zip(table, row, strict=True)) for row in zip(*columns, strict=True)]
-
-
-def _plain(value: Any) -> Any:
-    """Return a value as JSON has it: other labels than texts and numbers by their text."""
-    if isinstance(value, float) and not np.isfinite(value):
-        return None
-    return value if value is None or isinstance(value, (str, int, float, bool)) else str(value)

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from luce.cli.colours import coloured
 from luce.counts.labels import plural, printable_lines, some
 from luce.errors import BadRowsError, Problem, SkippedRowsWarning
 from luce.reading.accounts import IGNORED
@@ -16,11 +17,20 @@ from luce.reading.accounts import IGNORED
 if TYPE_CHECKING:
     from xarray import DataTree
 
+    from luce.sampling.convergence import Verdict
+
 # Exit codes; 2, wrong usage, is argparse's.
 REFUSED = 1
 NOT_CONVERGED = 3  # done, but the draws should not be trusted yet
 INTERRUPTED = 130
 NO_READER = 141  # standard output was closed by its reader, as in `luce fit x | head`
+
+# Codes of commands that print something, in words.
+EXIT_CODES = {
+    0: "done",
+    NOT_CONVERGED: "done, but the draws should not be trusted yet",
+    INTERRUPTED: "interrupted; the draws made so far are told of",
+}
 
 
 def size_of(run: DataTree) -> str:
@@ -29,11 +39,20 @@ def size_of(run: DataTree) -> str:
     return f"{plural(sizes['chain'], 'chain')} of {plural(sizes['draw'], 'draw')}"
 
 
+def ignored_columns(uses: Mapping[str, str]) -> list[str]:
+    """List the columns that play no part, unless that was asked for."""
+    return [name for name, use in uses.items() if use.startswith(IGNORED)]
+
+
 def print_ignored(uses: Mapping[str, str]) -> None:
     """Print which columns play no part, unless that was asked for."""
-    ignored = [name for name, use in uses.items() if use.startswith(IGNORED)]
-    if ignored:
+    if ignored := ignored_columns(uses):
         print(f"Ignored columns: {some(ignored, 12)}.")
+
+
+def print_verdict(trust: Verdict) -> None:
+    """Print the verdict on draws; what is wrong with bad ones was said by a warning."""
+    print(coloured(f"{trust.headline}." if trust.kind == "bad" else trust, trust.kind))
 
 
 def split_at_commas(given: list[str]) -> list[str]:

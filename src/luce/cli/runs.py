@@ -6,6 +6,8 @@ import argparse
 from pathlib import Path
 from typing import Any
 
+from luce.cli.colours import coloured
+from luce.cli.documents import add_json, print_json, run_content
 from luce.cli.printing import NOT_CONVERGED, size_of, warnings_printed
 from luce.cli.selection import add_selection, ranked
 from luce.counts.labels import plural, printable_lines
@@ -23,6 +25,7 @@ def add_report(commands: Any) -> None:
     interval = "probability of the intervals (default %(default)s)"
     parser.add_argument("--ci-prob", type=float, default=0.9, metavar="P", help=interval)
     add_selection(parser)
+    add_json(parser)
     parser.set_defaults(run=run_report)
 
 
@@ -44,8 +47,17 @@ def run_report(arguments: argparse.Namespace) -> int:
         among=ranked(arguments, run),
         source=arguments.file,
     )
-    print(printable_lines(f"{trust.headline}.\nThe page: {page.resolve()}"))
-    return NOT_CONVERGED if trust.kind == "bad" else 0
+    code = NOT_CONVERGED if trust.kind == "bad" else 0
+    if arguments.json:
+        print_json(
+            arguments,
+            code,
+            {"page": page.resolve(), "verdict": trust.kind, "verdict_words": f"{trust.headline}."},
+        )
+    else:
+        print(coloured(f"{trust.headline}.", trust.kind))
+        print(printable_lines(f"The page: {page.resolve()}"))
+    return code
 
 
 def add_resume(commands: Any) -> None:
@@ -54,6 +66,7 @@ def add_resume(commands: Any) -> None:
     parser = commands.add_parser("resume", help=words)
     parser.add_argument("run_folder", metavar="RUN", help="a folder that ends in .zarr")
     parser.add_argument("--threads", type=int, default=None, help="chains drawn at the same time")
+    add_json(parser)
     parser.set_defaults(run=run_resume)
 
 
@@ -71,9 +84,15 @@ def run_resume(arguments: argparse.Namespace) -> int:
         of = f" of the states of {run.attrs['data']}"
     elif run.attrs.get("model") == "separate-rows":
         of = f" of {plural(sizes['source'], 'row')} of transitions"
+    bad = any(isinstance(warning.message, ConvergenceWarning) for warning in seen)
+    code = NOT_CONVERGED if bad else 0
+    if arguments.json:
+        trust = "bad" if bad else None  # a run that was complete is not judged again
+        content = {**run_content(run, None), "verdict": trust, "run": Path(arguments.run_folder)}
+        print_json(arguments, code, content)
+        return code
     print(
         f"{Path(arguments.run_folder)} is complete: {size_of(run)}{of}, "
         f"method {run.attrs['method']}, seed {run.attrs['seed']}."
     )
-    bad = any(isinstance(warning.message, ConvergenceWarning) for warning in seen)
-    return NOT_CONVERGED if bad else 0
+    return code

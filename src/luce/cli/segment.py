@@ -9,15 +9,28 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from luce.cli.documents import (
+    add_json,
+    add_table,
+    check_table,
+    print_json,
+    print_table,
+    run_content,
+    table_rows,
+    words_aside,
+)
 from luce.cli.printing import (
+    INTERRUPTED,
     NOT_CONVERGED,
     complain,
     print_ignored,
+    print_verdict,
     size_of,
     split_at_commas,
     uninterrupted,
     warnings_printed,
 )
+from luce.cli.standard_input import called, kept_file
 from luce.counts.labels import plural, printable, some
 from luce.errors import DataError, IgnoredColumnsWarning, LuceError
 from luce.runs.saving import check_target, save
@@ -56,7 +69,11 @@ def add_segment(commands: Any) -> None:
     parser = commands.add_parser(
         "segment", help="read a time series, find its states, print a table of segments"
     )
-    parser.add_argument("file", metavar="FILE", help="CSV, Parquet or JSON Lines, a row a time")
+    parser.add_argument(
+        "file",
+        metavar="FILE",
+        help="CSV, Parquet or JSON Lines, a row a time; - for standard input",
+    )
     columns = "the channels, as x,y; again for more (default: all columns of numbers)"
     parser.add_argument("--columns", action="append", metavar="NAME", help=columns)
     sequence = (
@@ -93,6 +110,8 @@ def add_segment(commands: Any) -> None:
     parser.add_argument("--overwrite", action="store_true", help="replace RUN if it is there")
     most = "segments to print (default %(default)s)"
     parser.add_argument("--most", type=int, default=40, metavar="N", help=most)
+    add_json(parser)
+    add_table(parser)
     parser.set_defaults(run=run_segment)
 
 
@@ -102,6 +121,7 @@ def run_segment(arguments: argparse.Namespace) -> int:
     check_whole("--states", arguments.states, 2)
     if arguments.stream and arguments.out is None:
         raise DataError("--stream needs --out RUN, the folder that draws are written to.")
+    check_table(arguments)
     if arguments.out is not None:  # before any work is done
         check_target(arguments.out, arguments.overwrite)
     from luce.sequences.semi_markov import SemiMarkov
@@ -112,9 +132,10 @@ def run_segment(arguments: argparse.Namespace) -> int:
         _duration(arguments.duration),
         longest=arguments.longest,
     )
-    series = _read(model, arguments)
-    draws, warmup = _lengths_of_chains(model, series, arguments)
-    _print_model(model, series)
+    with words_aside(arguments):
+        series = _read(model, arguments)
+        draws, warmup = _lengths_of_chains(model, series, arguments)
+        _print_model(model, series)
     with warnings_printed():
         run = model.fit(
             series,
@@ -151,21 +172,34 @@ def _conclude(run: DataTree, series: Series, draws: int, arguments: argparse.Nam
         kept = KeptStates.of(run)
         states = summary(kept)
         states.notes = ()  # the verdict below, and a warning, say the same
-        print(f"\n{states.to_text(arguments.states)}\n")
-        print(_with_times(segments(kept), series).to_text(arguments.most))
+        with words_aside(arguments):
+            print(f"\n{states.to_text(arguments.states)}\n")
+        found = _with_times(segments(kept), series)
+        rows = table_rows(found)
+        print_table(arguments, rows, found.to_text(arguments.most))
         trust = verdict_of(run, kept.doubts)
-    print(f"\n{size_of(run)}, method {run.attrs['method']}, seed {run.attrs['seed']}.")
-    # What is wrong with bad draws was said by a warning.
-    print(f"{trust.headline}." if trust.kind == "bad" else trust)
+    code = INTERRUPTED if interrupted else NOT_CONVERGED if trust.kind == "bad" else 0
+    with words_aside(arguments):
+        print(f"\n{size_of(run)}, method {run.attrs['method']}, seed {run.attrs['seed']}.")
+        print_verdict(trust)
+        if arguments.out is not None and unsaved is None:
+            print(f"{'Written' if arguments.stream else 'Saved'}: {printable(Path(arguments.out))}")
+    if arguments.json:
+        content = {
+            "rows": series.length,
+            "channels": series.channels,
+            **run_content(run, trust),
+            "states": table_rows(states),
+            "segments": rows,
+            "saved": None if unsaved is not None else arguments.out,
+        }
+        print_json(arguments, code, content)
+    sys.stdout.flush()
     if unsaved is not None:
-        sys.stdout.flush()
         raise unsaved
-    if arguments.out is not None:
-        print(f"{'Written' if arguments.stream else 'Saved'}: {printable(Path(arguments.out))}")
     if interrupted:  # after the draws made so far were printed and saved
-        sys.stdout.flush()
         raise KeyboardInterrupt(f"{made:,} of {draws:,} draws were made.")
-    return NOT_CONVERGED if trust.kind == "bad" else 0
+    return code
 
 
 # -- arguments and data ----------------------------------------------------------------------------
@@ -231,12 +265,12 @@ def _read(model: SemiMarkov, arguments: argparse.Namespace) -> Series:
     sequence, time = (
         False if name == "none" else name for name in (arguments.sequence, arguments.time)
     )
-    with warnings_printed(), _columns_unsaid():
-        series = model.read(arguments.file, columns=columns, sequence=sequence, time=time)
+    with warnings_printed(), _columns_unsaid(), kept_file(arguments.file) as path:
+        series = model.read(path, columns=columns, sequence=sequence, time=time)
     missing = f", {plural(series.n_missing, 'missing value')}" if series.n_missing else ""
     of = f" in {plural(series.n_sequences, 'sequence')}" if series.n_sequences > 1 else ""
     print(
-        f"{printable(Path(arguments.file).name)}: time series: {plural(series.length, 'row')} of "
+        f"{printable(called(arguments.file))}: time series: {plural(series.length, 'row')} of "
         f"{plural(series.n_channels, 'channel')} ({some(series.channels)}){of}{missing}"
     )
     for name, use in series.uses.items():

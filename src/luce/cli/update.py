@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
-from contextlib import redirect_stdout
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,7 +11,24 @@ from typing import TYPE_CHECKING, Any
 from luce.answers.diagnostics import verdict
 from luce.answers.summaries import summary
 from luce.cli.data import add_reading, read_data
-from luce.cli.printing import NOT_CONVERGED, print_ignored, size_of, warnings_printed
+from luce.cli.documents import (
+    add_json,
+    add_table,
+    check_table,
+    print_json,
+    print_table,
+    run_content,
+    summary_rows,
+    words_aside,
+)
+from luce.cli.printing import (
+    INTERRUPTED,
+    NOT_CONVERGED,
+    print_ignored,
+    print_verdict,
+    size_of,
+    warnings_printed,
+)
 from luce.cli.selection import add_selection, ranked
 from luce.counts.counts import ConditionalCounts
 from luce.counts.labels import printable
@@ -42,9 +57,9 @@ def add_update(commands: Any) -> None:
     parser.add_argument("--seed", type=int, default=None, help="random seed; made up unless given")
     most = "rows of the summary to print (default %(default)s)"
     parser.add_argument("--most", type=int, default=40, metavar="N", help=most)
-    as_json = "print the update, the verdict and the summary as one JSON object, and nothing else"
-    parser.add_argument("--json", action="store_true", help=as_json)
     add_selection(parser)
+    add_json(parser)
+    add_table(parser)
     parser.set_defaults(run=run_update)
 
 
@@ -57,7 +72,8 @@ def run_update(arguments: argparse.Namespace) -> int:
     if arguments.out is not None:  # before any work is done
         check_target(arguments.out, arguments.overwrite)
     run = load(arguments.run_file)
-    with redirect_stdout(sys.stderr if arguments.json else sys.stdout):
+    check_table(arguments)
+    with words_aside(arguments):
         with warnings_printed():
             reading = read_data(arguments)
         print_ignored(reading.uses)
@@ -68,35 +84,35 @@ def run_update(arguments: argparse.Namespace) -> int:
     if arguments.out is not None:
         save(found, arguments.out, overwrite=arguments.overwrite)
     trust, told = verdict(found), Update.of(found)
-    (_print_json if arguments.json else _print_words)(found, told, trust, arguments)
-    if told.way == "sampled" and found.attrs["interrupted"]:
+    interrupted = told.way == "sampled" and bool(found.attrs["interrupted"])
+    code = INTERRUPTED if interrupted else NOT_CONVERGED if trust.kind == "bad" else 0
+    _print(found, told, trust, arguments, code)
+    if interrupted:
         sys.stdout.flush()
         raise KeyboardInterrupt(f"{size_of(found)} were made.")
-    return NOT_CONVERGED if trust.kind == "bad" else 0
+    return code
 
 
-def _print_words(
-    run: DataTree, told: Update, trust: Verdict, arguments: argparse.Namespace
+def _print(
+    run: DataTree, told: Update, trust: Verdict, arguments: argparse.Namespace, code: int
 ) -> None:
     """Print what was done, the summary and the verdict."""
-    print(f"{told}\n", flush=True)
+    with words_aside(arguments):
+        print(f"{told}\n", flush=True)
     table = summary(run, among=ranked(arguments, run), sort=True)
-    print(table.to_text(arguments.most))
-    print(f"\n{size_of(run)}, method {run.attrs['method']}, seed {told.seed}.")
-    # What is wrong with bad draws was said by a warning.
-    print(f"{trust.headline}." if trust.kind == "bad" else trust)
-    if arguments.out is not None:
-        print(f"Saved: {printable(Path(arguments.out))}")
-
-
-def _print_json(run: DataTree, told: Update, trust: Verdict, arguments: argparse.Namespace) -> None:
-    """Print the same as one object of JSON; labels as text."""
-    table = summary(run, among=ranked(arguments, run), sort=True).to_pandas()
-    content = {
-        "update": asdict(told),
-        "verdict": trust.kind,
-        "words": [str(told), str(trust)],
-        "summary": json.loads(table.reset_index().to_json(orient="records", default_handler=str)),
-        "saved": arguments.out,
-    }
-    print(json.dumps(content, indent=2, default=str))
+    rows = summary_rows(table, run)
+    print_table(arguments, rows, table.to_text(arguments.most))
+    with words_aside(arguments):
+        print(f"\n{size_of(run)}, method {run.attrs['method']}, seed {told.seed}.")
+        print_verdict(trust)
+        if arguments.out is not None:
+            print(f"Saved: {printable(Path(arguments.out))}")
+    if arguments.json:
+        content = {
+            "update": asdict(told),
+            "words": str(told),
+            **run_content(run, trust),
+            "summary": rows,
+            "saved": arguments.out,
+        }
+        print_json(arguments, code, content)

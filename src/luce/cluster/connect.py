@@ -9,6 +9,7 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, TypeAlias, Union
 
 from luce.errors import LuceError
+from luce.sampling.settings import processors
 
 if TYPE_CHECKING:
     from distributed import Client, LocalCluster
@@ -50,15 +51,16 @@ def connected(cluster: ClusterLike, workers: int | None = None) -> Iterator[Clie
     if isinstance(cluster, Client):
         yield cluster
     elif cluster == "local":
-        here = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-        here = workers or here
         import dask
 
         with (
             # Dask's profiler asks for the interpreter's lock every 10 ms, which slows short work.
             dask.config.set({"distributed.worker.profile.enabled": False}),
             LocalCluster(
-                n_workers=here or 1, threads_per_worker=1, processes=True, dashboard_address=":0"
+                n_workers=workers or processors(),
+                threads_per_worker=1,
+                processes=True,
+                dashboard_address=":0",
             ) as own,
             Client(own, direct_to_workers=True) as client,
         ):

@@ -173,6 +173,11 @@ class ConditionalCounts:
             f"{plural(self._n_outcomes, 'outcome')}, {plural(len(self), 'set')}{self._and_events})"
         )
 
+    def _repr_html_(self) -> str:
+        from luce.counts.html import html_of_counts
+
+        return html_of_counts(self)
+
     @property
     def _and_events(self) -> str:
         """Number and model of the events, in words."""

@@ -16,6 +16,8 @@ from numpy.typing import ArrayLike
 
 from luce._types import FloatArray, IntArray, Label, Labels
 from luce.errors import DataError
+from luce.page.short_texts import abridged
+from luce.page.words import count
 
 # Probabilities that were normalised in double precision add up to 1 within this.
 _TOLERANCE = 1e-8
@@ -23,6 +25,8 @@ _JOINERS = "\u200c\u200d"  # invisible characters that are part of words and of 
 
 # Largest number of categories: a single array of numbers for them takes 8 GB.
 _MOST_CATEGORIES = 10**9
+
+_MOST_SHOWN = 60  # characters of a label in a message
 
 # Whole numbers up to the first are floats exactly; floats go up to the second.
 _EXACT, _LARGEST = 2**53, Fraction(sys.float_info.max)
@@ -322,9 +326,9 @@ def _is_harmless(character: str) -> bool:
 
 
 def some(labels: Iterable[Label], most: int = 6, quote: bool = True) -> str:
-    """Name the first few labels."""
+    """Name the first few labels, long ones without their middle."""
     write = repr if quote else printable
-    names = [write(x) for _, x in zip(range(most + 1), labels, strict=False)]
+    names = [abridged(write(x), _MOST_SHOWN) for _, x in zip(range(most + 1), labels, strict=False)]
     return ", ".join(names[:most]) + (", ..." if len(names) > most else "")
 
 
@@ -349,7 +353,7 @@ def plural(number: float, one: str, many: str | None = None) -> str:
     >>> plural(1, "set"), plural(2500, "category", "categories")
     ('1 set', '2,500 categories')
     """
-    return f"{number:,.10g} {one if number == 1 else many or one + 's'}"
+    return f"{count(number)} {one if number == 1 else many or one + 's'}"
 
 
 def label_array(labels: Iterable[Label]) -> np.ndarray:

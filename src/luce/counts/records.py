@@ -20,6 +20,7 @@ from luce.counts.contests import TIE, Contests
 from luce.counts.counts import ConditionalCounts
 from luce.counts.labels import plural
 from luce.counts.tied_choices import TiedChoices
+from luce.page.words import count
 
 # Differences of sums below this part of the sums are rounding error.
 _ROUNDING = 1e-9
@@ -96,7 +97,7 @@ def record_of(counts: ConditionalCounts) -> Record | str:
     uncounted = outcomes - kept if outcomes - kept > _ROUNDING * outcomes else 0.0
     if uncounted and groups.any():
         return (
-            f"outcomes of groups have cancelled with others, so that {uncounted:,.10g} of "
+            f"outcomes of groups have cancelled with others, so that {count(uncounted)} of "
             f"{plural(outcomes, 'outcome')} cannot be told to anybody"
         )
     free = kept - given.sum()  # outcomes with all categories possible

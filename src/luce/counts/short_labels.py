@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import unicodedata
-from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from luce._types import Label
 from luce.counts.labels import printable
+from luce.page.short_texts import abridged, numbered
 
 MOST_CHARACTERS = 26  # of a name, unless told otherwise
 _ENDS = 8  # characters kept of both ends together, where what stays is in the middle
@@ -86,18 +86,3 @@ def one_line(label: Label) -> str:
         elif kind != "Cf":  # such characters turn the direction of writing, or show nothing
             kept.append(c)
     return " ".join("".join(kept).split()) or repr(text[:MOST_CHARACTERS])
-
-
-def abridged(text: str, most: int) -> str:
-    """Leave out the middle of a text of more than `most` characters."""
-    if len(text) <= most:
-        return text
-    tail = (most - 1) // 2
-    return f"{text[: most - 1 - tail].rstrip()}…{text[-tail:].lstrip()}"
-
-
-def numbered(texts: Iterable[tuple[int, str]]) -> list[str]:
-    """Add their numbers to the texts that several numbers share."""
-    pairs = list(texts)
-    alike = Counter(text for _, text in set(pairs))  # one number may come twice
-    return [f"{text} #{i}" if alike[text] > 1 else text for i, text in pairs]

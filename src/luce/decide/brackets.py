@@ -429,7 +429,7 @@ def _notes(match: _Match, x: DrawsView, numbers: list[int], trust: Verdict | Non
     ground = f"; at home: {home}" if model.home is not None else ""
     notes.append(f"Results: {model.words}{ground}.")
     if games > 1:
-        notes.append(f"A match is the best of {games} games.")
+        notes.append(f"A match is the best of {plural(games, 'game')}.")
     if model.ties is not None:
         notes.append(f"{_TIES[match.ties].capitalize()}.")
     effects = {x.categories.index[label] for label in x.effects}

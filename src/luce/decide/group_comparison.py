@@ -398,8 +398,6 @@ def compare_groups(
             others[x] = _factor(common, again, for_evidence, asked)
     ratio, why_none = ratio_of_groups(groups, total, _held(one))
     runs: dict[Label, DataTree] = sample_many(several, seed=for_draws, cluster=None, **asked)
-    if any(run.attrs["interrupted"] for run in runs.values()):
-        raise KeyboardInterrupt("the draws of the groups were not all made")
     views = {name: DrawsView.of(run) for name, run in runs.items()}
     found = {
         scale: _differences(

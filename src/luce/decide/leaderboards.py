@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import os
-import sys
-import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -27,8 +23,16 @@ from luce.decide.doubts import doubts
 from luce.decide.first_place import best_in_words, leader_of
 from luce.decide.thin_evidence import MEANING, Evidence, evidence_of, record_in_words
 from luce.errors import DataError
-from luce.page.plain_tables import bare_html, text_lines
-from luce.page.words import Name, escaped, percent, plain_text, probability
+from luce.page import small_pictures
+from luce.page.plain_tables import (
+    MOST_ROWS,
+    PictureColumn,
+    bare_html,
+    line_width,
+    text_lines,
+    wrapped,
+)
+from luce.page.words import Name, count, escaped, percent, plain_text, probability
 from luce.posterior import posterior_of
 from luce.sampling.convergence import HEADLINES
 
@@ -47,6 +51,8 @@ _MOST_ROWS = 40
 _WIDTH = 120  # characters of a line where there is no terminal
 _LEAST_ROOM = 14  # characters for the names of those tied with
 _GAP = 2  # characters between columns
+_LISTED = 40  # characters, in HTML, of the names of those tied with
+_PICTURES = 5  # number of the column, in HTML, that draws the interval of the score before it
 
 # Columns that are left out of a narrow terminal, in this order.
 _DISPENSABLE = ("tied with", "ties", "win rate", "share", "wins", "chosen", "P(best)")
@@ -127,20 +133,26 @@ class Leaderboard:
             Characters of a line; those of the terminal unless given.  Columns that do not fit are
             left out, and named.
         """
-        room = _width_of_terminal() if width is None else width
+        room = (line_width() or _WIDTH) if width is None else width
         columns, left_out = _fitted(self._printed(most), room)
         rows = list(zip(*([c.head, *c.words] for c in columns), strict=True))
         table = text_lines(rows, left=[j for j, c in enumerate(columns) if c.left])
-        said = [line for note in self._below(most, left_out) for line in _wrapped(note, room)]
-        head = _wrapped(printable(self.headline), room)
+        said = [line for note in self._below(most, left_out) for line in wrapped(note, room)]
+        head = wrapped(printable(self.headline), room)
         return "\n".join([*head, "", *(line.rstrip() for line in table), "", *said])
 
-    def to_html(self, most: int = _MOST_ROWS) -> str:
+    def to_html(self, most: int = MOST_ROWS) -> str:
         """Lay the leaderboard out as HTML, at most `most` rows; labels are escaped."""
-        columns = self._printed(most)
+        columns = [
+            c if c.lists is None else c._replace(words=[_named(own, _LISTED) for own in c.lists])
+            for c in self._printed(most)
+        ]
+        ends = (self.columns[name][:most].tolist() for name in ("score_lb", "score", "score_ub"))
+        drawn = small_pictures.intervals(*ends)
         rows = list(zip(*([c.head, *c.words] for c in columns), strict=True))
         below = "\n".join(f"<p>{escaped(note)}</p>" for note in self._below(most, []))
-        return f"<p>{escaped(self.headline)}</p>\n{bare_html(rows, head=1)}\n{below}"
+        table = bare_html(rows, 1, [PictureColumn(_PICTURES, "interval", drawn)])
+        return f"<p>{escaped(self.headline)}</p>\n{table}\n{below}"
 
     def to_pandas(self) -> Any:
         """Make a pandas data frame of all rows, the labels as index."""
@@ -175,7 +187,7 @@ class Leaderboard:
         ]
         for name in ("games", "wins", "ties", "offered", "chosen"):
             if name in c:
-                found.append(_Column(name, [f"{c[name][i]:,.10g}" for i in rows]))
+                found.append(_Column(name, [count(c[name][i]) for i in rows]))
         for name in ("win_rate", "share"):
             if name in c:
                 words = ["" if np.isnan(c[name][i]) else probability(c[name][i]) for i in rows]
@@ -384,7 +396,7 @@ def _scale_note(whole: DrawsView, attrs: Mapping[str, Any]) -> str:
     whom = "the mean of those listed" if reference is None else printable(reference)
     if scale == "elo":
         odds = odds_in_words(whole)
-        return f"Elo: {whom} has {attrs['at']:,.10g} points; 400 more are {odds} of 10 to 1."
+        return f"Elo: {whom} has {count(attrs['at'])} points; 400 more are {odds} of 10 to 1."
     if scale == "log-odds":
         return f"Log odds: against {whom}; {_LN10:.3f} more are {odds_in_words(whole)} of 10 to 1."
     return "Probability: among all categories of the data."
@@ -480,18 +492,6 @@ def _objects(values: Sequence[Any]) -> npt.NDArray[Any]:
 def _span(low: int, high: int) -> str:
     """Write an interval of ranks."""
     return f"{low:,}" if low == high else f"{low:,} to {high:,}"
-
-
-def _width_of_terminal() -> int:
-    """Return the characters of a line: those of the terminal, or of COLUMNS, if there are any."""
-    if "COLUMNS" in os.environ or sys.stdout.isatty():
-        return get_terminal_size((_WIDTH, 24)).columns
-    return _WIDTH
-
-
-def _wrapped(text: str, width: int) -> list[str]:
-    """Break a sentence into lines."""
-    return textwrap.wrap(text, max(width, 20), break_long_words=False) or [""]
 
 
 def _fitted(columns: list[_Column], room: int) -> tuple[list[_Column], list[str]]:

@@ -35,6 +35,7 @@ from luce.decide.standings import (
     standings,
 )
 from luce.errors import DataError
+from luce.page.words import count
 from luce.sampling.progress import ProgressBar
 from luce.sampling.settings import Settings, check_whole
 from luce.sequences.tables import Table
@@ -580,7 +581,7 @@ def _notes(
     if model.ties is None and record.ties and size:
         notes.append(
             f"The model has no ties, so that no fixture to come ends in one; of the results, "
-            f"{record.ties:,.10g} did."
+            f"{count(record.ties)} did."
         )
     rules = in_words(game.criteria)
     notes.append(

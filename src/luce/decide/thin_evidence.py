@@ -27,7 +27,7 @@ from luce.counts.labels import plural
 from luce.counts.records import Record, record_of
 from luce.errors import DataError
 from luce.model.model import Model
-from luce.page.words import Inline, Name, shortened
+from luce.page.words import Inline, Name, count, shortened
 
 # Share of the prior's standard deviation above which the data has told little.
 LITTLE = 0.5
@@ -97,7 +97,7 @@ class Evidence:
                 "data. ",
             ]
         assert isinstance(self.record, Record)
-        played, games = f"{self.record.played[i]:,.10g}", self.record.are_games
+        played, games = count(self.record.played[i]), self.record.are_games
         if mark == _MARKS[games][0]:
             once = " won its only game" if games else " was chosen the only time it was offered"
             often = (

@@ -23,6 +23,9 @@ from luce.counts.events import Events
 from luce.counts.family import SetFamily, set_arrays, single_sets
 from luce.counts.labels import plural
 from luce.model.modules import find_tree
+from luce.page.plain_tables import MOST_ROWS, PictureColumn, bare_html
+from luce.page.small_pictures import bar
+from luce.page.words import escaped, percent
 
 if TYPE_CHECKING:
     from luce.kernels.problem import Problem
@@ -180,6 +183,24 @@ class Structure:
             shown.append(f"... and {len(lines) - _MOST_SHOWN:,} more places")
         return "\n".join([repr(self), *shown])
 
+    def _repr_html_(self) -> str:
+        """Show the sentences and, for each of the first cores, its share of the categories."""
+        sentences = "\n".join(f"<p>{escaped(line)}</p>" for line in str(self).splitlines())
+        if not self.cores or self.together is not None:
+            return sentences
+        first = self.cores[:MOST_ROWS]
+        shares = [float(self._module_sizes[core.union]) / self.n_categories for core in first]
+        rows = [
+            [f"{q + 1}", *self._place(core), percent(round(share, 3))]
+            for q, (core, share) in enumerate(zip(first, shares, strict=True))
+        ]
+        head = ["place", "sets that overlap", "among", "share of the categories"]
+        pictures = [PictureColumn(4, "of all", [bar(share) for share in shares])]
+        table = bare_html([head, *rows], 0, pictures)
+        left = len(self.cores) - len(first)
+        more = f"\n<p>... and {plural(left, 'more place')}</p>" if left else ""
+        return f"{sentences}\n{table}{more}"
+
     def __repr__(self) -> str:
         whole = plural(self.n_categories, "category", "categories")
         if self.together is not None:
@@ -215,7 +236,10 @@ class Structure:
         """Numbers of atoms and cores, in the words of docs/structure.md."""
         atoms = plural(self.n_atoms, "atom")
         head = f"{plural(self.n_categories, 'category', 'categories')} in {atoms}"
-        sizes = [f"{c.n_atoms:,} atoms and {c.n_sets:,} sets" for c in self.cores[:_MOST_SHOWN]]
+        sizes = [
+            f"{plural(c.n_atoms, 'atom')} and {plural(c.n_sets, 'set')}"
+            for c in self.cores[:_MOST_SHOWN]
+        ]
         if not sizes:
             return f"{head}, no core"
         more = "; ..." if len(self.cores) > _MOST_SHOWN else ""
@@ -227,7 +251,7 @@ class Structure:
         cells = (
             plural(core.n_atoms, "category", "categories")
             if single
-            else (f"{core.n_atoms:,} groups of categories")
+            else plural(core.n_atoms, "group of categories", "groups of categories")
         )
         return plural(core.n_sets, "set"), cells
 

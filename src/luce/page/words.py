@@ -6,12 +6,16 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
+from math import inf
 from typing import TypeAlias
 
 from luce.errors import DataError
 
 # The sign of a badge says the same as its colour, for readers who do not see colours.
 _SIGNS = {"good": "✓", "bad": "✗", "mixed": "◐", "neutral": "•"}
+# Counts from here on are written as a power of ten.
+_HUGE = 1e10
+
 _SCHEMES = {"http", "https", "mailto"}
 # Not allowed in HTML: control characters, halves of surrogate pairs, two non-characters.
 _UNPRINTABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
@@ -183,6 +187,20 @@ def percent(share: float) -> str:
     ('90 %', '99.5 %')
     """
     return f"{round(100 * share, 10):g} %"
+
+
+def count(number: float) -> str:
+    """Format a number of things: commas between thousands, and a power of ten if it is huge.
+
+    Examples
+    --------
+    >>> count(2500), count(0.5), count(1_200_000_000_000_000)
+    ('2,500', '0.5', '1.2 × 10^15')
+    """
+    if not _HUGE <= abs(number) < inf:
+        return f"{number:,.10g}"
+    digits, exponent = f"{number:.3e}".split("e")
+    return f"{float(digits):g} × 10^{int(exponent)}"
 
 
 def probability(value: float, decimals: int = 3) -> str:

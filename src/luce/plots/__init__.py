@@ -1,8 +1,9 @@
 """Pictures of draws.  They need matplotlib: ``pip install 'luce[plots]'``.
 
 Every function draws into `ax` where it is given, else into a new figure whose size fits, and
-returns the axes.  New figures have no background and suit light and dark pages alike;
-``ax.figure.savefig("name.svg")`` writes the same file for the same picture.
+returns the axes, which show themselves in a notebook.  New figures have no background and suit
+light and dark pages alike; ``ax.figure.savefig("name.svg")`` writes the same file for the same
+picture.
 """
 
 from luce.plots.chains import autocorrelation, trace

@@ -1,4 +1,6 @@
-"""Axes to draw into: those that were given, or a new figure in the style of luce.
+"""Axes to draw into: those that were given, or a new figure, both in the style of luce.
+
+Given axes keep their background, and whatever the reader has set otherwise than matplotlib does.
 
 Colours are those of Okabe and Ito, which most colour-blind people can tell apart, two of them moved
 until all six differ under simulated protanopia and deuteranopia.  All colours and greys have
@@ -7,11 +9,11 @@ contrast with white and with black, because figures have no background.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from math import ceil
 from textwrap import fill
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from luce.counts.labels import plural
 from luce.errors import DataError, MethodError
@@ -48,6 +50,13 @@ _STYLE: dict[str, Any] = {
     "legend.frameon": False,
     "legend.fontsize": 9.0,
     "text.color": GREY,
+}
+
+# Look of ticks, and the settings of matplotlib's that would say otherwise.
+_TICKS: dict[str, tuple[Any, tuple[str, ...]]] = {
+    "color": (GREY, ("{}tick.color",)),
+    "labelcolor": (GREY, ("{}tick.color", "{}tick.labelcolor")),
+    "labelsize": (9, ("{}tick.labelsize",)),
 }
 
 # Inches of height of a row: of each of the first rows, and of each row after these.
@@ -87,26 +96,69 @@ def drawing_rows(
     `shares` are the relative heights of new rows, all equal unless given.
     """
     require_matplotlib()
-    from matplotlib import rcParams, style
+    from matplotlib import rc_context, rcParams, style
 
     if ax is not None:
-        yield _checked(list(ax), rows)
+        given = _checked(list(ax), rows)
+        ours: Any = {name: own for name, own in _STYLE.items() if _is_default(name)}
+        with rc_context(ours):
+            for each in given:
+                _dress_given(each)
+            yield given
         return
     from matplotlib.layout_engine import ConstrainedLayoutEngine
 
-    from luce.plots.figure import Picture
+    from luce.plots.figure import Picture, PictureAxes
 
     # The reader's settings are ignored but for the font, which is looked up as late as drawing.
     with style.context({**_STYLE, "font.family": rcParams["font.family"]}, after_reset=True):
         room = ConstrainedLayoutEngine(w_pad=0.1, h_pad=0.08)
         figure = Picture(figsize=(width, height), layout=room)
         grid = figure.add_gridspec(rows, 1, height_ratios=shares)
-        axes = [figure.add_subplot(grid[k]) for k in range(rows)]
+        axes = [figure.add_subplot(grid[k], axes_class=PictureAxes) for k in range(rows)]
         for each in axes:
-            # Ticks are made when they are drawn, after this style has been left.
-            each.tick_params(which="both", color=GREY, labelcolor=GREY, labelsize=9)
-            each.grid(True, color=GRID, linewidth=0.6)
+            _dress(each)
         yield axes
+
+
+def _settings() -> Mapping[str, Any]:
+    """Return matplotlib's current settings."""
+    from matplotlib import rcParams
+
+    return cast("Mapping[str, Any]", rcParams)
+
+
+def _is_default(name: str) -> bool:
+    """Tell whether the reader has left one of matplotlib's settings as it is."""
+    from matplotlib import rcParamsDefault
+
+    return bool(_settings()[name] == cast("Mapping[str, Any]", rcParamsDefault)[name])
+
+
+def _dress(ax: Axes) -> None:
+    """Set ticks and grid, which are made when they are drawn, after the style has been left."""
+    for axis in ("x", "y"):
+        look = {
+            name: own
+            for name, (own, settings) in _TICKS.items()
+            if all(_is_default(each.format(axis)) for each in settings)
+        }
+        ax.tick_params(axis=axis, which="both", **look)
+    ax.grid(True, color=GRID, linewidth=0.6)
+
+
+def _dress_given(ax: Axes) -> None:
+    """Set what axes took from the settings when they were made, before the style was entered."""
+    now = _settings()
+    _dress(ax)
+    ax.set_axisbelow(now["axes.axisbelow"])
+    for side in ("left", "right", "top", "bottom"):
+        ax.spines[side].set(visible=now[f"axes.spines.{side}"], edgecolor=now["axes.edgecolor"])
+    for words in (ax.xaxis.label, ax.yaxis.label):
+        words.set(color=now["axes.labelcolor"], fontsize=now["axes.labelsize"])
+    look = {"color": now["text.color"], "fontsize": now["axes.titlesize"]}
+    for place in ("left", "center", "right"):
+        ax.set_title(ax.get_title(loc=place), loc=place, **look)
 
 
 def _checked(given: list[Any], rows: int) -> list[Axes]:

@@ -182,9 +182,9 @@ def draw_chains(
         axes[-1].set_xlabel(along)
         if 1 < len(values) <= _MOST_NAMED:
             _name_chains(axes[0], len(values))
-    found = np.empty(rows, object)
-    found[:] = axes
-    return found
+    from luce.plots.figure import Panels
+
+    return Panels.of(axes, (rows,))
 
 
 def _name_chains(ax: Axes, chains: int) -> None:

@@ -8,7 +8,8 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from luce._types import Label
-from luce.counts.short_labels import MOST_CHARACTERS, numbered, one_line, shortened
+from luce.counts.short_labels import MOST_CHARACTERS, one_line, shortened
+from luce.page.short_texts import numbered
 
 # Fonts that hold stand-ins or parts of formulas at the code points of other characters.
 _NO_LETTERS = ("Last Resort", "cm", "STIXNonUni", "STIXSize")

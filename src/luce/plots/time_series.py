@@ -117,6 +117,8 @@ def segmentation(
     (1, 2)
     """
     require_matplotlib()
+    from luce.plots.figure import Panels
+
     found = MatchedStates.of(run)
     series = found.series
     which = _numbers(sequences, series.names, "sequences", _MOST_SEQUENCES)
@@ -130,8 +132,7 @@ def segmentation(
     titles = names_of(list(series.names), which.tolist(), 60)
     height = sum(shares) + 0.3 * len(which) + 0.45
     with drawing_rows(given, len(which) * panels, 6.4, height, shares) as rows:
-        axes = np.empty((len(which), panels), object)
-        axes.ravel()[:] = rows
+        axes = Panels.of(rows, (len(which), panels))
         for own, k, title in zip(axes, which, titles.texts, strict=True):
             part = series.rows_of(int(k))
             moments = series.moments[part]

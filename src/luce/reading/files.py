@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from os import PathLike
 from pathlib import Path
+from shlex import quote
 from typing import Any, NamedTuple
 
 from luce._types import Label, Labels
@@ -13,15 +15,19 @@ from luce.counts.counts import ConditionalCounts
 from luce.counts.labels import Categories, is_hashable, some
 from luce.errors import DataError
 from luce.reading.detection import check_options, find_kind
+from luce.reading.frames import is_frame, source_of
 from luce.reading.kind import Counts, Kind, Reading, near
 from luce.reading.kinds import kind_named
 from luce.reading.questions import Questions
 from luce.reading.sources import Source
 from luce.reading.text import LineSource, Row, TextFile
-from luce.reading.values import missing_texts
+from luce.reading.values import describe_type, missing_texts
 
 # A source, the name of its kind where the format settles it, and options that it settles.
 _Opened = tuple[Source, str | None, dict[str, Any]]
+
+
+_ADDRESS = re.compile("[A-Za-z][A-Za-z0-9+.-]+://")  # more than one letter, which names a disk
 
 
 class TextOptions(NamedTuple):
@@ -86,19 +92,40 @@ def read(
 
 
 def understand(
-    path: str | PathLike[str],
+    data: Any,
     kind: str | None = None,
     text: TextOptions = USUAL_TEXT,
     **options: Any,
 ) -> tuple[str, Reading]:
-    """Read a file, and tell the kind of its data and the number of observations."""
-    where = checked_file(path)
+    """Read a file or data in memory; tell the kind and the number of observations."""
     if kind is not None:
         kind_named(kind)
+    if not isinstance(data, (str, PathLike)):
+        return _understand_in_memory(data, kind, text, options)
+    where = checked_file(data)
     with naming(where.name):
         source, found, defaults = _settled(where, kind, text, options)
         reading = found.read(source, **{**defaults, **options})
     return found.name, reading._replace(uses=source.uses, kind=found.name)
+
+
+def _understand_in_memory(
+    data: Any, kind: str | None, text: TextOptions, options: Mapping[str, Any]
+) -> tuple[str, Reading]:
+    for name, value in text._asdict().items():
+        if value is not None:
+            raise DataError(f"{name} = {value!r} is for files of text; data in memory were given.")
+    if not is_frame(data):
+        if kind is None:
+            raise DataError(
+                f"{describe_type(data)} was given; name a file, or give a frame, a mapping of "
+                "columns or a list of records. Without names of columns kind=... is needed."
+            )
+        return kind, kind_named(kind).read(data, **options)
+    source = source_of(data)
+    found = kind_of(source, kind, options)
+    reading = found.read(source, **options)
+    return found.name, reading._replace(uses=source.uses)
 
 
 def ask_about(
@@ -171,6 +198,11 @@ def naming(file: str) -> Iterator[None]:
 
 def checked_file(given: str | PathLike[str]) -> Path:
     """Refuse a path that is not a file, or that must not be read."""
+    if _ADDRESS.match(str(given)):
+        raise DataError(
+            f"{given}: luce reads files, and opens no addresses. Fetch it first: "
+            f"curl -sL {quote(str(given))} | luce fit -, where - stands for standard input."
+        )
     path = Path(given)
     try:
         if not path.exists():

@@ -111,7 +111,7 @@ class Reading(NamedTuple):
     def _size(self) -> str:
         records = plural(self.n_records, self.noun)
         if isinstance(self.counts, dict):
-            return f"{records}, one posterior for each of {len(self.counts):,} states"
+            return f"{records}, one posterior for each of {plural(len(self.counts), 'state')}"
         n = self.counts.n_categories
         return f"{records} among {plural(n, 'category', 'categories')}"
 

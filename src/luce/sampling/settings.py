@@ -166,8 +166,7 @@ class Settings:
         """Count the chains that run at the same time."""
         if self.threads is not None:
             return min(self.threads, self.chains)
-        here = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-        return min(here or 1, self.chains)
+        return min(processors(), self.chains)
 
     def kept_numbers(self, counts: ConditionalCounts) -> IntArray | None:
         """Return the numbers of the categories whose draws are kept, None for all."""
@@ -200,6 +199,12 @@ class Settings:
                 f"initial has shape {p.shape}; ({n},) or ({self.chains}, {n}) is needed."
             )
         return np.array(np.broadcast_to(p, (self.chains, n)))
+
+
+def processors() -> int:
+    """Count the processors that this process may use."""
+    here = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    return here or 1
 
 
 def check_whole(name: str, value: object, least: int) -> None:

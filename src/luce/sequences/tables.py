@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from luce.counts.labels import plural, printable
-from luce.page.plain_tables import bare_html, text_lines
+from luce.page.plain_tables import MOST_ROWS, bare_html, fitted_lines, line_width, wrapped
 from luce.page.words import escaped, probability
 
 # Rows that are printed unless others are asked for.
@@ -89,12 +89,28 @@ class Table:
     def _repr_html_(self) -> str:
         return self.to_html()
 
-    def to_text(self, most: int = _ROWS_PRINTED) -> str:
-        """Lay the table out as text, at most `most` rows."""
-        lines = text_lines(self._cells(most))
-        return "\n".join([*self.header, *lines, *self._closing(most)])
+    def to_text(self, most: int = _ROWS_PRINTED, width: int | None = None) -> str:
+        """Lay the table out as text.
 
-    def to_html(self, most: int = _ROWS_PRINTED) -> str:
+        Parameters
+        ----------
+        most
+            Largest number of rows.
+        width
+            Characters of a line; those of the terminal unless given, and any number where the
+            text goes to no terminal.  Long labels are shortened; the last columns are left out,
+            and named, where they do not fit.
+        """
+        room = line_width() if width is None else width
+        texts = [j for j, x in enumerate(self.columns.values()) if x.dtype.kind in "OU"]
+        lines = fitted_lines(self._cells(most), room, texts)
+        header, closing = (
+            [line for sentence in sentences for line in wrapped(sentence, room)]
+            for sentences in (self.header, self._closing(most))
+        )
+        return "\n".join([*header, *lines, *closing])
+
+    def to_html(self, most: int = MOST_ROWS) -> str:
         """Lay the table out as HTML, at most `most` rows; labels are escaped."""
         table = bare_html(self._cells(most))
         above = [f"<p>{escaped(line)}</p>" for line in self.header]

@@ -1,4 +1,4 @@
-"""Many posteriors, unbiased means, event logs, sensitivity to the prior, runs gone on with."""
+"""Whole tasks: data to draws, many posteriors, unbiased means, event logs, resumed runs."""
 
 from typing import TYPE_CHECKING
 
@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from luce.workflows.distances import DistanceBound as DistanceBound
     from luce.workflows.distances import distance_to_posterior as distance_to_posterior
     from luce.workflows.event_logs import reduce_logs as reduce_logs
+    from luce.workflows.fitting import fit as fit
     from luce.workflows.many_posteriors import sample_many as sample_many
     from luce.workflows.prior_sensitivity import sensitivity as sensitivity
     from luce.workflows.resuming import resume as resume
@@ -19,6 +20,7 @@ _HOMES = {
     "DistanceBound": "distances",
     "Warmed": "warming",
     "distance_to_posterior": "distances",
+    "fit": "fitting",
     "reduce_logs": "event_logs",
     "resume": "resuming",
     "sample_many": "many_posteriors",

@@ -1,10 +1,11 @@
-"""Posteriors of many groups, one for each, drawn here or in blocks on workers."""
+"""Posteriors of many groups, one for each, drawn in threads here or in blocks on workers."""
 
 from __future__ import annotations
 
 import hashlib
 import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +25,7 @@ from luce.errors import (
 from luce.posterior import Posterior
 from luce.reading.kinds import KINDS
 from luce.sampling.progress import ProgressBar
-from luce.sampling.settings import Settings
+from luce.sampling.settings import Settings, check_whole, processors
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -38,27 +39,31 @@ _BLOCKS_A_WORKER = 8
 
 def sample_many(
     data: Any,
+    draws: int = 1000,
+    *,
     by: str | Sequence[str] | None = None,
     kind: str | None = None,
-    *,
     concentration: Concentration = 1.0,
-    draws: int = 1000,
     chains: int = 4,
     seed: SeedLike = None,
     answer: Callable[[Any], Any] | None = None,
-    cluster: ClusterLike = "local",
+    threads: int | None = None,
+    cluster: ClusterLike = None,
     progress: bool = True,
     **options: Any,
 ) -> dict[Label, Any]:
     """Draw from the posteriors of many groups.
 
-    The draws of a group depend on the seed, its name and its data alone.
+    The draws of a group depend on the seed, its name and its data alone.  Ctrl-C ends the work once
+    the groups that are being drawn are done; no run is cut short.
 
     Parameters
     ----------
     data
         A frame (pandas, polars, pyarrow ...) whose column or columns `by` name the group of each
         row; or a mapping from names to posteriors.
+    draws, chains, seed
+        As in `Posterior.sample`.
     by
         Name of that column, or names of several columns: groups are then named by tuples.
     kind
@@ -67,13 +72,15 @@ def sample_many(
     concentration
         The prior's parameter, one number for all.  Parameters of contests, `home` and `tie`, have
         their usual priors; give posteriors for others.
-    draws, chains, seed
-        As in `Posterior.sample`.
     answer
         Function of a run (a DataTree), such as `luce.answers.expected_order`, whose value is sent
         back instead of the run, which may be large.  The runs themselves unless given.
+    threads
+        Groups drawn at the same time in this process; as many as there are processors unless
+        given.
     cluster
-        As in `luce.sample_sharded`.
+        Draw blocks of groups on the workers of a Dask scheduler instead, as in
+        `luce.sample_sharded`; "local" starts processes of this machine.
     progress
         Show a bar for anything longer than two seconds?
     options
@@ -89,16 +96,21 @@ def sample_many(
     >>> import luce
     >>> games = {"league": list("AABBB"), "winner": list("xyuvu"), "loser": list("yzvuw")}
     >>> order = luce.answers.expected_order
-    >>> luce.sample_many(games, "league", "pairs", seed=1, answer=order, cluster=None)
+    >>> luce.sample_many(games, 1000, by="league", kind="pairs", seed=1, answer=order)
     {'A': ['x', 'y', 'z'], 'B': ['u', 'v', 'w']}
     """
+    if isinstance(draws, str):
+        raise DataError(f"draws = {draws!r}; the column of the groups is named by keyword: by=...")
     reading, sampling = _split_options(kind, options)
+    settings = Settings(draws=draws, chains=chains, seed=seed)
+    if threads is not None:
+        check_whole("threads", threads, 1)
     work = _Work(
         kind=kind,
         concentration=concentration,
         draws=draws,
         chains=chains,
-        seed=Settings(draws=draws, chains=chains, seed=seed).seed_sequence(),
+        seed=settings.seed_sequence(),
         answer=answer,
         reading=reading,
         sampling=sampling,
@@ -106,7 +118,8 @@ def sample_many(
     jobs = _jobs(data, by, kind)
     with connected(cluster) as client, ProgressBar(len(jobs), progress) as bar:
         found: dict[Label, _Found] = {}
-        for answers in _here(work, jobs) if client is None else _there(client, work, jobs):
+        parts = _here(work, jobs, threads) if client is None else _there(client, work, jobs)
+        for answers in parts:
             found.update(answers)
             bar.update(len(found), "posteriors")
     _warn({name: found[name][1] for name, _ in jobs})
@@ -251,21 +264,29 @@ def _check_columns(there: list[str], wanted: list[str]) -> None:
         raise DataError(f"there is no column {missing[0]!r}; the columns are {some(there)}.")
 
 
-def _here(work: _Work, jobs: list[_Job]) -> Iterator[dict[Label, _Found]]:
-    """Draw group after group in this process."""
-    for job in jobs:
-        yield work([job])
+def _here(work: _Work, jobs: list[_Job], threads: int | None) -> Iterator[dict[Label, _Found]]:
+    """Draw groups in threads of this process, and yield each when it is done.
+
+    After Ctrl-C, or an error, no further group is begun.
+    """
+    pool = ThreadPoolExecutor(processors() if threads is None else threads)
+    try:
+        futures = [pool.submit(work, [job]) for job in jobs]
+        for future in as_completed(futures):
+            yield future.result()
+    finally:
+        pool.shutdown(cancel_futures=True)
 
 
 def _there(client: Client, work: _Work, jobs: list[_Job]) -> Iterator[dict[Label, _Found]]:
     """Draw blocks of groups on the workers, and yield each when it is done."""
-    from distributed import as_completed
+    from distributed import as_completed as completed_on_workers
 
     size = max(1, -(-len(jobs) // (_BLOCKS_A_WORKER * len(workers_of(client)))))
     blocks = [jobs[start : start + size] for start in range(0, len(jobs), size)]
     futures = [client.submit(work, block, pure=False) for block in blocks]
     try:
-        for future in as_completed(futures):
+        for future in completed_on_workers(futures):
             yield future.result()
     finally:
         client.cancel(futures)
