@@ -27,6 +27,7 @@ def pytest_configure() -> None:
     Tests of Ctrl-C run also where the tests were started in the background.
     """
     listen_to_ctrl_c()
+    os.environ.pop("COLUMNS", None)  # the width of somebody's terminal, or of no terminal
     share_processors()
     share_bytecode()
 

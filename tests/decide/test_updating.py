@@ -540,7 +540,10 @@ def test_much_data_is_sampled(new: ConditionalCounts, reason: str) -> None:
 
 
 def test_few_draws_are_sampled() -> None:
-    for draws, reason in ((1, "too few for weights"), (60, "effective draws would be left")):
+    for draws, reason in (
+        (1, "cannot tell what their weights are worth"),
+        (60, "effective draws would be left"),
+    ):
         run = Posterior(ConditionalCounts("ab").observe({"a": 2})).sample(draws, seed=1)
         found = Update.of(update(run, ConditionalCounts("ab").observe({"b": 1}), seed=1))
         assert found.way == "sampled"

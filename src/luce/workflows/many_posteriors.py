@@ -267,12 +267,16 @@ def _check_columns(there: list[str], wanted: list[str]) -> None:
 def _here(work: _Work, jobs: list[_Job], threads: int | None) -> Iterator[dict[Label, _Found]]:
     """Draw groups in threads of this process, and yield each when it is done.
 
-    After Ctrl-C, or an error, no further group is begun.
+    After Ctrl-C, or an error, no further group is begun.  Of several errors that of the first group
+    is raised: groups are begun in their order.
     """
     pool = ThreadPoolExecutor(processors() if threads is None else threads)
     try:
         futures = [pool.submit(work, [job]) for job in jobs]
         for future in as_completed(futures):
+            if future.exception() is not None:
+                pool.shutdown(cancel_futures=True)
+                future = next(one for one in futures if not one.cancelled() and one.exception())
             yield future.result()
     finally:
         pool.shutdown(cancel_futures=True)
