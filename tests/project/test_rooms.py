@@ -34,4 +34,4 @@ def test_the_page_names_rooms_and_files_that_exist() -> None:
     named = set(re.findall(r"`((?:[a-z_]+/)+(?:[a-z_]+\.py)?)`", page))
     places = [rooms.SOURCE, rooms.ROOT, rooms.ROOT / "src"]
     missing = {name for name in named if not any((place / name).exists() for place in places)}
-    assert missing == {"reading/notes.py", "site/"}  # an example, and a folder that is built
+    assert missing - {"site/"} == {"reading/notes.py"}  # a folder that is built, and an example
