@@ -15,11 +15,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from luce._types import FloatArray
-from luce.sampling.from_the_past import MOST_ENTRIES, table_of_sets
+from luce.sampling.from_the_past import table_of_sets
 
 if TYPE_CHECKING:
     from luce.kernels.concave_rejection import ConcaveEnvelope
     from luce.kernels.problem import Problem
+
+# Entries of the table of sets and atoms: with more an envelope would keep next to nothing.
+_MOST_ENTRIES = 1_000_000
 
 # Smallest shape of the envelope: gamma variates of a smaller shape may underflow.
 _LEAST_SHAPE = 0.05
@@ -43,7 +46,7 @@ def fit_concave_envelope(
     from luce.kernels.log_powers import make_powers
     from luce.kernels.problem import gamma_spreads
 
-    sized = len(problem.waits) * len(problem.shape) <= MOST_ENTRIES
+    sized = len(problem.waits) * len(problem.shape) <= _MOST_ENTRIES
     if problem.wide is not None or problem.groups.any() or not sized:
         return None
     table = table_of_sets(problem)

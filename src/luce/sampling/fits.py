@@ -18,6 +18,7 @@ from luce.sampling.single_items import choose_items
 
 if TYPE_CHECKING:
     from luce.kernels.concave_rejection import ConcaveEnvelope
+    from luce.kernels.from_the_past import Past
     from luce.kernels.hamiltonian import Metric
     from luce.kernels.independence import Proposal
     from luce.kernels.log_powers import Powers
@@ -86,8 +87,8 @@ class Fits:
         return concave_envelope.fit_concave_envelope(self.problem, self.curvature.mode)
 
     @cached_property
-    def past(self) -> from_the_past.Start:
-        """Starting points of couplings from the past, or why there are none."""
+    def past(self) -> Past | str:
+        """Starting points of couplings from the past, or the reason why there are none."""
         return from_the_past.fit_past(self.problem)
 
     @cached_property

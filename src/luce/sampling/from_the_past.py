@@ -16,7 +16,7 @@ which has a closed form in digammas and is maximised over q.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -34,8 +34,8 @@ LARGEST_DISTANCE = 2.0**-60
 # Most sweeps of a draw: with more, rounding keeps chains apart that approach each other slowly.
 MOST_SWEEPS = 1 << 14
 
-# Entries of the table of sets and atoms: larger data would need more sweeps than that.
-MOST_ENTRIES = 1_000_000
+# Entries of the table of sets and atoms, with which the sweeps of the pilot take some seconds.
+_MOST_ENTRIES = 40_000
 
 # Couplings of the pilot, and the share of them that the first stretch of sweeps suffices for.
 _PILOT, _ENOUGH = 16, 0.9
@@ -47,34 +47,31 @@ _LEAST_LOG = -600.0
 _HALVINGS, _LEAST_SHARE = 30, 1e-6
 
 
-class Start(NamedTuple):
-    """Starting points, or the reason why there are none."""
+def fit_past(problem: Problem) -> Past | str:
+    """Find the lower chain's start, and how many sweeps bring the chains together.
 
-    past: Past | None
-    reason: str
-    problem: Problem | None = None
-
-
-def fit_past(problem: Problem) -> Start:
-    """Find the lower chain's start, and how many sweeps bring the chains together."""
+    Returns the reason, to end a sentence with, where one of these cannot be had.
+    """
     from luce.kernels.from_the_past import Past
 
+    too_much = f"with so much data a draw needs over {MOST_SWEEPS:,} sweeps"
     if problem.wide is not None:
-        return Start(None, "probabilities are too small for plain doubles")
+        return "probabilities are too small for plain doubles"
     if problem.groups.any():
-        return Start(None, "there are grouped outcomes, whose split is not monotone")
-    if len(problem.waits) * len(problem.shape) > MOST_ENTRIES:
-        return Start(None, f"sets times atoms are more than {MOST_ENTRIES:,}")
+        return "there are grouped outcomes, whose split is not monotone"
+    if len(problem.waits) * len(problem.shape) > _MOST_ENTRIES:
+        return f"sets times atoms are more than {_MOST_ENTRIES:,}"
+    # The ratio of the chains' totals falls by about A / (A + Σ m) a sweep, or by less.
+    if -np.log(MERGED) * (1.0 + problem.waits.sum() / problem.total_shape) > MOST_SWEEPS:
+        return too_much
     table = table_of_sets(problem)
     bound = lower_start(problem, table)
     if bound is None:
-        return Start(None, "some data would have to be seen less often than never")
+        return "some data would have to be seen less often than never"
     if bound.min() < _LEAST_LOG:
-        return Start(None, "the prior allows probabilities so small that no start is below them")
+        return "the prior allows probabilities so small that no start is below them"
     sweeps = _sweeps_needed(problem, table, np.exp(bound))
-    if sweeps is None:
-        return Start(None, f"with so much data a draw needs over {MOST_SWEEPS:,} sweeps")
-    return Start(Past(np.exp(bound), sweeps), f"about {sweeps:,} sweeps a draw", _direct(problem))
+    return too_much if sweeps is None else Past(np.exp(bound), sweeps)
 
 
 def table_of_sets(problem: Problem) -> FloatArray:
@@ -193,7 +190,7 @@ def _sweeps_needed(problem: Problem, table: FloatArray, low: FloatArray) -> int 
     return None
 
 
-def _direct(problem: Problem) -> Problem:
+def direct(problem: Problem) -> Problem:
     """Store complements as the sets themselves, whose sums lose no digits."""
     from luce.kernels.problem import make_problem
 

@@ -21,6 +21,7 @@ from luce.sampling.choice import SINGLE_SET, Choice, best_metric, choose_for_cor
 from luce.sampling.concentration import prepare_with_concentration
 from luce.sampling.contests import prepare_contests, ready_for_contests
 from luce.sampling.fits import Fits, Start
+from luce.sampling.from_the_past import direct
 from luce.sampling.laplace import MOST_DENSE
 from luce.sampling.rankings import prepare_rankings, ready_for_rankings
 from luce.sampling.shifts import find_shifts
@@ -214,12 +215,12 @@ def _part(
     if name == "rejection":
         return _part_by_rejection(fits, prior, what)
     if name == "from-the-past":
-        past = fits.past
-        if past.past is None or past.problem is None:
+        found = fits.past
+        if isinstance(found, str):
             raise MethodError(
-                f"method='from-the-past' does not fit {what}: {past.reason}. Leave method='auto'."
+                f"method='from-the-past' does not fit {what}: {found}. Leave method='auto'."
             )
-        return Part(KERNELS[name], past.problem, prior, past.past)
+        return Part(KERNELS[name], direct(problem), prior, found)
     if name in ("hamiltonian", "independence"):
         return _part_with_curvature(name, fits, prior, what)
     if name == "waiting-times" and fits.dominant_items is not None:
@@ -254,8 +255,9 @@ def _refuse_for_weights(name: str, what: str) -> None:
     """Refuse methods whose kernels do not know weights."""
     if name == "hidden-counts":
         raise MethodError(
-            f"method={name!r} does not fit {what}, which has weighted sets; all other methods do. "
-            "Leave method='auto'."
+            f"method={name!r} does not fit {what}, which has weighted sets: 'waiting-times', "
+            "'hamiltonian', 'independence', 'metropolis', 'rejection' and 'from-the-past' take "
+            "them. Leave method='auto'."
         )
 
 
