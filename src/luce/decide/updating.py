@@ -38,7 +38,6 @@ from luce.counts.counts import ConditionalCounts
 from luce.counts.events import added
 from luce.counts.labels import describe, label_array, plural, some
 from luce.counts.tied_blocks import TiedBlocks
-from luce.counts.wider import widened
 from luce.errors import DataError, MethodError
 from luce.estimates.weights import effective_number, pareto_k
 from luce.model import contents
@@ -191,8 +190,8 @@ class _Data:
             if counts.n_categories < len(every) and unconditional(counts) > 0
         ]
         prior = _prior_of_all(model, labels) if labels else model.prior
-        total = widened(old, every if labels else old.categories)
-        wide = widened(new, total.categories)
+        total = old.expand(every)
+        wide = new.expand(total.categories)
         after = model.with_counts(total + wide, prior=prior)
         return cls(model, after, wide, tuple(labels), tuple(closed))
 
