@@ -12,12 +12,13 @@ are about chi-square, with Σ_s (cells of s - 1) less the number of parameters a
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from luce._types import FloatArray, IntArray, SeedLike
+from luce.answers.diagnostics import verdict
 from luce.answers.view import DrawsView
 from luce.counts.counts import ConditionalCounts
 from luce.counts.labels import label_array, plural, printable
@@ -138,8 +139,11 @@ class FitTest:
             freedom = plural(self.degrees_of_freedom, "degree")
             words += f" on {freedom} of freedom, p = {getattr(self, f'p_{name}'):.3g}"
         if name in self.simulated:
-            p = self.simulated[name]
-            words += f", {p.method} p = {float(p):.3g} ± {float(p.standard_error):.1g}"
+            p, error = self.simulated[name], float(self.simulated[name].standard_error)
+            told = f"= {float(p):.3g} ± {error:.1g}"
+            if float(p) in (0.0, 1.0):  # all replicates agree; the error is that of one more
+                told = f"below {error:.3g}" if float(p) == 0 else f"above {1 - error:.5g}"
+            words += f", {p.method} p {told}"
         return words
 
     def _furthest(self) -> list[str]:
@@ -234,37 +238,40 @@ def goodness_of_fit(
     array([18.98, 16.02, 19.98, 15.02, 11.02,  6.98])
     """
     check_whole("replicates", replicates, 0)
-    counts, view = _read(data, draws, seed, progress)
+    counts, source = _read(data, draws, seed, progress)
     cells = cells_of(counts, apart)
     if len(cells.observed) == 0:
         raise DataError("no outcome was recorded in a set of two categories or more.")
     rng = np.random.default_rng(seed)
-    if view is not None:
+    if source is not None:
         if replicates:
             raise MethodError(
                 "replicates are drawn from a maximum-likelihood fit, which draws replace; give one "
                 "of draws and replicates."
             )
-        return _fit_to_draws(cells, _in_order(view, counts), rng, progress)
+        view = DrawsView.of(source)
+        used = _in_order(view, counts)
+        notes = _doubts_on_draws(source, view.n_draws, used.n_draws)
+        return replace(_fit_to_draws(cells, used, rng, progress), notes=notes)
     pooled = () if apart or counts.events is not None else _pooled(counts)
     return fit_and_test(cells, replicates, rng, progress, pooled)
 
 
 def _read(
     data: object, draws: DrawsLike | int | None, seed: SeedLike, progress: bool
-) -> tuple[ConditionalCounts, DrawsView | None]:
+) -> tuple[ConditionalCounts, DrawsLike | None]:
     """Read data and draws: what was given, or those that a posterior makes."""
     import xarray as xr
 
     if isinstance(data, ConditionalCounts):
         if isinstance(draws, int):
             raise DataError("a number of draws was given, but no posterior to draw from.")
-        return data, None if draws is None else DrawsView.of(draws)
+        return data, draws
     if isinstance(data, Posterior):
         if draws is None or isinstance(draws, int):
             number = 1000 if draws is None else draws
             draws = data.sample(number, seed=seed, progress=progress)
-        return data.counts, DrawsView.of(draws)
+        return data.counts, draws
     if isinstance(data, xr.DataTree):
         if draws is not None:
             raise DataError("a run was given as data; give it as draws=, with its counts as data.")
@@ -274,7 +281,7 @@ def _read(
                 "a run does not keep the set that each outcome was recorded in. Give the counts "
                 "too: luce.goodness_of_fit(counts, draws=run)."
             )
-        return counts, DrawsView.of(data)
+        return counts, data
     raise DataError(
         f"data must be counts, a posterior or a run; {type(data).__name__} was given. A table is "
         "read by luce.from_table; luce.hypotheses.independence_test takes it as it is."
@@ -285,6 +292,19 @@ def _in_order(view: DrawsView, counts: ConditionalCounts) -> DrawsView:
     """Put the categories of draws into the order of counts, and keep some of the draws."""
     kept = view.take(view.categories.numbers(counts.categories, "the data"))
     return kept.one_chain(kept.evenly(_MOST_DRAWS))
+
+
+def _doubts_on_draws(source: DrawsLike, total: int, used: int) -> tuple[str, ...]:
+    """Say how many draws were replicated, and what is doubtful about them."""
+    import xarray as xr
+
+    found = []
+    if used < total:
+        found.append(f"Replicated from {used:,} of the {total:,} draws, evenly spaced.")
+    judged = verdict(source) if isinstance(source, xr.DataTree) else None
+    if judged is not None and judged.kind != "good":
+        found.append(f"The draws that this rests on: {judged}")
+    return tuple(found)
 
 
 def _pooled(counts: ConditionalCounts) -> tuple[str, ...]:
